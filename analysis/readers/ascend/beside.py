@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from analysis.memory import MemoryUse
-from analysis.readers.ascend.columns import DEVICE, STREAM, TASK, AscendRows, task_kind, unguarded
+from analysis.readers.ascend.columns import DEVICE, STREAM, TASK, task_kind, unguarded
 from analysis.readers.ascend.memory import memory_of, recorded_memory, sizes
+from analysis.readers.ascend.rows import AscendRows
 from analysis.readers.ascend.settings import Settings, is_settings, read_settings
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import CsvTable, has_columns, head_cells, read_csv

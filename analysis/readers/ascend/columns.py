@@ -7,23 +7,21 @@ numbers is a counter of the device and keeps its head.
 
 from __future__ import annotations
 
-import itertools
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Literal
 
+import numpy as np
+
 from analysis.messages import Message, Said
-from analysis.messages.places import in_row, row_of
-from analysis.operators import flops
 from analysis.operators.classes import kernel_class, op_class
+from analysis.readers.building.coded import Whole
 from analysis.readers.building.repeats import TOTALS
 from analysis.readers.building.trace_tables import dtype_name, shape_text
-from analysis.readers.input.csv_numbers import plain
-from analysis.readers.input.csv_table import MISSING, CsvTable, column_key
-from analysis.readers.input.times import LATEST_NS
+from analysis.readers.input.csv_columns import MISSING
+from analysis.readers.input.csv_table import column_key
 from analysis.text import clean_text
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
 
@@ -86,68 +84,6 @@ _CORE_TIMES = {
 _TOLERANCE = 1.05  # cores are timed by cycles, tasks by the scheduler: they differ by a little
 
 Kind = Literal["operator", "communication", "control"]
-
-
-@dataclass(frozen=True)
-class AscendRows:
-    """Rows of operators and communication, as `build_trace` takes them.
-
-    `columns` are all equally long; `tasks` and `steps` go with them: Task ID and Step Id as text.
-    """
-
-    columns: dict[str, list[object]]
-    tasks: list[str | None]
-    steps: list[str | None]
-    notes: list[Diagnostic]
-
-
-def ascend_rows(table: CsvTable) -> AscendRows:
-    """The table's operators and communication; tasks that are neither are counted in the notes."""
-    durations = table.times(*DURATION, named=True)
-    waits = table.times(*WAIT)
-    notes = list(table.notes)
-    starts, impossible = _starts(table, notes)
-    cores = _texts(table, CORE)
-    types = [None if op_type == "0" else op_type for op_type in _texts(table, TYPE)]
-    names = [
-        name or op_type or core or "unnamed"
-        for name, op_type, core in zip(_texts(table, NAME), types, cores, strict=True)
-    ]
-    kinds = [task_kind(*row) for row in zip(cores, types, names, strict=True)]
-    inputs, outputs = _tensors(table, "Input"), _tensors(table, "Output")
-    columns: dict[str, list[object]] = {
-        "name": list(names),
-        "op_type": list(types),
-        "provider": list(cores),
-        "level": ["device_kernel"] * len(names),
-        "launched_by": [launched_by(name) for name in names],
-        "inputs": list(inputs),
-        "outputs": list(outputs),
-        "is_communication": [kind == "communication" for kind in kinds],
-        "device": list(_texts(table, DEVICE)),
-        "stream": list(_texts(table, STREAM)),
-        "start_ns": starts,
-        # without a duration build_trace drops the row and counts it
-        "dur_ns": [None if at in impossible else dur for at, dur in enumerate(durations)],
-        "wait_ns": list(waits),
-        "source_row": list(table.rows),
-        **_blocks(table),
-        **_counters(table),
-    }
-    counted = _counted_flops(columns)
-    if counted is not None:
-        columns["flops"], columns["flops_source"] = counted
-    columns["op_class"] = device_classes(columns)
-    _check_order(columns, notes)
-    check_core_times(columns, notes)
-    tasks, steps = table.texts(*TASK), table.texts(*STEP)
-    control = [index for index, kind in enumerate(kinds) if kind == "control"]
-    if control:
-        notes += noted("info", "not_operators", [cores[p] or types[p] or "" for p in control])
-        kept = [index for index, kind in enumerate(kinds) if kind != "control"]
-        columns = {name: [values[p] for p in kept] for name, values in columns.items()}
-        tasks, steps = [tasks[p] for p in kept], [steps[p] for p in kept]
-    return AscendRows(columns, tasks, steps, notes)
 
 
 def guarded(text: str) -> str:
@@ -262,122 +198,11 @@ def _layout(text: str) -> str:
     return "" if layout.upper() in _NO_LAYOUT else layout
 
 
-def _tensors(table: CsvTable, side: str) -> list[str]:
-    columns = [_texts(table, (f"{side} {what}",)) for what in ("Shapes", "Data Types", "Formats")]
-    known: dict[tuple[str | None, ...], str] = {}
-    out = []
-    for row in zip(*columns, strict=True):
-        if row not in known:
-            known[row] = tensor_text(*row)
-        out.append(known[row])
-    return out
-
-
-def _texts(table: CsvTable, names: Sequence[str]) -> list[str | None]:
-    return [cell and unguarded(cell) for cell in table.texts(*names)]
-
-
-def _starts(table: CsvTable, notes: list[Diagnostic]) -> tuple[list[object], set[int]]:
-    """Start times in ns, None and a note for those that a spreadsheet has rounded; and the
-    positions of rows whose start is impossible: what is no time, or too far away."""
-    column = table.find(*START)
-    if column is None:
-        return [None] * len(table), set()
-    times = table.times(*START)
-    impossible = {
-        index
-        for index, (cell, start) in enumerate(zip(column.cells, times, strict=True))
-        if (plain(cell, column.marks) != "" if start is None else abs(start) >= LATEST_NS)
-    }
-    rounded = [
-        index
-        for index, cell in enumerate(column.cells)
-        if index not in impossible
-        and (match := _ROUNDED.fullmatch(cell))
-        and int(match[2][:4]) > len(match[1] or "")
-    ]
-    starts: list[object] = list(times)
-    for index in rounded:
-        starts[index] = None
-    examples = [row_of(table.rows[index], clean_text(column.cells[index], 80)) for index in rounded]
-    notes += noted("warning", "rounded_starts", examples)
-    return starts, impossible
-
-
 def may_be_counter(name: str) -> bool:
     """False for heads that name, number or time a task, and for columns of a Trace."""
     key = column_key(name.partition("(")[0])
     is_known = key in _NO_COUNTERS or name in OPERATOR_COLUMNS or name in CALL_COLUMNS
     return not is_known and not key.endswith("id")
-
-
-def _blocks(table: CsvTable) -> dict[str, list[object]]:
-    columns = {name: table.find(*heads) for name, heads in BLOCKS.items()}
-    return {name: list(column.numbers()) for name, column in columns.items() if column}
-
-
-def _counters(table: CsvTable) -> dict[str, list[object]]:
-    """Further columns of numbers by their heads; percent as fractions, without '(%)'."""
-    found: dict[str, list[object]] = {}
-    for column in table.columns:
-        name = unguarded(column.name if column.unit == "%" else column.head)
-        if not may_be_counter(name) or name in found:
-            continue
-        numbers = column.numbers()
-        if any(value is not None for value in numbers):
-            found[name] = list(numbers)
-    return found
-
-
-def _counted_flops(
-    columns: dict[str, list[object]],
-) -> tuple[list[object], list[object]] | None:
-    """Operations that the device counted, where all calls of an operator agree; else from shapes.
-
-    None without such counters. Counts of equal calls may differ by a few percent, and one number
-    of several would be a choice.
-    """
-    counters = [values for name, values in columns.items() if _FOPS.fullmatch(name)]
-    if not counters:
-        return None
-    sums = [
-        sum((v for v in row if isinstance(v, float)), 0.0) if set(row) != {None} else None
-        for row in zip(*counters, strict=True)
-    ]
-    names = ("name", "op_type", "provider", "inputs", "outputs")
-    keys = list(zip(*(columns[name] for name in names), strict=True))
-    counts: dict[tuple[object, ...], set[float]] = {}
-    for key, value in zip(keys, sums, strict=True):
-        if value is not None:
-            counts.setdefault(key, set()).add(value)
-    known: dict[tuple[object, ...], tuple[object, object]] = {}
-    for key in dict.fromkeys(keys):
-        seen = counts.get(key, set())
-        agreed = seen.pop() if len(seen) == 1 else -1.0
-        if 0 <= agreed < 2**62:
-            known[key] = (int(agreed), COUNTED)
-            continue
-        texts = [str(text or "") for text in key[3:]]
-        known[key] = (flops.from_tensors(str(key[1]), *texts) if key[1] else None) or (None, None)
-    return [known[key][0] for key in keys], [known[key][1] for key in keys]
-
-
-def _check_order(columns: dict[str, list[object]], notes: list[Diagnostic]) -> None:
-    """A note where starts go back by much, a few times, in a table that is sorted otherwise."""
-    first: dict[tuple[int, object], object] = {}  # rows that stand twice are told elsewhere
-    told = zip(columns["start_ns"], columns["name"], columns["source_row"], strict=True)
-    for start, name, row in told:
-        if isinstance(start, int):
-            first.setdefault((start, name), row)
-    starts = [(start, row) for (start, _), row in first.items()]
-    if len(starts) < _MIN_SORTED:
-        return
-    span = max(start for start, _ in starts) - min(start for start, _ in starts)
-    steps = [(after[0] - before[0], after[1]) for before, after in itertools.pairwise(starts)]
-    back = [row for step, row in steps if step < 0]
-    far = [row for step, row in steps if step < -span / _FAR_BACK]
-    if far and len(far) == len(back) <= _MAX_JOINED:
-        notes.append(Diagnostic("warning", "starts_go_back", len(far), in_row(int(str(far[0])))))
 
 
 _LONGER = Message("{name:name}: {head:name} is {core}, the duration is {duration}")
@@ -387,8 +212,7 @@ def check_core_times(columns: Mapping[str, Sequence[object]], notes: list[Diagno
     """A note where cores are said to have worked longer than the task took: a unit is wrong."""
     wrong: list[Said] = []
     for head, (unit, scale) in _CORE_TIMES.items():
-        rows = zip(columns["name"], columns["dur_ns"], columns.get(head, ()), strict=False)
-        for name, dur, core in rows:
+        for name, dur, core in _maybe_longer(columns, columns.get(head, ()), scale):
             if isinstance(core, float) and isinstance(dur, int) and core * scale > dur * _TOLERANCE:
                 wrong.append(
                     _LONGER.of(
@@ -399,3 +223,16 @@ def check_core_times(columns: Mapping[str, Sequence[object]], notes: list[Diagno
                     )
                 )
     notes += noted("warning", "contradiction", wrong)
+
+
+def _maybe_longer(
+    columns: Mapping[str, Sequence[object]], cores: Sequence[object], scale: float
+) -> Iterator[tuple[object, object, object]]:
+    """Name, duration and time of cores of each row, without those that are plainly no longer."""
+    names, durations = columns["name"], columns["dur_ns"]
+    if isinstance(cores, np.ndarray) and isinstance(durations, Whole):
+        longer = cores * scale > durations.numbers * _TOLERANCE
+        for at in np.flatnonzero(longer & durations.known).tolist():
+            yield names[at], durations[at], float(cores[at])
+        return
+    yield from zip(names, durations, cores, strict=False)

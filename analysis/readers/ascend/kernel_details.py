@@ -16,7 +16,7 @@ import pandas as pd
 
 from analysis.messages import mark
 from analysis.readers.ascend.beside import StepTime, read_beside
-from analysis.readers.ascend.columns import AscendRows, ascend_rows
+from analysis.readers.ascend.rows import AscendRows, ascend_rows
 from analysis.readers.ascend.trace_view import TRACE_VIEW
 from analysis.readers.ascend.waits import waits_beside
 from analysis.readers.building.iterations import profiled_runs

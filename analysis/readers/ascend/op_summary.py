@@ -16,7 +16,8 @@ import pandas as pd
 from analysis.messages import mark
 from analysis.operators.members import Members, fusion_ops, members_text
 from analysis.readers.ascend.beside import nearest_first, read_beside
-from analysis.readers.ascend.columns import AscendRows, ascend_rows
+from analysis.readers.ascend.rows import AscendRows, ascend_rows
+from analysis.readers.building.coded import Coded
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
@@ -155,8 +156,11 @@ def _labels(
         return "step", [step for part in parts for step in part.steps]
     inferences: list[object] = []
     for (_, table), part in zip(tables, parts, strict=True):
+        if table.find("Infer ID") is None:
+            inferences += [None] * len(part.tasks)
+            continue
         of_row = dict(zip(table.rows, table.texts("Infer ID"), strict=True))
-        inferences += [of_row.get(row) for row in part.columns["source_row"]]  # type: ignore[call-overload]
+        inferences += [of_row.get(row) for row in part.columns["source_row"]]
     if any(label is not None for label in inferences):
         return "iteration", inferences
     if len(tables) > 1 and all(_iteration(source) for source, _ in tables):
@@ -174,7 +178,7 @@ def _members(
     source: Source, rows: AscendRows, files: list[str], notes: list[Diagnostic]
 ) -> dict[str, list[object]]:
     """Columns of the original operators of fused ones, by the fusion_op tables that fit."""
-    names = {str(name) for name in rows.columns["name"]}
+    names = set(map(str, Coded.of(rows.columns["name"]).present().values))
     known: dict[str, Members] = {}
     unmatched: list[str] = []
     for other, _ in _beside(source, ("Fusion Op", "Original Ops"), notes):

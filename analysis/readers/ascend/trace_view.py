@@ -17,9 +17,10 @@ from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.operators.classes import OTHER, kernel_class, op_class
 from analysis.readers.ascend.beside import read_beside
-from analysis.readers.ascend.columns import AscendRows, launched_by
+from analysis.readers.ascend.columns import launched_by
 from analysis.readers.ascend.launches import input_text
 from analysis.readers.ascend.msprof_timeline import is_device_timeline, is_framework_timeline
+from analysis.readers.ascend.rows import AscendRows
 from analysis.readers.ascend.timeline import Timeline, read_timeline
 from analysis.readers.building.iterations import Span, span_at
 from analysis.readers.building.trace_tables import build_trace

@@ -266,7 +266,8 @@ def _operators(columns: Columns, limits: Limits) -> tuple[pd.DataFrame, Ints]:
         made |= _derived_flops(types, inputs, outputs)
     for column, texts in (("bytes_in", inputs), ("bytes_out", outputs)):
         if column not in given and any(texts):
-            made[column] = pd.array([tensor_bytes(text) for text in texts], dtype="Int64")
+            sizes = {text: tensor_bytes(text) for text in set(texts)}
+            made[column] = pd.array([sizes[text] for text in texts], dtype="Int64")
     return operators_frame(**made), codes
 
 
@@ -290,10 +291,13 @@ def _derived_flops(
     types: Sequence[str | None], inputs: Sequence[str], outputs: Sequence[str]
 ) -> dict[str, object]:
     """Columns of the FLOPs that follow from types and shapes."""
-    derived = [
-        (flops.from_tensors(kind, ins, outs) if kind and ins else None) or (None, None)
-        for kind, ins, outs in zip(types, inputs, outputs, strict=True)
-    ]
+    rows = list(zip(types, inputs, outputs, strict=True))
+    known = {
+        (kind, ins, outs): (flops.from_tensors(kind, ins, outs) if kind and ins else None)
+        or (None, None)
+        for kind, ins, outs in set(rows)
+    }
+    derived = [known[row] for row in rows]
     return {
         "flops": pd.array([_size(value) for value, _ in derived], dtype="Int64"),
         "flops_source": [source for _, source in derived],

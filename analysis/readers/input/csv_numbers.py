@@ -78,7 +78,7 @@ def column_marks(
 
     A column tells for itself; where it does not, the other columns of times and units do.
     """
-    counted = [unit != "" or _OF_TIME.search(name) is not None for name, unit, _ in columns]
+    counted = [counts_time(name, unit) for name, unit, _ in columns]
     own = [
         _own_marks(cells) if counts else None
         for (_, _, cells), counts in zip(columns, counted, strict=True)
@@ -115,6 +115,11 @@ def column_marks(
         marks or (whole if _is_whole(name, unit) else elsewhere)
         for marks, (name, unit, _) in zip(own, columns, strict=True)
     ]
+
+
+def counts_time(name: str, unit: str) -> bool:
+    """True for a column with a unit, or of times by its name: its marks tell of others."""
+    return unit != "" or _OF_TIME.search(name) is not None
 
 
 def _is_whole(name: str, unit: str) -> bool:

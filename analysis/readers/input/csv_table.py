@@ -13,25 +13,37 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
 
 from analysis.errors import FuseScopeError
 from analysis.messages.errors.places import AT_LINE, AT_ROW
 from analysis.messages.places import in_row
-from analysis.readers.input.csv_numbers import POINT, Marks, column_marks, plain, time_unit, unit_of
+from analysis.readers.input.csv_columns import BLANKS, MISSING, ArrowCells, Cells, regular_columns
+from analysis.readers.input.csv_numbers import (
+    POINT,
+    Marks,
+    column_marks,
+    counts_time,
+    plain,
+    time_unit,
+    unit_of,
+)
 from analysis.readers.input.csv_rows import CsvRows
 from analysis.readers.input.csv_totals import ends_in_summary
 from analysis.readers.input.encoding import decoded, utf8
 from analysis.readers.input.source import Source
-from analysis.readers.input.times import Unit, exact_ns
+from analysis.readers.input.times import Bools, Ints, Unit, exact_ns
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, noted
 
-MISSING = frozenset({"", "n/a", "na", "null", "none", "-", "--"})
 _MAX_COLUMNS = 2000
 _PREAMBLE_ROWS = 60
 _DELIMITER_CHARS = 64 * 1024
-_BLANKS = " \t\r\n\x0b\x0c"
+_HEAD_BYTES = 4 * _DELIMITER_CHARS
+_LARGEST = 1e300
 _MOSTLY = 0.5
 _A_HEAD = 0.6  # of a row's cells that head the table, for the row to be another row of heads
 
@@ -40,36 +52,98 @@ csv.field_size_limit(2**31 - 1)  # a cell may hold a call stack; Limits bound th
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its head as it stands in the file, name and unit out of it, and its cells.
-
-    Cells carry no blanks around them, and '' for what the file calls N/A.
-    """
+    """One column: its head as it stands in the file, name and unit out of it, and its cells."""
 
     head: str
     name: str
     unit: str
-    cells: list[str]
+    told: list[str] | ArrowCells
     marks: Marks = POINT
+
+    @cached_property
+    def cells(self) -> list[str]:
+        """The texts without blanks around them, '' for what the file calls N/A."""
+        return self.told if isinstance(self.told, list) else self.coded.texts()
+
+    @cached_property
+    def coded(self) -> Cells:
+        """The same as positions in distinct texts."""
+        return Cells.of(self.told) if isinstance(self.told, list) else self.told.cells
+
+    def is_empty(self) -> bool:
+        """True where no cell says anything."""
+        return not any(self.told) if isinstance(self.told, list) else not any(self.coded.values)
 
     def ns(self, unit: Unit = "us") -> list[int | None]:
         """Cells as whole ns by the unit in the head, by `unit` where that names none.
 
         All None where it names one that is not known; `CsvTable.times` refuses that.
         """
-        known = time_unit(self.unit) if self.unit else unit
-        if known is None:
-            return [None] * len(self.cells)
-        return [exact_ns(plain(cell, self.marks), known) if cell else None for cell in self.cells]
+        numbers, known = self.whole_ns(unit)
+        if known.all():
+            return numbers.tolist()  # type: ignore[no-any-return]
+        both = zip(numbers.tolist(), known.tolist(), strict=True)
+        return [number if is_known else None for number, is_known in both]
+
+    def whole_ns(self, unit: Unit = "us") -> tuple[Ints, Bools]:
+        """The same as numbers, and which of them are known."""
+        count = len(self)
+        unit_of_cells = time_unit(self.unit) if self.unit else unit
+        if unit_of_cells is None:
+            return np.zeros(count, dtype="int64"), np.zeros(count, dtype=bool)
+        numbers, known = np.zeros(count, dtype="int64"), np.zeros(count, dtype=bool)
+        if self.marks.point == "decimal" and isinstance(self.told, ArrowCells):
+            numbers, known = self.told.ns(unit_of_cells)
+        for at in np.flatnonzero(~known).tolist():
+            cell = self.text(at)
+            ns = exact_ns(plain(cell, self.marks), unit_of_cells) if cell else None
+            if ns is not None:
+                numbers[at], known[at] = ns, True
+        return numbers, known
+
+    def text(self, at: int) -> str:
+        """One cell."""
+        return self.told[at] if isinstance(self.told, list) else self.told.text(at)
+
+    def holding(self, letter: str) -> list[int]:
+        """Positions of the cells with this letter, small or large."""
+        if isinstance(self.told, ArrowCells):
+            return self.told.holding(letter)
+        return [at for at, cell in enumerate(self.told) if letter in cell.lower()]
 
     def numbers(self) -> list[float | None]:
         """Cells as finite numbers, percent as a fraction; None where they are none."""
-        scale = 0.01 if self.unit == "%" else 1.0
-        known = {cell: _number(plain(cell, self.marks), scale) for cell in set(self.cells)}
-        return [known[cell] for cell in self.cells]
+        if isinstance(self.told, list):
+            scale = self._scale
+            known = {cell: _number(plain(cell, self.marks), scale) for cell in set(self.told)}
+            return [known[cell] for cell in self.told]
+        return [None if math.isnan(number) else number for number in self.floats().tolist()]
+
+    def floats(self) -> npt.NDArray[np.float64]:
+        """The same as an array, NaN for none."""
+        if isinstance(self.told, ArrowCells) and self.marks.point == "decimal":
+            numbers = self.told.numbers()
+            if numbers is not None:
+                is_number = np.isfinite(numbers) & (np.abs(numbers) < _LARGEST)
+                return np.where(is_number, numbers * self._scale, math.nan)
+        scale = self._scale
+        values = [_number(plain(cell, self.marks), scale) for cell in self.coded.values]
+        found: npt.NDArray[np.float64] = np.array(values, dtype="float64")[self.coded.codes]
+        return found
 
     def integers(self) -> list[int | None]:
         """Cells as whole numbers of at most 64 bits; None where they are none."""
-        return [_integer(plain(cell, self.marks)) for cell in self.cells]
+        if isinstance(self.told, list):
+            return [_integer(plain(cell, self.marks)) for cell in self.told]
+        values = [_integer(plain(cell, self.marks)) for cell in self.coded.values]
+        return list(map(values.__getitem__, self.coded.codes.tolist()))
+
+    @property
+    def _scale(self) -> float:
+        return 0.01 if self.unit == "%" else 1.0
+
+    def __len__(self) -> int:
+        return len(self.told)
 
 
 @dataclass(frozen=True)
@@ -77,7 +151,7 @@ class CsvTable:
     """A table whose columns are found by name, whatever their order, case and spaces."""
 
     columns: tuple[Column, ...]
-    rows: list[int]  # number of each row in the file, the first after the head is 1
+    rows: Sequence[int]  # number of each row in the file, the first after the head is 1
     notes: list[Diagnostic] = field(default_factory=list)
     file: str = ""
 
@@ -106,15 +180,28 @@ class CsvTable:
         (`named`). Of columns that differ in their unit, one of a known unit is taken. Raises
         FuseScopeError for a unit that is not known.
         """
+        column, unit = self._times(names, unit, named=named)
+        return column.ns(unit) if column is not None else [None] * len(self)
+
+    def whole_times(
+        self, *names: str, unit: Unit = "us", named: bool = False
+    ) -> tuple[Ints, Bools] | None:
+        """The same as numbers, and which of them are known; None without the column."""
+        column, unit = self._times(names, unit, named=named)
+        return column.whole_ns(unit) if column is not None else None
+
+    def _times(
+        self, names: Sequence[str], unit: Unit, *, named: bool
+    ) -> tuple[Column | None, Unit]:
         columns = [one for name in names for one in self.columns if _is_named(one, name)]
         known = (one for one in columns if one.unit and time_unit(one.unit))
         column = next(known, columns[0] if columns else None)
-        if column is None:
-            return [None] * len(self)
-        unit_of(column.unit, column.head, self.file, unit)
-        if named and not column.unit and any(column.cells):
-            self.notes.append(Diagnostic("warning", "unit_assumed", 1, column.head, {"unit": unit}))
-        return column.ns(unit)
+        if column is not None:
+            unit_of(column.unit, column.head, self.file, unit)
+            if named and not column.unit and not column.is_empty():
+                values = {"unit": unit}
+                self.notes.append(Diagnostic("warning", "unit_assumed", 1, column.head, values))
+        return column, unit
 
     def texts(self, *names: str) -> list[str | None]:
         """Cells of that column with None for missing ones; all None without the column."""
@@ -159,7 +246,7 @@ def name_and_unit(head: str) -> tuple[str, str]:
 
 def column_key(text: str) -> str:
     """What two spellings of a head share: 'Stream Id' and 'stream_id' are one column."""
-    return re.sub(r"[\s_]+", "", text.strip(_BLANKS + '"')).lower()
+    return re.sub(r"[\s_]+", "", text.strip(BLANKS + '"')).lower()
 
 
 def head_cells(head: bytes) -> list[list[str]]:
@@ -170,7 +257,7 @@ def head_cells(head: bytes) -> list[list[str]]:
     rows = []
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text)):
-            rows.append([cell.strip(_BLANKS) for cell in row])
+            rows.append([cell.strip(BLANKS) for cell in row])
             if len(rows) >= _PREAMBLE_ROWS:
                 break
     except csv.Error:
@@ -211,7 +298,11 @@ def read_csv(source: Source, *heads: str | Sequence[str]) -> CsvTable:
     Raises FuseScopeError for a table without head or rows, and for more rows than the limit.
     """
     notes: list[Diagnostic] = []
-    text = decoded(utf8(source.content), notes)
+    data = utf8(source.content)
+    table = _regular(data, heads, source)
+    if table is not None:
+        return table
+    text = decoded(data, notes)
     delimiter = _delimiter(text)
     reader = CsvRows(text, delimiter)
     try:
@@ -237,6 +328,42 @@ def read_csv(source: Source, *heads: str | Sequence[str]) -> CsvTable:
     ]
     _check_twins(columns, notes)
     return CsvTable(tuple(columns), rows, notes, source.name)
+
+
+def _regular(data: bytes, wanted: Sequence[str | Sequence[str]], source: Source) -> CsvTable | None:
+    """The table where it is large and all its rows are regular: the same, read at once."""
+    text = data[:_HEAD_BYTES].decode("utf-8", errors="replace")
+    delimiter = _delimiter(text)
+    reader = CsvRows(text, delimiter)
+    try:
+        heads = _head(reader, wanted)
+    except csv.Error:
+        return None
+    lines = text.splitlines(keepends=True)[: reader.line] if heads is not None else []
+    begin = sum(len(line.encode()) for line in lines)
+    is_odd = "\ufffd" in "".join(lines) or not lines or not lines[-1].endswith("\n")
+    many = data.count(b"\n", begin) >= source.limits.events
+    if heads is None or is_odd or many or len(heads) >= _MAX_COLUMNS or reader.notes():
+        return None
+    cells = regular_columns(data[begin:], heads, delimiter)
+    if cells is None:
+        return None
+    named = [
+        (head, *name_and_unit(head), column) for head, column in zip(heads, cells, strict=True)
+    ]
+    keys = [column_key(head) for head in heads if head]
+    is_time = [counts_time(name, unit) for _, name, unit, _ in named]
+    if len(set(keys)) < len(keys) or any(
+        column.holds_comma() for column, counts in zip(cells, is_time, strict=True) if counts
+    ):
+        return None
+    marks = column_marks([(name, unit, []) for _, name, unit, _ in named], delimiter, [])
+    columns = [
+        Column(clean_text(head, 80), name, unit, column, meaning)
+        for (head, name, unit, column), meaning in zip(named, marks, strict=True)
+        if head
+    ]
+    return CsvTable(tuple(columns), range(1, len(cells[0]) + 1), [], source.name)
 
 
 def _check_twins(columns: list[Column], notes: list[Diagnostic]) -> None:
@@ -273,7 +400,7 @@ def _head_keys(head: bytes) -> tuple[frozenset[str], ...]:
 
 def _head(reader: Iterable[list[str]], wanted: Sequence[str | Sequence[str]]) -> list[str] | None:
     for number, row in enumerate(reader):
-        heads = [cell.strip(_BLANKS) for cell in row[:_MAX_COLUMNS]]
+        heads = [cell.strip(BLANKS) for cell in row[:_MAX_COLUMNS]]
         if any(heads) and is_head(heads, *wanted):
             return heads
         if number >= _PREAMBLE_ROWS:
@@ -305,7 +432,7 @@ def _body(
     short_row = long_row = 0
     last_rows: deque[list[str]] = deque(maxlen=2)  # as they stand in the file
     for number, row in enumerate(reader, start=1):
-        if not row or (len(row) == 1 and not row[0].strip(_BLANKS)):
+        if not row or (len(row) == 1 and not row[0].strip(BLANKS)):
             continue
         source.limits.check_events(len(rows) + 1, "more_rows_than_limit", source.name)
         may_head = row[0] in known_heads or row[-1] in known_heads
@@ -316,12 +443,12 @@ def _body(
         if len(row) < width:
             short, short_row = short + 1, short_row or number
             row = row + [""] * (width - len(row))
-        elif len(row) > width and any(cell.strip(_BLANKS) for cell in row[width:]):
+        elif len(row) > width and any(cell.strip(BLANKS) for cell in row[width:]):
             long, long_row = long + 1, long_row or number
         for column, cell in zip(columns, row, strict=False):
             text = known.get(cell)
             if text is None:
-                text = cell.strip(_BLANKS)
+                text = cell.strip(BLANKS)
                 text = known[cell] = "" if text.lower() in MISSING else text
             column.append(text)
         rows.append(number)
@@ -334,7 +461,7 @@ def _body(
         last_rows.pop()
         short -= 1
         notes.append(Diagnostic("warning", "cut_short", 1, "", {"bytes_lost": lost}))
-    if last_rows and ends_in_summary(columns, [not cell.strip(_BLANKS) for cell in last_rows[-1]]):
+    if last_rows and ends_in_summary(columns, [not cell.strip(BLANKS) for cell in last_rows[-1]]):
         notes.append(Diagnostic("warning", "total_row", 1, in_row(rows.pop())))
         for column in columns:
             column.pop()
@@ -350,7 +477,7 @@ def _body(
 
 def _is_head_row(row: list[str], heads: list[str], number: int, source: Source) -> bool:
     """True for the row of heads once more. Raises FuseScopeError for that of another table."""
-    cells = [cell.strip(_BLANKS) for cell in row]
+    cells = [cell.strip(BLANKS) for cell in row]
     if cells[: len(heads)] == heads and not any(cells[len(heads) :]):
         return True
     named = [cell for cell in cells if cell]
@@ -365,7 +492,7 @@ def _number(cell: str, scale: float) -> float | None:
         value = float(cell) if len(cell) < 60 else math.nan
     except ValueError:
         return None
-    return value * scale if math.isfinite(value) and abs(value) < 1e300 else None
+    return value * scale if math.isfinite(value) and abs(value) < _LARGEST else None
 
 
 def _integer(cell: str) -> int | None:

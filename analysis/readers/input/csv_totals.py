@@ -11,6 +11,7 @@ _TOTALS = ("total", "totals", "sum", "grand total", "subtotal", "summe", "gesamt
 _MEANS = ("average", "avg", "mean", "mittelwert", "平均", "平均值")
 _ROUNDING = 1e-3
 _MIN_ROWS = 3
+ALONE_EMPTY = 2  # cells that only the last row leaves empty
 
 
 def ends_in_summary(columns: list[list[str]], left_empty: Sequence[bool]) -> bool:
@@ -29,10 +30,15 @@ def ends_in_summary(columns: list[list[str]], left_empty: Sequence[bool]) -> boo
         missing = sum(
             empty and all(column[:-1]) for column, empty in zip(columns, left_empty, strict=False)
         )
-        is_total = missing >= 2
+        is_total = missing >= ALONE_EMPTY
     if not (is_mean or is_total):
         return False
     return any(_is_summary(column, mean=is_mean) for column in columns if column[-1])
+
+
+def names_summary(cell: str) -> bool:
+    """True for a word that stands in a row of sums or means."""
+    return cell.strip(" :").lower() in (*_TOTALS, *_MEANS)
 
 
 def _is_summary(column: list[str], *, mean: bool) -> bool:

@@ -28,9 +28,10 @@ _SAMPLES = 16
 _DISTINCT_NS = 10**12  # shorter times are found in any file
 _MOST = 0.5  # of the samples: a file may leave out some of what another holds
 _NEW_LINE, _ZERO, _POINT = b"\n0."
-_US_DECIMALS = 3  # of a whole ns
-_MAX_DIGITS = 15  # in front of the point
-_TENS = 10 ** np.arange(19, dtype="int64")
+_NINE = 9
+_MAX_DIGITS = 19  # of a number of ns: those of 64 bits without sign hold them
+_LINES = 8192  # looked at together, so that they stay in the cache
+_TENS = 10 ** np.arange(10, dtype="uint64")
 _SQLITE = b"SQLite format 3\x00"
 
 
@@ -114,7 +115,8 @@ def exact_us_column(raws: Sequence[msgspec.Raw]) -> tuple[Ints, Bools]:
     text = np.frombuffer(b"\n".join(raws).translate(None, b'"') + b"\n", dtype=np.uint8)
     ends = np.flatnonzero(text == _NEW_LINE)
     if len(ends) == count:
-        numbers, known = _plain_us(text, ends)
+        starts = np.concatenate([[0], ends[:-1] + 1])
+        numbers, known = exact_lines(text, starts, ends, "us")
     for at in np.flatnonzero(~known).tolist():
         ns = exact_ns(raws[at]) if len(raws[at]) else None
         if ns is not None:
@@ -122,24 +124,43 @@ def exact_us_column(raws: Sequence[msgspec.Raw]) -> tuple[Ints, Bools]:
     return numbers, known
 
 
-def _plain_us(text: npt.NDArray[np.uint8], ends: Ints) -> tuple[Ints, Bools]:
-    """The decimals among lines that are digits and at most one point, as ns."""
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    is_digit, is_point = (text >= _ZERO) & (text <= _ZERO + 9), text == _POINT
-    before = np.concatenate([[0], np.cumsum(is_digit)])
-    digits = before[ends] - before[starts]
-    points = np.flatnonzero(is_point)
-    of = np.searchsorted(ends, points)
-    many = np.bincount(of, minlength=len(ends))
-    decimals = np.zeros(len(ends), dtype="int64")
-    decimals[of] = ends[of] - points - 1
-    known = (digits + many == ends - starts) & (many <= 1) & is_digit[starts]
-    known &= (decimals <= _US_DECIMALS) & (digits - decimals <= _MAX_DIGITS)
-    at = np.flatnonzero(is_digit)
-    # Digits that follow in the same line: those up to its end less those up to here.
-    line = np.repeat(np.arange(len(ends)), digits)
-    behind = np.minimum(before[ends][line] - before[at] - 1, len(_TENS) - 1)
-    sums = np.concatenate([[0], np.cumsum((text[at].astype("int64") - _ZERO) * _TENS[behind])])
-    whole = sums[before[ends]] - sums[before[starts]]
-    numbers = whole * _TENS[np.clip(_US_DECIMALS - decimals, 0, _US_DECIMALS)]
-    return np.where(known, numbers, 0), known
+def exact_lines(
+    text: npt.NDArray[np.uint8], starts: Ints, ends: Ints, unit: Unit
+) -> tuple[Ints, Bools]:
+    """The parts of a text that are digits and at most one point as whole ns, and which are such;
+    others, and what needs rounding, are 0 and not known."""
+    exponent = _EXPONENT[unit]
+    numbers, known = np.zeros(len(starts), dtype="int64"), np.zeros(len(starts), dtype=bool)
+    if exponent < 0:
+        return numbers, known
+    for begin in range(0, len(starts), _LINES):
+        part = slice(begin, begin + _LINES)
+        numbers[part], known[part] = _plain_decimals(text, starts[part], ends[part], exponent)
+    return numbers, known
+
+
+def _plain_decimals(
+    text: npt.NDArray[np.uint8], starts: Ints, ends: Ints, exponent: int
+) -> tuple[Ints, Bools]:
+    """Digit by digit of all lines at once."""
+    lengths = ends - starts
+    numbers = np.zeros(len(starts), dtype="uint64")
+    digits, points, decimals = (np.zeros(len(starts), dtype="int64") for _ in range(3))
+    first_is_digit = np.zeros(len(starts), dtype=bool)
+    longest = min(int(lengths.max(initial=0)), _MAX_DIGITS + 1)
+    for place in range(longest):
+        is_inside = place < lengths
+        codes = text[np.where(is_inside, starts + place, 0)]
+        values = codes - np.uint8(_ZERO)  # what is below wraps around
+        is_digit = is_inside & (values <= _NINE)
+        if place == 0:
+            first_is_digit = is_digit
+        numbers = np.where(is_digit, numbers * 10 + values, numbers)
+        digits += is_digit
+        decimals += is_digit & (points > 0)
+        points += is_inside & (codes == _POINT)
+    known = first_is_digit & (points <= 1) & (digits + points == lengths)
+    known &= (decimals <= exponent) & (digits - decimals <= _MAX_DIGITS - exponent)
+    numbers = numbers * _TENS[np.clip(exponent - decimals, 0, exponent)]
+    known &= numbers < _MAX_NS
+    return np.where(known, numbers, 0).astype("int64"), known

@@ -80,7 +80,7 @@ def read_totals(source: Source) -> Totals:
         op_type=types.cells,
         count=table.counts("op_occurrences", "type_occurrences"),
         total_ns=table.times(*_TOTALS, unit="ms"),  # milliseconds also where the head names no unit
-        row=table.rows,
+        row=list(table.rows),
         of_operators=names is not None,
         file=source.name,
         notes=table.notes,
