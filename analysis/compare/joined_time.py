@@ -111,12 +111,13 @@ def _evidence(trace: Trace) -> dict[int, set[object]]:
     Shapes of scalars and classes that are not known tie nothing.
     """
     columns = ("launched_by", "op_class", "inputs")
+    told = [trace.texts(name) for name in columns]
+    # Of many operators few differ in their shapes.
+    shapes = {text: next(iter(parse_shapes(text)), ()) if text else () for text in set(told[-1])}
     found: dict[int, set[object]] = {}
-    for row, launcher, op_class, inputs in zip(
-        trace.operators["operator"], *(trace.texts(name) for name in columns), strict=True
-    ):
+    for row, launcher, op_class, inputs in zip(trace.operators["operator"], *told, strict=True):
         keys: set[object] = {("launcher", launcher)} if "::" in launcher else set()
-        shape = next(iter(parse_shapes(inputs)), ()) if inputs else ()
+        shape = shapes[inputs]
         if len(shape) > 1 and op_class not in ("", "unknown", "communication"):
             keys.add((op_class, shape))
         found[int(row)] = keys

@@ -34,6 +34,8 @@ from analysis.timeline.sums import sums
 WHOLE_CALLS = 16_000
 WHOLE_GROUPED = 500_000
 OVERVIEW_PIXELS = 4096
+# Calls and bins of all sides, each with an operator of its own at worst: 350 kB at most.
+OVERVIEW_ITEMS = 14_000
 MOST_MARKS = 4000  # calls of what is selected that an answer has
 
 
@@ -59,7 +61,7 @@ class Layers:
         """For each side how often and how long what is in a row of the table ran."""
         return tuple(_by_row(side) for side in self.payload["sides"])
 
-    def overview(self, items: int = MOST_ITEMS) -> dict[str, Any]:
+    def overview(self, items: int = OVERVIEW_ITEMS) -> dict[str, Any]:
         """All of the time, in the finest detail of at most so many calls and bins."""
         windows = [(0, max(1, side["dur_ns"])) for side in self.payload["sides"]]
         return self.shown(windows, OVERVIEW_PIXELS, items)
@@ -67,13 +69,21 @@ class Layers:
     def shown(
         self, windows: list[tuple[int, int]], pixels: int, items: int = MOST_ITEMS
     ) -> dict[str, Any]:
-        """{level, sides}: what windows show on so many pixels (`detail.shown`)."""
-        level = level_of(self.sides, windows, pixels, items)
+        """{level, sides}: what windows show on so many pixels (`detail.shown`), each side with its
+        own `level`, and the coarsest of them. Sides that show as much time have one level."""
+        if len({end - start for start, end in windows}) < 2:
+            levels = [level_of(self.sides, windows, pixels, items)] * len(windows)
+        else:
+            part = items // len(windows)
+            levels = [
+                level_of([side], [window], pixels, part)
+                for side, window in zip(self.sides, windows, strict=True)
+            ]
         return {
-            "level": level,
+            "level": max(levels, default=0),
             "sides": [
-                shown(side, start, end, level, self.elsewhere)
-                for side, (start, end) in zip(self.sides, windows, strict=True)
+                {"level": level, **shown(side, start, end, level, self.elsewhere)}
+                for side, (start, end), level in zip(self.sides, windows, levels, strict=True)
             ],
         }
 
@@ -89,7 +99,7 @@ class Drawing:
     def base(self) -> bytes:
         """What the browser begins with, for layers.js."""
         columns = Columns(as_text=False)
-        items = None if self.layers.is_whole else MOST_ITEMS
+        items = None if self.layers.is_whole else OVERVIEW_ITEMS
         whole = {**packed(self.layers, self.said, columns, items=items), "drawing": self.id}
         return container(whole, columns)
 

@@ -164,3 +164,30 @@ def test_an_answer_has_what_was_asked_for() -> None:
     assert answer["hit"]["hits"] == 17 and answer["hit"]["call"]["start_ns"] == 120
     nothing, _ = opened(drawing.answer(Question(drawing.id, 6)))
     assert set(nothing) == {"drawing", "answers"}
+
+
+def test_an_overview_of_operators_that_all_differ_is_small() -> None:
+    """Two runs of 60,000 calls, each of an operator of its own, with names of 100 characters."""
+    count = 60_000
+    rng = np.random.default_rng(1)
+    side = side_of([(0, 0, 1)])
+    durs = rng.lognormal(8, 1.5, count).astype("int64") + 1
+    starts = np.cumsum(durs + 50) - durs
+    names = [f"{at:_<100}" for at in range(count)]
+    side["ops"] = {
+        **{name: [None] * count for name in ("inputs", "outputs", "provider", "group")},
+        "name": names,
+        "op_type": [f"Type{at % 40}" for at in range(count)],
+        "op_class": [CLASSES[at % 2] for at in range(count)],
+        "row": list(range(count)),
+    }
+    side["calls"] = {
+        "op": rng.permutation(count),
+        "lane": np.zeros(count, int),
+        "start_ns": starts,
+        "dur_ns": durs,
+    }
+    side["dur_ns"] = int(starts[-1] + durs[-1])
+    payload = {"span_ns": side["dur_ns"], "classes": [], "groups": [], "sides": [side, side]}
+    base = Drawing(Layers(payload), {"words": {}, "sides": [{}, {}]}).base
+    assert 100_000 < len(base) < 350_000

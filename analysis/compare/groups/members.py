@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import pandas as pd
-
 from analysis.compare.groups.disjoint import DisjointSets
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.side import Side
@@ -95,15 +93,19 @@ def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
     """Operators of a trace in the order in which they first ran, one for each name; where one name
     has several lists of members, one for each row."""
     names, types, sources = (trace.texts(c) for c in ("name", "op_type", "members_source"))
-    texts = trace.operators["members"].astype("object")
+    # '' lists no original: the engine put the operator in. None says nothing of them.
+    is_told = trace.operators["members"].notna().tolist()
+    texts = [
+        text if told else None for text, told in zip(trace.texts("members"), is_told, strict=True)
+    ]
     ran = compute_operators(trace)
     lists: dict[str, set[str | None]] = {}
     for row in ran:
-        lists.setdefault(names[row], set()).add(None if pd.isna(texts[row]) else str(texts[row]))
+        lists.setdefault(names[row], set()).add(texts[row])
     found: dict[str | int, _Ran] = {}
     for row in ran:
-        # '' lists no original: the engine put the operator in.
-        members = None if pd.isna(texts[row]) else parse_members(str(texts[row]), sources[row])
+        text = texts[row]
+        members = None if text is None else parse_members(text, sources[row])
         own = row if len(lists[names[row]]) > 1 else None
         operator = Operator(names[row], types[row], row=own)
         found.setdefault(names[row] if own is None else own, _Ran(operator, members))

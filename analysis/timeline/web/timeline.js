@@ -12,7 +12,8 @@
    attributes say what is shown: mode, from-ns, to-ns, selected-row, selected-group,
    highlighted-<side> (calls), over-group, lane-centres (px below the canvas's top), plot-left, band
    (px: top and bottom of the ribbons), folded-lanes (how many are), stretch (from and to, in ns), hits (place and
-   count of what is searched), level
+   count of what is searched), axes (what each side shows, where they have their own), active (the
+   side that keys move then), level
    (where not every call is here: bins are 2**level ns long; "exact" where there are none). */
 
 import { createContent } from "./input/content.js";
@@ -94,6 +95,7 @@ export function mount(root, firstPayload, options = {}) {
   const legend = createLegend(view, redraw);
   const questions = createQuestions(options.ask);
   const timeWindow = createWindow(root, view, {
+    live,
     redraw,
     onMove: () => content.moved(),
     onSelect: () => stretch.selectShown(),

@@ -1,7 +1,7 @@
 /* Layers of a timeline of which not every call is here: an overview of all of the time, and what
-   the server answered about windows of it. A layer is {level, exact, size, sides}: bins of
-   2**level ns; whether it has no bins; the length of the view that it was asked for; and per side
-   {from, to, lanes, byRow, byGroup}. */
+   the server answered about windows of it. A layer is of one side: {level, exact, size, from, to,
+   lanes, byRow, byGroup}: bins of 2**level ns; whether it has none; the length of the view that it
+   was asked for. Sides may show different times, so each takes the layer that is best for it. */
 
 import { unpackOperators } from "./unpack.js";
 import { callsBy, emptyLane, kindOfClass, knownClass, NO_BINS, sideHead } from "./calls.js";
@@ -10,7 +10,7 @@ import { callsBy, emptyLane, kindOfClass, knownClass, NO_BINS, sideHead } from "
 const NAMED = ["name", "inputs", "outputs", "provider"];
 const KNOWN = ["op_type", "op_class", "row", "group", "id"];
 const SHARES = 65535; // as detail.py counts shares of a bin
-const MOST_LAYERS = 12; // beside the overview
+const MOST_LAYERS = 12; // of a side, beside the overview
 const FINE = 0.7; // a layer is fine enough for views down to this part of the one it was asked for
 
 /* The operators of a side, as far as they are known: columns that grow with every answer. */
@@ -75,79 +75,88 @@ function layerLane({ calls, bins }, level, places) {
   };
 }
 
-/* @returns {{sides, use, fits, add, merge}}: `sides` are those of the view, whose lanes `use`
-   exchanges for those of the finest layer that has the whole view. */
+/* What the view takes of a layer. */
+const drawnOf = ({ lanes, byRow, byGroup }) => ({ lanes, byRow, byGroup });
+
+/* @returns {{sides, use, add, learn}}: `sides` are those of the view, whose lanes `use`
+   exchanges for those of the finest layer that has all of a side's view. */
 export function createLayers(payload) {
   const stores = payload.sides.map(createOperators);
   const counts = payload.sides.map((side) => Math.max(1, side.lanes.length));
 
-  function prepared(shown, level, size) {
-    const sides = shown.map((side, index) => {
-      const places = stores[index].add(side.ops);
-      const lanes = Array.from({ length: counts[index] }, emptyLane);
-      for (const lane of side.lanes) lanes[lane.lane] = layerLane(lane, level, places);
-      const { ops } = stores[index].side;
-      return {
-        from: side.from,
-        to: side.to,
-        lanes,
-        byRow: callsBy(lanes, ops.row),
-        byGroup: callsBy(lanes, ops.group),
-      };
-    });
-    const exact = sides.every(({ lanes }) => lanes.every(({ bins }) => bins.count === 0));
-    return { level, exact, size, sides };
+  function prepared(side, index, level, size) {
+    const places = stores[index].add(side.ops);
+    const lanes = Array.from({ length: counts[index] }, emptyLane);
+    for (const lane of side.lanes) lanes[lane.lane] = layerLane(lane, level, places);
+    const { ops } = stores[index].side;
+    return {
+      level,
+      exact: lanes.every(({ bins }) => bins.count === 0),
+      size,
+      from: side.from,
+      to: side.to,
+      lanes,
+      byRow: callsBy(lanes, ops.row),
+      byGroup: callsBy(lanes, ops.group),
+    };
   }
 
-  const overview = prepared(
-    payload.sides.map((side) => side.shown),
-    payload.level,
-    payload.span_ns,
+  const overview = payload.sides.map((side, index) =>
+    prepared(side.shown, index, side.shown.level ?? payload.level, payload.span_ns)
   );
-  let details = [];
-  let current = overview;
+  const details = payload.sides.map(() => []);
+  const current = [...overview];
   const sides = payload.sides.map((side, index) => ({
     ...sideHead(side),
     ...stores[index].side,
     callsCount: side.calls_count,
-    ...overview.sides[index],
+    ...drawnOf(overview[index]),
   }));
 
-  /* Whether a layer has all of a view; what is behind the end of a run is nothing. */
-  const covers = (layer, windows) =>
-    layer.sides.every(({ from, to }, index) => {
-      const dur = Math.max(1, payload.sides[index].dur_ns);
-      const [first, last] = windows[index];
-      return from <= Math.min(Math.max(0, first), dur - 1) && to >= Math.min(dur, last);
-    });
-
-  const fine = (layer, size) => layer.exact || size >= layer.size * FINE;
+  /* The layers that have all of a view; what is behind the end of a run is nothing. */
+  const covering = (index, [first, last]) => {
+    const dur = Math.max(1, payload.sides[index].dur_ns);
+    const from = Math.min(Math.max(0, first), dur - 1);
+    return [overview[index], ...details[index]].filter((layer) =>
+      layer.from <= from && layer.to >= Math.min(dur, last)
+    );
+  };
 
   return {
     sides,
-    /* Takes the layer for a view; whether it is another one than before. */
+    /* Takes the layers for a view; whether one is another than before. */
     use(windows) {
-      const found = details.filter((layer) => covers(layer, windows));
-      const best = found.reduce(
-        (one, other) => (other.level < one.level || other.exact ? other : one),
-        overview,
-      );
-      if (best === current) return false;
-      current = best;
-      sides.forEach((side, index) => Object.assign(side, best.sides[index]));
-      return true;
+      let changed = false;
+      sides.forEach((side, index) => {
+        const best = covering(index, windows[index]).reduce(
+          (one, other) => (other.level < one.level || other.exact ? other : one),
+          overview[index],
+        );
+        if (best === current[index]) return;
+        changed = true;
+        current[index] = best;
+        Object.assign(side, drawnOf(best));
+      });
+      return changed;
     },
-    /* Whether what is here is as fine as a view of that size, with `pixels`, can show. */
-    isFine(windows, size, pixels) {
-      const layers = [overview, ...details].filter((layer) => covers(layer, windows));
-      return layers.some((layer) => fine(layer, size) || 2 ** layer.level * pixels <= size);
+    /* Whether what is here is as fine as windows of `pixels` can show. */
+    isFine: (windows, pixels) =>
+      windows.every(([from, to], index) =>
+        covering(index, [from, to]).some(({ exact, size, level }) =>
+          exact || to - from >= size * FINE || 2 ** level * pixels <= to - from
+        )
+      ),
+    /* Of the coarsest side. */
+    level: () => Math.max(0, ...current.map(({ level }) => level)),
+    isExact: () => current.every(({ exact }) => exact),
+    /* What an answer shows of each side, whose view was `sizes` ns long. */
+    add(shown, level, sizes) {
+      shown.forEach((side, index) => {
+        const layer = prepared(side, index, side.level ?? level, sizes[index]);
+        details[index] = [...details[index].slice(1 - MOST_LAYERS), layer];
+      });
     },
-    level: () => current.level,
-    isExact: () => current.exact,
-    add(shown, level, size) {
-      details = [...details.slice(1 - MOST_LAYERS), prepared(shown, level, size)];
-    },
-    overview: () => overview.sides,
+    overview: () => overview,
     /* Takes what an answer says of operators. */
     learn(index, ops, data) {
       stores[index].add(unpackOperators(ops, data));

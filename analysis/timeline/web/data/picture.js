@@ -6,15 +6,15 @@ const CROWDED = 4; // calls a column from which on bins are made of them
 const MOST_LEVELS = 8; // that a lane keeps
 const GOLDEN = 0.618034;
 
-/* {calls, bins, lit} of a lane in the view: `calls` the places of those to draw, null for all;
+/* {calls, bins, lit} of a lane in the window `shown`: `calls` the places of those to draw, null for all;
    `lit` says of each bin whether it is, null where bins are lit by their kind. `columns` of them
    are drawn, each as long as `column` ns. A picture is made of all calls of the lane when it is
    first drawn in some detail, so a frame does not depend on how many there are. */
-export function pictureOf(lane, view, column, columns, kindOf, lit) {
+export function pictureOf(lane, shown, column, columns, kindOf, lit) {
   const whole = { calls: null, bins: lane.bins, lit: null };
   if (lane.count < CROWDED * columns) return whole;
-  const first = firstWhere(lane.count, (i) => lane.latest[i] > view.from);
-  const last = firstWhere(lane.count, (i) => lane.start[i] >= view.to);
+  const first = firstWhere(lane.count, (i) => lane.latest[i] > shown.from);
+  const last = firstWhere(lane.count, (i) => lane.start[i] >= shown.to);
   if (last - first < CROWDED * columns) return whole;
   const level = Math.max(0, Math.floor(Math.log2(column)));
   lane.pictures ??= new Map();

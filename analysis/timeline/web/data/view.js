@@ -11,8 +11,10 @@ export function newView(byGroup) {
     mode: "time",
     byGroup,
     span: 1,
-    from: 0,
+    from: 0, // what is shown: of all sides, else of the active one
     to: 1,
+    own: null, // where sides have axes of their own, what each shows, as {from, to}
+    active: 0, // the side that keys and buttons move then
     width: 0,
     palette: null,
     printing: false,
@@ -31,6 +33,9 @@ export function newView(byGroup) {
     pointerX: null,
   };
 }
+
+/* What a side shows, as {from, to} in ns. */
+export const windowOf = (view, side) => view.own?.[side] ?? view;
 
 /* Start and end of a call or bin where it is drawn, in ns. */
 export function extent(view, { side, lane, index, bin, start, end }) {

@@ -4,6 +4,7 @@ import { CLASSES, firstWhere } from "../data/calls.js";
 import { createColumns } from "../data/columns.js";
 import { pictureOf } from "../data/picture.js";
 import { duration, plainText } from "../data/text.js";
+import { windowOf } from "../data/view.js";
 import { DIMMED } from "./palette.js";
 
 const THIN = 0.7; // boxes narrower than this share columns of this width
@@ -44,10 +45,11 @@ export function drawBoxes(sheet, row, lit) {
   const { pen, view, painter } = sheet;
   const side = view.sides[row.side];
   const lane = side.lanes[row.lane];
+  const shown = windowOf(view, row.side);
   const scale = sheet.density();
   const line = Math.max(1, Math.round(scale));
   const thin = Math.max(1, Math.round(THIN * scale));
-  const perNs = (painter.plotWidth() * scale) / (view.to - view.from);
+  const perNs = (painter.plotWidth() * scale) / (shown.to - shown.from);
   const rightmost = Math.round(painter.plotWidth() * scale) + 2;
   const origin = Math.round(painter.plotLeft * scale);
   const y = Math.round(row.top * scale);
@@ -59,7 +61,7 @@ export function drawBoxes(sheet, row, lit) {
   const batches = createBatches(view.palette);
   const { calls, bins, lit: litBins } = pictureOf(
     lane,
-    view,
+    shown,
     thin / perNs,
     rightmost / thin,
     side.kindOf,
@@ -67,15 +69,15 @@ export function drawBoxes(sheet, row, lit) {
   );
   const isLitBin = (at) => (litBins ? litBins[at] : lit.kinds[bins.kind[at]]) > 0;
   const binWidth = bins.width * perNs;
-  const lastBin = firstWhere(bins.count, (at) => bins.from[at] >= view.to);
-  let bin = firstWhere(bins.count, (at) => bins.from[at] + bins.width > view.from);
+  const lastBin = firstWhere(bins.count, (at) => bins.from[at] >= shown.to);
+  let bin = firstWhere(bins.count, (at) => bins.from[at] + bins.width > shown.from);
 
   // Bins of a layer that is coarser than the screen, below the calls.
   for (; binWidth >= thin && bin < lastBin; bin++) {
-    const left = Math.max(-2, Math.round((bins.from[bin] - view.from) * perNs));
+    const left = Math.max(-2, Math.round((bins.from[bin] - shown.from) * perNs));
     const right = Math.min(
       rightmost,
-      Math.round((bins.from[bin] + bins.width - view.from) * perNs),
+      Math.round((bins.from[bin] + bins.width - shown.from) * perNs),
     );
     const high = heightOf(bins.share[bin]);
     batches.fill(
@@ -90,7 +92,7 @@ export function drawBoxes(sheet, row, lit) {
   batches.draw(pen);
 
   function shareBin() {
-    const from = (bins.from[bin] - view.from) * perNs;
+    const from = (bins.from[bin] - shown.from) * perNs;
     const width = bins.share[bin] * binWidth;
     columns.ran(from, from + width);
     columns.share(from + binWidth / 2, width, bins.kind[bin], isLitBin(bin));
@@ -99,13 +101,13 @@ export function drawBoxes(sheet, row, lit) {
 
   const count = calls ? calls.length : lane.count;
   const callOf = calls ? (at) => calls[at] : (at) => at;
-  const first = firstWhere(count, (at) => lane.latest[callOf(at)] > view.from);
-  for (let at = first; at < count && lane.start[callOf(at)] < view.to; at++) {
+  const first = firstWhere(count, (at) => lane.latest[callOf(at)] > shown.from);
+  for (let at = first; at < count && lane.start[callOf(at)] < shown.to; at++) {
     const i = callOf(at);
-    if (lane.end[i] < view.from) continue;
+    if (lane.end[i] < shown.from) continue;
     while (bin < lastBin && bins.from[bin] <= lane.start[i]) shareBin();
-    const from = (lane.start[i] - view.from) * perNs;
-    const to = (lane.end[i] - view.from) * perNs;
+    const from = (lane.start[i] - shown.from) * perNs;
+    const to = (lane.end[i] - shown.from) * perNs;
     const left = Math.max(-2, Math.round(from));
     let width = Math.max(1, Math.min(rightmost, Math.round(to)) - left);
     const op = lane.op[i];
@@ -118,7 +120,8 @@ export function drawBoxes(sheet, row, lit) {
     columns.cover(left, left + width);
     // Neighbours that touch are kept apart by a line of the track.
     const next = at + 1 < count ? callOf(at + 1) : -1;
-    const touches = next >= 0 && Math.round((lane.start[next] - view.from) * perNs) <= left + width;
+    const touches = next >= 0 &&
+      Math.round((lane.start[next] - shown.from) * perNs) <= left + width;
     if (touches && width >= 4 * line) width -= line;
     if (lit.operators[op] && width >= 4 * line && batches.hasEdge(kind)) {
       batches.edge(kind, origin + left, y, width, boxHeight);
@@ -151,10 +154,12 @@ export function drawMarks(sheet, row) {
   if (!marks) return;
   pen.fillStyle = view.palette.text;
   pen.globalAlpha = 1;
+  const shown = windowOf(view, row.side);
   for (const { lane, start, end } of marks.calls) {
-    if (lane !== row.lane || end < view.from || start > view.to) continue;
-    const left = painter.xOf(start);
-    pen.fillRect(left, row.top, Math.max(1, painter.xOf(end) - left), Math.max(2, row.height / 6));
+    if (lane !== row.lane || end < shown.from || start > shown.to) continue;
+    const left = painter.xOf(start, row.side);
+    const width = Math.max(1, painter.xOf(end, row.side) - left);
+    pen.fillRect(left, row.top, width, Math.max(2, row.height / 6));
   }
 }
 /* Name and duration inside the box where they fit, else the op type, else nothing. */
@@ -166,11 +171,12 @@ export function drawBoxTexts(sheet, row, calls, lit) {
   pen.globalAlpha = 1;
   for (const [at, i] of calls.entries()) {
     const op = lane.op[i];
-    const left = Math.max(painter.plotLeft, painter.xOf(lane.start[i])) + 6;
+    const left = Math.max(painter.plotLeft, painter.xOf(lane.start[i], row.side)) + 6;
     // A box inside this one lies over it and has a text of its own.
     const next = at + 1 < calls.length ? lane.start[calls[at + 1]] : Infinity;
     const inside = next >= lane.start[i] ? next : Infinity;
-    const room = Math.min(view.width, painter.xOf(Math.min(lane.end[i], inside))) - left - 6;
+    const end = painter.xOf(Math.min(lane.end[i], inside), row.side);
+    const room = Math.min(view.width, end) - left - 6;
     const text = [side.ops.name[op], side.ops.op_type[op]].map(plainText)
       .find((each) => each !== "" && sheet.textWidth(each, 11) <= room);
     if (text === undefined) continue;

@@ -1,5 +1,6 @@
 /* A side's lanes and the text above them. `sheet` is what they are drawn on (sheet.js). */
 
+import { windowOf } from "../data/view.js";
 import { say } from "../data/words.js";
 import { drawBoxes, drawBoxTexts, drawMarks } from "./boxes.js";
 import { HEADER_LINE, SIDE_INDENT, SIDE_MARK } from "./layout.js";
@@ -18,7 +19,10 @@ export function drawRow(sheet, row, lit) {
   pen.fillRect(
     painter.plotLeft,
     row.top,
-    Math.max(0, painter.xOf(Math.min(end, view.to)) - painter.plotLeft),
+    Math.max(
+      0,
+      painter.xOf(Math.min(end, windowOf(view, row.side).to), row.side) - painter.plotLeft,
+    ),
     row.height,
   );
   if (view.mode === "aligned") drawGaps(pen, view, row.side, painter.xOf, row.top, row.height);

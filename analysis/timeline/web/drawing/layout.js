@@ -10,7 +10,7 @@ const AXIS_HEIGHT = 24;
 const MAP_HEIGHT = { gap: 4, side: 14, most: 42 }; // of all of the time in small
 const MAX_LANES_HEIGHT = 6000; // browsers give up on canvases of some 16 000 device pixels
 
-/* Sets the places of sides, lanes, ribbons and axis on `painter` and the sides; `textWidth` measures
+/* Sets the places of sides, lanes, ribbons and axes on `painter` and the sides; `textWidth` measures
    text in a font size. */
 export function layOutSides(view, painter, textWidth) {
   const { sides, width } = view;
@@ -34,14 +34,22 @@ export function layOutSides(view, painter, textWidth) {
   painter.rowsOf = sides.map(() => []);
   let y = 0;
   painter.band = null;
+  painter.axes = []; // {side, top, bottom, above}: side -1 for all; above its lanes or below
+  const addAxis = (side, top, above = false) => {
+    painter.axes.push({ side, top, bottom: top + AXIS_HEIGHT, above });
+    return top + AXIS_HEIGHT;
+  };
   sides.forEach((side, sideIndex) => {
     // Ribbons need a free way to the second side: its text goes below its lanes.
     const below = view.mode !== "time" && sideIndex > 0;
-    side.top = y;
+    side.top = side.zoneTop = y;
     side.oneLine =
       SIDE_INDENT + textWidth(side.label, 14, 600) + 10 + textWidth(side.caption, 13) <= width;
     const header = (side.oneLine ? 1 : 2) * HEADER_LINE + 4;
     if (!below) y += header;
+    // Ribbons begin below the first side's lanes: its own axis is above them.
+    const isAbove = view.own !== null && view.mode !== "time" && sideIndex === 0;
+    if (isAbove) y = addAxis(sideIndex, y, true);
     for (const lane of shownLanes[sideIndex]) {
       const row = { side: sideIndex, lane, top: y, height: laneHeight };
       painter.rows.push(row);
@@ -50,6 +58,9 @@ export function layOutSides(view, painter, textWidth) {
     }
     side.bottom = y - LANE_GAP;
     y = side.bottom + SIDE_GAP;
+    if (view.own !== null && !isAbove && sideIndex < sides.length - 1) {
+      y = addAxis(sideIndex, side.bottom + 4) + SIDE_GAP - 8;
+    }
     if (view.mode !== "time" && sideIndex === 0) {
       y = side.bottom + BAND_HEIGHT[view.mode];
       painter.band = {
@@ -65,8 +76,9 @@ export function layOutSides(view, painter, textWidth) {
       y = side.top + header + SIDE_GAP - 8;
     }
   });
-  painter.axisTop = Math.max(0, y - SIDE_GAP) + 4;
+  const last = Math.max(0, y - SIDE_GAP) + 4;
+  const bottom = addAxis(view.own === null ? -1 : sides.length - 1, last);
   const height = Math.min(MAP_HEIGHT.most, MAP_HEIGHT.side * Math.max(1, sides.length));
-  painter.map = { top: painter.axisTop + AXIS_HEIGHT + MAP_HEIGHT.gap, height };
+  painter.map = { top: bottom + MAP_HEIGHT.gap, height };
   painter.height = Math.ceil(painter.map.top + height);
 }

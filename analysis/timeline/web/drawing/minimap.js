@@ -61,12 +61,19 @@ export function createMinimap() {
     pen.fillStyle = palette.track;
     pen.fillRect(painter.plotLeft, top, width, height);
     pen.drawImage(canvas, painter.plotLeft, top, width, height);
-    const left = painter.plotLeft + (view.from / view.span) * width;
-    const shown = Math.max(6, ((view.to - view.from) / view.span) * width);
-    pen.fillStyle = palette.marked;
-    pen.fillRect(left, top, shown, height);
-    pen.strokeStyle = palette.accent;
-    pen.lineWidth = 1.5;
-    pen.strokeRect(left + 0.75, top + 0.75, Math.max(1, shown - 1.5), height - 1.5);
+    const windows = view.own ?? [view];
+    const each = height / windows.length;
+    windows.forEach(({ from, to }, row) => {
+      const left = painter.plotLeft + (from / view.span) * width;
+      const shown = Math.max(6, ((to - from) / view.span) * width);
+      pen.fillStyle = palette.marked;
+      pen.fillRect(left, top + row * each, shown, each);
+      pen.strokeStyle = palette.accent;
+      pen.lineWidth = 1.5;
+      pen.globalAlpha = view.own === null || row === view.active ? 1 : 0.5;
+      const wide = Math.max(1, shown - 1.5);
+      pen.strokeRect(left + 0.75, top + row * each + 0.75, wide, each - 1.5);
+    });
+    pen.globalAlpha = 1;
   };
 }

@@ -9,9 +9,10 @@ import { readPalette } from "./palette.js";
 import { drawRibbons, drawRibbonsOf } from "./ribbons.js";
 import { drawRings } from "./rings.js";
 import { createSheet } from "./sheet.js";
+import { windowOf } from "../data/view.js";
 import { callsOfGroup, groupOfCall, litOperators, selectedCalls } from "../data/selection.js";
 
-/* `view` is the state to draw: {sides, groups, ribbons, mode, span, from, to, printing, selected,
+/* `view` is the state to draw: {sides, groups, ribbons, mode, span, from, to, own, printing, selected,
    onlyClass, cursor, overGroup, pointerX, width}. The painter adds `palette` when it is asked to
    read the theme. */
 export function createPainter(canvas, view) {
@@ -19,6 +20,7 @@ export function createPainter(canvas, view) {
   const painter = {
     rows: [],
     rowsOf: [],
+    axes: [],
     captions: [],
     band: null,
     map: { top: 0, height: 0 },
@@ -29,11 +31,28 @@ export function createPainter(canvas, view) {
   const sheet = createSheet(view, painter);
   const base = sheet.canvas;
   const drawMinimap = createMinimap();
-  let tickTexts = []; // [left, right] of the texts on the axis
+  let tickTexts = []; // for each axis, [left, right] of its texts
 
   const plotWidth = () => Math.max(1, view.width - painter.plotLeft);
-  const xOf = (ns) => painter.plotLeft + ((ns - view.from) / (view.to - view.from)) * plotWidth();
-  const timeAt = (x) => view.from + ((x - painter.plotLeft) / plotWidth()) * (view.to - view.from);
+  // Of a side, where it may have an axis of its own.
+  function xOf(ns, side) {
+    const { from, to } = windowOf(view, side);
+    return painter.plotLeft + ((ns - from) / (to - from)) * plotWidth();
+  }
+  function timeAt(x, side) {
+    const { from, to } = windowOf(view, side);
+    return from + ((x - painter.plotLeft) / plotWidth()) * (to - from);
+  }
+  /* The side that a height is of, also on its axis and in the map; -1 where all have one axis. */
+  function sideAt(y) {
+    if (view.own === null) return -1;
+    if (y >= painter.map.top) {
+      const row = Math.floor(((y - painter.map.top) / painter.map.height) * view.sides.length);
+      return Math.min(view.sides.length - 1, row);
+    }
+    return Math.max(0, view.sides.findLastIndex(({ zoneTop }) => zoneTop <= y));
+  }
+  const onAxis = (y) => painter.axes.some(({ top, bottom }) => y >= top && y < bottom);
   // Undefined for a call in a lane that is folded away.
   const rowOf = (call) => painter.rowsOf[call.side]?.[call.lane];
 
@@ -53,7 +72,7 @@ export function createPainter(canvas, view) {
     for (const side of view.sides) drawHeader(sheet, side);
     if (painter.band) drawRibbons(pen, view, painter.band);
     for (const row of painter.rows) drawRow(sheet, row, lit[row.side]);
-    tickTexts = drawAxis(sheet);
+    tickTexts = painter.axes.map((axis) => drawAxis(sheet, axis));
     drawMinimap(sheet);
   }
 
@@ -90,6 +109,8 @@ export function createPainter(canvas, view) {
     plotWidth,
     xOf,
     timeAt,
+    sideAt,
+    onAxis,
     rowOf,
     layOut,
     paint,

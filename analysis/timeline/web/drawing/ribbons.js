@@ -14,8 +14,8 @@ const EDGE_FROM = 5; // px: ribbons this wide are kept apart from their neighbou
 /* x of a ribbon's corners: upper left and right, lower left and right. */
 /** @returns {[number, number, number, number]} */
 function edgesOf({ top, bottom }, { xOf, left, right }) {
-  const x = (ns) => Math.min(right + FAR, Math.max(left - FAR, xOf(ns)));
-  return [x(top[0]), x(top[1]), x(bottom[0]), x(bottom[1])];
+  const x = (ns, side) => Math.min(right + FAR, Math.max(left - FAR, xOf(ns, side)));
+  return [x(top[0], 0), x(top[1], 0), x(bottom[0], 1), x(bottom[1], 1)];
 }
 
 const inBand = ([a, b, c, d], { left, right }) =>

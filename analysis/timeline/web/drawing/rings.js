@@ -1,6 +1,6 @@
 /* Rings around calls, on top of what the painter has drawn; `painter` says where they lie. */
 
-import { extent } from "../data/view.js";
+import { extent, windowOf } from "../data/view.js";
 
 /* A ring around each call, at least 3 px wide; a thin selected one gets a mark above as well.
    Where rings would lie on each other, the first stands for all. */
@@ -14,9 +14,10 @@ export function drawRings(screen, view, painter, calls, strong) {
     const row = painter.rowOf(call);
     if (row === undefined) continue;
     const [from, to] = extent(view, call);
-    if (to < view.from || from > view.to) continue;
-    const start = Math.max(painter.plotLeft - 4, painter.xOf(from));
-    const end = Math.min(view.width + 4, painter.xOf(to));
+    const shown = windowOf(view, call.side);
+    if (to < shown.from || from > shown.to) continue;
+    const start = Math.max(painter.plotLeft - 4, painter.xOf(from, call.side));
+    const end = Math.min(view.width + 4, painter.xOf(to, call.side));
     const spare = Math.max(0, 3 - (end - start)) / 2;
     if (end + spare <= (reached.get(row) ?? -Infinity) + 1) continue;
     reached.set(row, end + spare);

@@ -6,7 +6,7 @@ import { arrange } from "../data/groups.js";
 import { createLayers } from "../data/layers.js";
 import { plainText } from "../data/text.js";
 import { unpackColumns, unpackPayload, unpackShown } from "../data/unpack.js";
-import { extent } from "../data/view.js";
+import { extent, windowOf } from "../data/view.js";
 import { inTurn, say } from "../data/words.js";
 
 const MARGIN = 1; // of the view, on both of its sides: it moves so far without asking
@@ -26,10 +26,14 @@ export function createContent(root, view, parts) {
     Object.assign(view, arrange(payload, modes.wanted, view.layers));
     view.version += 1;
     view.content += 1;
+    // Where groups are aligned both sides have one place.
+    if (view.mode === "aligned" || view.own?.length !== view.sides.length) view.own = null;
+    if (view.own === null) view.active = 0;
     root.dataset.mode = view.mode;
     modes.refresh();
     const centre = middle && middleOf(view, middle);
-    if (centre === null) timeWindow.showAll();
+    if (view.own !== null) timeWindow.show(view.from, view.to);
+    else if (centre === null) timeWindow.showAll();
     else timeWindow.show(centre - size / 2, centre + size / 2);
     picking.setSelected(view.selected);
     if (view.mode !== before && view.mode === "aligned") stretch.clear();
@@ -49,6 +53,7 @@ export function createContent(root, view, parts) {
     );
     if (view.selected?.side >= 0 && view.selected.row === null) view.selected = null;
     place();
+    if (!keep && view.own !== null) timeWindow.showAll();
     if (keep && mode === view.mode) timeWindow.show(from, to);
     if (!keep) stretch.clear();
     const runs = inTurn(
@@ -58,10 +63,11 @@ export function createContent(root, view, parts) {
     legend.fill();
   }
 
-  const windows = (margin = 0) => {
-    const size = (view.to - view.from) * margin;
-    return view.sides.map(() => [view.from - size, view.to + size]);
-  };
+  const windows = (margin = 0) =>
+    view.sides.map((_, side) => {
+      const { from, to } = windowOf(view, side);
+      return [from - (to - from) * margin, to + (to - from) * margin];
+    });
   const pixels = () => painter.plotWidth() * Math.min(2, Math.max(1, devicePixelRatio || 1));
 
   /* Exchanges the layer; the keyboard's call goes with it. */
@@ -83,15 +89,18 @@ export function createContent(root, view, parts) {
     useLayer();
     root.dataset.level = view.layers.isExact() ? "exact" : String(view.layers.level());
     detailLine.fill();
-    const isFine = view.layers.isFine(windows(), view.to - view.from, pixels());
+    const isFine = view.layers.isFine(windows(), pixels());
     if (!isFine || isUnmarked()) refine();
   }
 
   /* Whether what is selected has not been looked for in the time that is shown. */
   const isUnmarked = () =>
     view.selected !== null &&
-    (view.marks?.of !== view.selected || view.from < view.marks.from || view.to > view.marks.to ||
-      view.to - view.from < view.marks.size / 4);
+    (view.marks?.of !== view.selected ||
+      windows().some(([from, to], side) => {
+        const [start, end] = view.marks.windows[side] ?? [0, 0];
+        return from < start || to > end || to - from < (end - start) / 4 / (1 + 2 * MARGIN);
+      }));
 
   /* Asks for what the view shows, and what is selected in it. */
   function refine() {
@@ -109,7 +118,7 @@ export function createContent(root, view, parts) {
         windows: windows(MARGIN).map((each) => each.map(Math.round)),
         pixels: Math.min(MOST_PIXELS, Math.ceil(pixels() * (1 + 2 * MARGIN))),
         mark,
-        asking: { selected, from: view.from, to: view.to, layers: view.layers },
+        asking: { selected, sizes: windows().map(([from, to]) => to - from), layers: view.layers },
       };
     }, shown);
   }
@@ -117,16 +126,14 @@ export function createContent(root, view, parts) {
   function shown(answer, data, { asking, windows: asked }) {
     if (view.layers !== asking.layers || !answer.shown) return;
     const { sides, level } = answer.shown;
-    view.layers.add(sides.map((side) => unpackShown(side, data)), level, asking.to - asking.from);
+    view.layers.add(sides.map((side) => unpackShown(side, data)), level, asking.sizes);
     view.version += 1;
     if (answer.marks && asking.selected === view.selected) {
       const marked = answer.marks.map(({ count, calls }) => ({
         count,
         calls: prepareMarks(unpackColumns(calls, data)),
       }));
-      const [from, to] = asked[0] ?? [0, 0];
-      const size = asking.to - asking.from;
-      view.marks = { of: asking.selected, from, to, size, sides: marked };
+      view.marks = { of: asking.selected, windows: asked, sides: marked };
       picking.tellCounts();
     }
     moved();

@@ -2,7 +2,7 @@
 
 import { selectedCalls } from "../data/selection.js";
 import { spoken } from "../page/tooltip.js";
-import { callFrom, extent } from "../data/view.js";
+import { callFrom, extent, windowOf } from "../data/view.js";
 
 /* `unfold` brings the lane of a call into view. */
 export function createCursor(
@@ -38,7 +38,8 @@ export function createCursor(
   function stepTo(call) {
     if (call === null) return;
     const [start, end] = extent(view, call);
-    timeWindow.reveal(start, end);
+    timeWindow.activate(call.side);
+    timeWindow.reveal(start, end, call.side);
     setAt(call, start, end);
   }
 
@@ -51,7 +52,9 @@ export function createCursor(
     const box = canvas.getBoundingClientRect();
     painter.layOut();
     const row = painter.rowOf(call);
-    const x = (painter.xOf(Math.max(view.from, start)) + painter.xOf(Math.min(view.to, end))) / 2;
+    const { from, to } = windowOf(view, call.side);
+    const x = (painter.xOf(Math.max(from, start), call.side) +
+      painter.xOf(Math.min(to, end), call.side)) / 2;
     set({ ...call, by: "keyboard" }, box.left + x, box.top + row.top + row.height - 8);
     live.textContent = spoken(view, call);
   }
@@ -75,7 +78,7 @@ export function createCursor(
     const call = view.cursor ?? selectedCalls(view)[0];
     if (!call) return;
     const [start, end] = extent(view, call);
-    timeWindow.show(start - (end - start), end + (end - start));
+    timeWindow.show(start - (end - start), end + (end - start), call.side);
     if (call.by === "keyboard") stepTo(call);
   }
 

@@ -9,7 +9,7 @@ export function listenToKeys(
 ) {
   const { zoom } = timeWindow;
   const zoomAtPointer = (factor) =>
-    zoom(factor, view.pointerX === null ? undefined : painter.timeAt(view.pointerX));
+    zoom(factor, view.pointerX === null ? undefined : painter.timeAt(view.pointerX, view.active));
   const panBy = (part) => timeWindow.pan((view.to - view.from) * part);
   const step = (to, by) => cursor.stepTo(to(view, painter.rows, by));
   const pickCursor = () => view.cursor && picking.pick(view.cursor);
@@ -28,6 +28,8 @@ export function listenToKeys(
     "/": search.focus,
     "?": help.open,
     x: stretch.selectShown,
+    l: timeWindow.toggleOwn,
+    v: timeWindow.nextSide,
     "]": () => step(neighbour, 1),
     "[": () => step(neighbour, -1),
     ArrowDown: (event) => step(event.shiftKey ? across : neighbour, 1),

@@ -1,7 +1,7 @@
 /* What the user or the host picks becomes the selection; the host hears of the user's. */
 
 import { countSelected, groupOfCall, groupOfRow, opOf, selectedCalls } from "../data/selection.js";
-import { extent } from "../data/view.js";
+import { extent, windowOf } from "../data/view.js";
 
 /* `onMark` is called when something else is selected. */
 export function createPicking(root, view, { timeWindow, folded, redraw, onMark, onSelect }) {
@@ -54,13 +54,20 @@ export function createPicking(root, view, { timeWindow, folded, redraw, onMark, 
       folded.refresh();
       redraw();
     }
-    const perSide = view.sides.map((_, sideIndex) =>
-      chosen.filter((call) => call.side === sideIndex).map((call) => extent(view, call))
-    )
-      .filter((calls) => calls.length > 0);
-    const outside = ([start, end]) => end <= view.from || start >= view.to;
-    if (!perSide.some((calls) => calls.every(outside))) return;
-    const first = perSide.map((calls) => calls[0]);
+    const perSide = view.sides.map((_, side) => ({
+      side,
+      calls: chosen.filter((call) => call.side === side).map((call) => extent(view, call)),
+    })).filter(({ calls }) => calls.length > 0);
+    const hidden = perSide.filter(({ side, calls }) => {
+      const { from, to } = windowOf(view, side);
+      return calls.every(([start, end]) => end <= from || start >= to);
+    });
+    if (hidden.length === 0) return;
+    if (view.own !== null) {
+      for (const { side, calls } of hidden) timeWindow.reveal(...calls[0], side);
+      return;
+    }
+    const first = perSide.map(({ calls }) => calls[0]);
     timeWindow.reveal(
       Math.min(...first.map(([start]) => start)),
       Math.max(...first.map(([, end]) => end)),

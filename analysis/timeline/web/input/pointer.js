@@ -3,6 +3,7 @@
 import { callAt } from "../data/calls.js";
 import { binAt } from "../data/picture.js";
 import { ribbonAt } from "../drawing/ribbons.js";
+import { windowOf } from "../data/view.js";
 import { callIn, laneOf } from "./steps.js";
 
 const REACH = 3; // px beside a thin box where the pointer still finds it
@@ -18,16 +19,18 @@ export function createPointer(view, { canvas, painter, tooltip, cursor, redraw }
     const [x, y] = placeOf(event);
     const row = painter.rows.find((each) => y >= each.top - 1 && y < each.top + each.height + 1);
     if (!row || x < painter.plotLeft || x > view.width) return null;
-    const nsPerPx = (view.to - view.from) / painter.plotWidth();
+    const { from, to } = windowOf(view, row.side);
+    const nsPerPx = (to - from) / painter.plotWidth();
+    const time = painter.timeAt(x, row.side);
     const index = callAt(
       laneOf(view, row),
-      painter.timeAt(x),
+      time,
       REACH * nsPerPx,
       3 * REACH * nsPerPx,
     );
     const by = event.pointerType === "touch" ? "touch" : "pointer";
     if (index >= 0) return { ...callIn(row, index), by };
-    const bin = binAt(laneOf(view, row), painter.timeAt(x));
+    const bin = binAt(laneOf(view, row), time);
     return bin < 0 ? null : { side: row.side, lane: row.lane, bin, by };
   }
 
@@ -70,50 +73,56 @@ export function listenToPointer(
 ) {
   let drag = null;
   /* The time at a place of the map comes into the middle of the view. */
-  const moveTo = (x) => {
+  const moveTo = (x, side) => {
     const middle = ((x - painter.plotLeft) / painter.plotWidth()) * view.span;
-    const half = (view.to - view.from) / 2;
-    timeWindow.show(middle - half, middle + half);
+    const { from, to } = windowOf(view, side);
+    timeWindow.show(middle - (to - from) / 2, middle + (to - from) / 2, side);
   };
-  const timeOf = (x) => Math.min(view.to, Math.max(view.from, painter.timeAt(x)));
+  function timeOf(x, side) {
+    const { from, to } = windowOf(view, side);
+    return Math.min(to, Math.max(from, painter.timeAt(x, side)));
+  }
   on(canvas, "pointerdown", (event) => {
     if (event.button !== 0) return;
     const [x, y] = pointer.placeOf(event);
     view.sought = null;
     const onMap = y >= painter.map.top;
-    if (onMap) moveTo(x);
-    const selects = !onMap && view.mode !== "aligned" &&
-      (event.shiftKey || y >= painter.axisTop);
+    const side = painter.sideAt(y);
+    timeWindow.activate(side);
+    if (onMap) moveTo(x, side);
+    const selects = !onMap && view.mode !== "aligned" && (event.shiftKey || painter.onAxis(y));
+    const { from, to } = windowOf(view, side);
     drag = {
+      side,
       x: event.clientX,
-      from: view.from,
-      to: view.to,
+      from,
+      to,
       moved: false,
       selects,
       onMap,
-      at: timeOf(x),
+      at: timeOf(x, side),
     };
     canvas.setPointerCapture(event.pointerId);
   });
   on(canvas, "pointermove", (event) => {
     if (drag === null) return pointer.hover(event);
-    if (drag.onMap) return moveTo(pointer.placeOf(event)[0]);
+    if (drag.onMap) return moveTo(pointer.placeOf(event)[0], drag.side);
     drag.moved ||= Math.abs(event.clientX - drag.x) > CLICK_SLOP;
     if (!drag.moved) return;
     view.pointerX = null;
     cursor.clear();
     if (drag.selects) {
       canvas.dataset.over = "select";
-      stretch.draw(drag.at, timeOf(pointer.placeOf(event)[0]));
+      stretch.draw(drag.at, timeOf(pointer.placeOf(event)[0], drag.side), drag.side);
       return;
     }
     canvas.dataset.over = "drag";
     const shift = ((drag.x - event.clientX) / painter.plotWidth()) * (drag.to - drag.from);
-    timeWindow.show(drag.from + shift, drag.to + shift);
+    timeWindow.show(drag.from + shift, drag.to + shift, drag.side);
   });
   on(canvas, "pointerup", (event) => {
     if (drag?.moved && drag.selects) {
-      stretch.select(drag.at, timeOf(pointer.placeOf(event)[0]));
+      stretch.select(drag.at, timeOf(pointer.placeOf(event)[0], drag.side), drag.side);
     } else if (drag && !drag.moved && !drag.onMap) {
       const call = pointer.callUnder(event);
       picking.pick(call, call === null ? pointer.groupUnder(event) : null);
@@ -145,16 +154,19 @@ export function listenToWheel(on, view, { canvas, painter, pointer, timeWindow }
     if (!focused && !event.ctrlKey && !event.metaKey) return; // the page scrolls
     event.preventDefault();
     const unit = pxOf(event);
+    const [x, y] = pointer.placeOf(event);
+    const side = painter.sideAt(y);
+    timeWindow.activate(side);
     const [sideways, down] = event.shiftKey
       ? [event.deltaX || event.deltaY, 0]
       : [event.deltaX, event.deltaY];
     if (Math.abs(sideways) > Math.abs(down)) {
-      timeWindow.pan((sideways * unit * (view.to - view.from)) / painter.plotWidth());
+      timeWindow.pan((sideways * unit * (view.to - view.from)) / painter.plotWidth(), side);
     } else {
       // A pinch arrives as many small steps with Ctrl set, a wheel as few large ones.
       const speed = event.ctrlKey && Math.abs(down) < 30 ? 0.01 : 0.002;
       const factor = Math.exp(Math.max(-400, Math.min(400, down * unit)) * speed);
-      timeWindow.zoom(factor, painter.timeAt(pointer.placeOf(event)[0]));
+      timeWindow.zoom(factor, painter.timeAt(x, side), side);
     }
     pointer.hover(event);
   }, { passive: false });

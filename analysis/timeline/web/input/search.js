@@ -32,6 +32,7 @@ export function createSearch(root, view, { questions, timeWindow, cursor, painte
 
   /* The hit in the middle of the view, wide enough to be seen. */
   function show({ side, lane, index, start, end }) {
+    timeWindow.activate(side);
     const size = view.to - view.from;
     const wide = (Math.max(1, end - start) * painter.plotWidth()) / LEAST_PX;
     const wanted = Math.min(size, Math.max(end - start, wide));

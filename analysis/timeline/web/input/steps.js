@@ -2,6 +2,7 @@
    index}, and view.cursor is the one to start from, or null. */
 
 import { firstWhere } from "../data/calls.js";
+import { windowOf } from "../data/view.js";
 
 export const callIn = ({ side, lane }, index) => ({ side, lane, index });
 export const laneOf = (view, { side, lane }) => view.sides[side].lanes[lane];
@@ -24,7 +25,10 @@ export function neighbour(view, rows, by) {
     const lane = laneOf(view, filled[0]);
     return callIn(
       filled[0],
-      Math.min(lane.count - 1, firstWhere(lane.count, (i) => lane.latest[i] > view.from)),
+      Math.min(
+        lane.count - 1,
+        firstWhere(lane.count, (i) => lane.latest[i] > windowOf(view, filled[0].side).from),
+      ),
     );
   }
   const index = view.cursor.index + by;

@@ -26,19 +26,21 @@ export function createStretch(root, view, { timeWindow, modes, summary, live, re
 
   return {
     /* While it is drawn by the pointer: no table yet. */
-    draw: (from, to) => set({ from: Math.min(from, to), to: Math.max(from, to), side: -1 }),
+    draw: (from, to, side = -1) => set({ from: Math.min(from, to), to: Math.max(from, to), side }),
     select,
-    selectShown: () => select(view.from, view.to),
+    selectShown: () => select(view.from, view.to, view.own === null ? -1 : view.active),
     clear,
     /* What the host asks for: a stretch of one side, by its id, in the middle of the view. */
     show(id, from, to) {
       if (view.mode === "aligned") modes.choose("time");
       const size = Math.max(1, to - from);
+      const side = view.sides.findIndex((each) => each.id === id);
+      timeWindow.activate(side);
       timeWindow.show(from - size / 2, to + size / 2);
-      select(from, Math.max(to, from + 1), view.sides.findIndex((side) => side.id === id));
+      select(from, Math.max(to, from + 1), side);
     },
     zoomTo() {
-      if (view.stretch) timeWindow.show(view.stretch.from, view.stretch.to);
+      if (view.stretch) timeWindow.show(view.stretch.from, view.stretch.to, view.stretch.side);
     },
   };
 }

@@ -3,6 +3,7 @@
 
 import { firstWhere } from "../data/calls.js";
 import { duration } from "../data/text.js";
+import { windowOf } from "../data/view.js";
 import { paragraph, say } from "../data/words.js";
 import { element } from "./elements.js";
 
@@ -23,7 +24,9 @@ export function createDetailLine(view, questions) {
   function fill() {
     box.hidden = !view.layers;
     if (!view.layers) return;
-    const counts = view.sides.flatMap(({ lanes }) => lanes.map((lane) => countOf(lane, view)));
+    const counts = view.sides.flatMap(({ lanes }, side) =>
+      lanes.map((lane) => countOf(lane, windowOf(view, side)))
+    );
     const sum = (name) => counts.reduce((total, each) => total + each[name], 0);
     const [alone, together] = [sum("alone"), sum("together")];
     const width = duration(2 ** view.layers.level());

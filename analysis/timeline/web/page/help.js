@@ -13,6 +13,8 @@ const WAYS = [
   ["help_fit", "F"],
   ["help_all", "0"],
   ["help_sum", "X"],
+  ["help_link", "L"],
+  ["help_side", "V"],
   ["help_search", "/"],
   ["help_clear", "Esc"],
   ["help_help", "?"],

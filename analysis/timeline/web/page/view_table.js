@@ -2,6 +2,7 @@
 
 import { firstWhere } from "../data/calls.js";
 import { duration, moment, plainText } from "../data/text.js";
+import { windowOf } from "../data/view.js";
 import { say } from "../data/words.js";
 import { element } from "./elements.js";
 
@@ -13,15 +14,16 @@ function inView(view) {
   const found = [];
   let together = 0;
   view.sides.forEach((side, sideIndex) => {
+    const { from, to } = windowOf(view, sideIndex);
     side.lanes.forEach((lane, laneIndex) => {
-      const first = firstWhere(lane.count, (i) => lane.latest[i] > view.from);
-      for (let i = first; i < lane.count && lane.start[i] < view.to; i++) {
-        if (lane.end[i] <= view.from) continue;
+      const first = firstWhere(lane.count, (i) => lane.latest[i] > from);
+      for (let i = first; i < lane.count && lane.start[i] < to; i++) {
+        if (lane.end[i] <= from) continue;
         found.push({ side, sideIndex, lane, laneIndex, i, dur: lane.end[i] - lane.start[i] });
       }
       const { bins } = lane;
-      let bin = firstWhere(bins.count, (i) => bins.from[i] + bins.width > view.from);
-      for (; bin < bins.count && bins.from[bin] < view.to; bin++) together += bins.calls[bin];
+      let bin = firstWhere(bins.count, (i) => bins.from[i] + bins.width > from);
+      for (; bin < bins.count && bins.from[bin] < to; bin++) together += bins.calls[bin];
     });
   });
   found.sort((a, b) => b.dur - a.dur);
@@ -70,7 +72,13 @@ export function createViewTable(view) {
     }
     table.append(top, body);
     const more = rest > 0 ? [element("p", "", say("view_rest", { count: rest }))] : [];
-    content.replaceChildren(table, ...more);
+    // What each side shows, where they do not show the same time.
+    const shown = (view.own ?? []).map(({ from, to }, side) => {
+      const point = (ns) => (ns === 0 ? "0" : moment(ns, to, (to - from) / 1000));
+      const text = say("from_to", { start: point(from), end: point(to) });
+      return element("p", "", say("labelled", { label: view.sides[side].label, text }));
+    });
+    content.replaceChildren(...shown, table, ...more);
   }
 
   box.addEventListener("toggle", fill);
