@@ -41,7 +41,7 @@ EventT = TypeVar("EventT", bound=msgspec.Struct)
 CollectorT = TypeVar("CollectorT", bound="Collector[Any]")
 EventT_contra = TypeVar("EventT_contra", contravariant=True)
 
-_WINDOW = 4 * MIB
+_WINDOW = MIB  # its events fit a processor's cache
 _LARGEST = 64 * MIB
 _MENDABLE = 1024 * MIB  # a larger file that is damaged inside is refused
 _SEARCHED = 64 * 1024

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from analysis.messages.places import event_of
@@ -17,14 +15,13 @@ from analysis.readers.building.coded import Bools
 from analysis.readers.building.timetable import Ints
 from analysis.readers.input.event_windows import Inexact
 from analysis.readers.input.json_value import decode
-from analysis.readers.input.times import LATEST_NS, exact_us_column
+from analysis.readers.input.times import LATEST_NS
 from analysis.readers.pytorch.arguments import (
     KERNEL_LABELS,
     KERNEL_NUMBERS,
     Arguments,
     Batch,
     Numbered,
-    PlainArgs,
 )
 from analysis.readers.pytorch.event import (
     KINDS,
@@ -35,6 +32,7 @@ from analysis.readers.pytorch.event import (
     Span,
     plain,
 )
+from analysis.readers.pytorch.plain_events import PLAIN, EpochEvent, PlainEvent, times_of
 from analysis.readers.pytorch.spans import COLUMNS, Lane, Spans, Tables
 from analysis.readers.pytorch.spans import KINDS as SPAN_KINDS
 from analysis.text import clean_text
@@ -44,27 +42,12 @@ _STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
 _MEMORY = "[memory]"
 _CALL = "## Call CompiledFxGraph "
 _MAX_BYTES = 2**60
-_EXACT_BELOW = 2.0**43  # µs: a double tells whole ns apart
-_MAX_MISSES = 2  # parts that plain types did not fit
+_MAX_MISSES = 2  # parts that a plain type did not fit
 
 # What is done with events, beside numbers of SPAN_KINDS.
 _FRAME, _FLOW, _INSTANT, _OTHER, _LEFT = range(len(SPAN_KINDS), len(SPAN_KINDS) + 5)
 _ANNOTATION = SPAN_KINDS.index("annotation")
 _OP, _LAUNCH = SPAN_KINDS.index("op"), SPAN_KINDS.index("launch")
-
-
-class PlainEvent(msgspec.Struct, gc=False):
-    """An event with the types that Kineto writes today; others are read as `Event`."""
-
-    cat: str | None = None
-    name: str | None = None
-    ph: str | None = None
-    pid: int | str | None = None
-    tid: int | str | None = None
-    ts: float = math.nan
-    dur: float = math.nan
-    id: int | str | None = None
-    args: PlainArgs = PlainArgs()
 
 
 @dataclass(frozen=True)
@@ -152,22 +135,29 @@ class EventColumns:
         self._escaped = False
 
     @property
-    def plain(self) -> type[PlainEvent] | None:
-        """The type to try first, while it fits."""
-        return PlainEvent if self._misses < _MAX_MISSES else None
+    def plain(self) -> type[PlainEvent | EpochEvent] | None:
+        """The type to try first, while one fits."""
+        return (
+            PLAIN[self._misses // _MAX_MISSES] if self._misses < _MAX_MISSES * len(PLAIN) else None
+        )
 
     def miss(self) -> None:
         """Plain types did not fit a part."""
         self._misses += 1
 
-    def add(self, events: Sequence[Event] | Sequence[PlainEvent], *, escaped: bool = False) -> None:
+    def add(
+        self,
+        events: Sequence[Event] | Sequence[PlainEvent] | Sequence[EpochEvent],
+        *,
+        escaped: bool = False,
+    ) -> None:
         """The next events of the file. Raises Inexact, and adds nothing, where times need more than
         doubles, or ids may be `escaped`."""
         if not events:
             return
         self._escaped = escaped
-        is_plain = isinstance(events[0], PlainEvent)
-        starts, lengths, times = _plain_times(events) if is_plain else _exact_times(events)
+        is_plain = not isinstance(events[0], Event)
+        starts, lengths, times = times_of(events)
         codes = np.fromiter(
             map(self._groups.__getitem__, self._keys(events, is_plain)), "int64", len(events)
         )
@@ -428,29 +418,3 @@ def _id_text(value: object) -> bytes:
     if isinstance(value, bytes):
         return value
     return b"" if value is None else str(value).encode("utf-8", "surrogatepass")
-
-
-def _plain_times(events: Sequence[Any]) -> tuple[Ints, Ints, tuple[Bools, Bools]]:
-    """Starts and durations in ns; Inexact where a double may not be the number of the file."""
-    starts, has_start = _whole_ns(np.array([event.ts for event in events], dtype="float64"))
-    lengths, has_length = _whole_ns(np.array([event.dur for event in events], dtype="float64"))
-    return starts, lengths, (has_start, has_start & has_length & (lengths >= 0))
-
-
-def _whole_ns(us: np.ndarray) -> tuple[Ints, Bools]:
-    known = ~np.isnan(us)
-    told = np.where(known, us, 0.0)
-    if not (np.abs(told) < _EXACT_BELOW).all():
-        raise Inexact
-    ns = np.rint(told * 1000.0)
-    # The quotient is the double nearest to that decimal: equal only for what the file can mean.
-    if not (ns / 1000.0 == told).all():
-        raise Inexact
-    return ns.astype("int64"), known
-
-
-def _exact_times(events: Sequence[Any]) -> tuple[Ints, Ints, tuple[Bools, Bools]]:
-    starts, has_start = exact_us_column([event.ts for event in events])
-    lengths, has_length = exact_us_column([event.dur for event in events])
-    in_range = (np.abs(starts) < LATEST_NS) & (lengths >= 0) & (lengths < LATEST_NS)
-    return starts, lengths, (has_start, has_start & has_length & in_range)
