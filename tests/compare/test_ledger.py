@@ -300,7 +300,7 @@ def recorded() -> tuple[bytes, Fusion, Ledger]:
     ("plant", "place"),
     [
         (slowed, 0),
-        (lengthened, -1),
+        pytest.param(lengthened, -1, marks=pytest.mark.exhaustive),
         pytest.param(slowed, -1, marks=pytest.mark.exhaustive),
         pytest.param(lengthened, 0, marks=pytest.mark.exhaustive),
     ],

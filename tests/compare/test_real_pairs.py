@@ -64,7 +64,7 @@ PAIRS = {
 
 AGAIN = (
     "two toolkits", "two models", "steps on one side", "two GPUs", "times alone",
-    "compiled, one region", "two levels",
+    "compiled, one region", "two levels", "two versions", "two precisions", "two models on a CPU",
 )  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def test_a_real_pair_does_not_contradict_itself(name: str) -> None:
     [
         ("ascend_kernel_details", "kineto"),
         pytest.param("mindspore_cpu", "openvino_graph", marks=pytest.mark.exhaustive),
-        ("nsys_db", "tensorrt_profile"),
+        pytest.param("nsys_db", "tensorrt_profile", marks=pytest.mark.exhaustive),
         pytest.param("rocprof", "xplane", marks=pytest.mark.exhaustive),
     ],
 )

@@ -316,7 +316,7 @@ def test_every_pair_of_the_samples_adds_up(path: Path) -> None:
 
 
 def test_every_pair_of_two_variants_adds_up() -> None:
-    check_pairs(trimmed((SAMPLES / "resnet50.zip").read_bytes(), ("unfused", "fused")))
+    check_pairs(trimmed((SAMPLES / "recipes" / "composite.zip").read_bytes(), ("unfused", "fused")))
 
 
 def check_pairs(data: bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 
 import pytest
@@ -17,28 +16,13 @@ from analysis.quantity import Quantity
 from analysis.report import cards
 from analysis.report.html import report_html
 from analysis.report.tables import type_rows
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from app.parts import tables
-
-# name, class, own time and span in ns
-Op = tuple[str, str, int, int]
+from tests.whole_files import Op, trace_of
 
 PLAIN: list[Op] = [("conv", "convolution", 900, 900), ("add", "elementwise", 100, 100)]
 OTHER: list[Op] = [("gemm", "matrix_product", 500, 500), ("gelu", "activation", 300, 300)]
 LIGHT: list[Op] = [("add", "elementwise", 600, 600)]
 REGION: list[Op] = [("region", "unknown", 60, 60)]
-
-
-def trace_of(label: str, operators: Sequence[Op], kind: str = "file") -> Trace:
-    names, classes, own, spans = zip(*operators, strict=True)
-    count = range(len(operators))
-    starts = [sum(spans[:at]) for at in count]
-    return Trace(
-        Meta("hand", "test", file_name=label, sha256=label * 4),
-        runs_frame(run=[0], kind=[kind], start_ns=[0], dur_ns=[2 * sum(spans)], profiled=[True]),
-        operators_frame(operator=count, name=names, op_type=names, op_class=classes),
-        calls_frame(operator=count, run=[0] * len(own), start_ns=starts, dur_ns=own, span_ns=spans),
-    )
 
 
 def pair(

@@ -20,6 +20,7 @@ from analysis.operators import flops
 from analysis.readers import read_path
 from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.fusion.groups import coverage_sentence
+from tests.repetitions import few
 
 SAMPLE = Path(__file__).parents[3] / "sample_traces" / "cases" / "jax_twice_read.zip"
 VARIANTS = ("eager", "unfused", "fused")
@@ -37,7 +38,7 @@ def compared(sample: Experiment, pair: tuple[str, str]) -> Comparison:
     return compare(*(side_of_variant(sample, name) for name in pair))
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+@pytest.mark.parametrize("pair", few(PAIRS, {("eager", "fused")}), ids="-".join)
 def test_every_operator_is_in_one_group_and_the_ledger_adds_up(
     sample: Experiment, pair: tuple[str, str]
 ) -> None:
@@ -135,7 +136,7 @@ def test_groups_tell_the_lines_of_the_code(sample: Experiment) -> None:
     assert rows["source"].str.fullmatch(r"networks\.py:[\d, -]+").all()
 
 
-@pytest.mark.parametrize("name", VARIANTS)
+@pytest.mark.parametrize("name", few(VARIANTS, {"fused"}))
 def test_findings_of_another_engine_keep_silent(sample: Experiment, name: str) -> None:
     others = {"not_optimised", "missed_fusion", "slow_kernel", "graph_growth", "pieces"}
     told = findings(advised(sample, name))

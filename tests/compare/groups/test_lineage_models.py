@@ -41,14 +41,13 @@ from collectors.zoo import (
 from tests.architectures import ARCHITECTURES, feeds, random_network
 from tests.dynamic_models import causal
 from tests.lineage_judge import Pair, Side, judge
+from tests.repetitions import few
 
 Levels = tuple[str, ...]
 LEVELS = ("unfused", "basic", "extended", "fused")
 OPTIMISED = LEVELS[1:]
 # Of these, `make test` runs the ones that are small for what they show.
-SMALL = {
-    "add_relu", "conv_bn_relu", "mul_add", "mul_sigmoid", "mynet_composite", "squeezenet",
-}  # fmt: skip
+SMALL = {"conv_bn_relu", "mynet_composite", "squeezenet"}
 ZOO = {
     "add_relu": elementwise.add_relu,
     "conv_bn_relu": convolutions.conv_bn_relu,
@@ -110,12 +109,6 @@ class Prepared:
         found = self.folder / f"{level}.matches.json"
         matches.run(MatchJob(self.settings, level, str(dump), str(found), 60.0))
         return parse_matches(found.read_bytes(), str(found))
-
-
-def few(values: Iterable[Any], chosen: Container[Any]) -> list[Any]:
-    """Parameters of a test, of which those that are not `chosen` run with --exhaustive."""
-    others = pytest.mark.exhaustive
-    return [pytest.param(value, marks=() if value in chosen else others) for value in values]
 
 
 def models(names: Iterable[str], small: Container[str], few: Levels, every: Levels) -> list[Any]:
@@ -190,7 +183,7 @@ def examined(prepared: Prepared, levels: Levels = OPTIMISED) -> dict[str, list[s
 @pytest.mark.parametrize(
     ("name", "levels"),
     [
-        *models(ARCHITECTURES, tuple(ARCHITECTURES)[::4], ("fused",), LEVELS),
+        *models(ARCHITECTURES, tuple(ARCHITECTURES)[::11], ("fused",), LEVELS),
         pytest.param("residual_cnn", ("unfused",), id="residual_cnn, unfused"),
     ],
 )

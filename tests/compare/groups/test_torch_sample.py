@@ -17,6 +17,7 @@ from analysis.compare.side import side_of_variant
 from analysis.experiment import Experiment
 from analysis.operators.classes import is_heavy
 from analysis.readers import read_path
+from tests.repetitions import few
 
 SAMPLE = Path(__file__).parents[3] / "sample_traces" / "cases" / "torch_transformer.zip"
 STEPS = ("eager", "captured", "unfused", "fused")
@@ -36,7 +37,7 @@ def compared(sample: Experiment, pair: tuple[str, str]) -> Comparison:
     return compare(*(side_of_variant(sample, name) for name in pair))
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids="-".join)
+@pytest.mark.parametrize("pair", few(PAIRS, {("eager", "fused")}), ids="-".join)
 def test_every_operator_is_in_one_group_and_the_ledger_adds_up(
     sample: Experiment, pair: tuple[str, str]
 ) -> None:
@@ -118,7 +119,7 @@ def test_groups_tell_the_lines_of_the_code(sample: Experiment) -> None:
     assert rows["source"].str.fullmatch(r"networks\.py:[\d, -]+").all()
 
 
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", few(STEPS, {"fused"}))
 def test_findings_of_another_engine_keep_silent(sample: Experiment, name: str) -> None:
     subject = advised(sample, name)
     found = findings(subject)

@@ -24,9 +24,9 @@ from analysis.wording.multiple.comparison import (
     front_sentence,
     result_text,
 )
-from tests.app.sources.test_counted import trace_of as whole_file
 from tests.compare.test_comparison import experiment_of, trace_of
 from tests.factories import FUSED_OPERATORS, GEMM, UNFUSED_OPERATORS, experiment_zip, profile_json
+from tests.whole_files import trace_of as whole_file
 
 # fused takes half the time of unfused in every block, extended 1 % more or less of that in turn.
 TIMES = {
