@@ -156,7 +156,11 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     paired = blocks is not None
     times = [run_times(trace, blocks or shared_blocks(trace)) for trace in traces]
     claims = [[group.baseline for group in groups], [group.candidate for group in groups]]
-    labels = [_labels(trace, of_side) for trace, of_side in zip(traces, claims, strict=True)]
+    names = [trace.texts("name") for trace in traces]
+    labels = [
+        np.array(group_places(told, of_side), dtype=int)
+        for told, of_side in zip(names, claims, strict=True)
+    ]
     known = _known_runs(traces, of == "unprofiled_wall")
     before, after = (
         side.by_label(label, len(groups)).where(is_known)
@@ -164,9 +168,16 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     )
     ungrouped = pd.concat(
         [
-            _ungrouped(side, name, of_side, label, inserted, is_known)
-            for side, name, of_side, label, inserted, is_known in zip(
-                sides, ("baseline", "candidate"), times, labels, fusion.inserted, known, strict=True
+            _ungrouped(side, which, told, of_side, label, inserted, is_known)
+            for side, which, told, of_side, label, inserted, is_known in zip(
+                sides,
+                ("baseline", "candidate"),
+                names,
+                times,
+                labels,
+                fusion.inserted,
+                known,
+                strict=True,
             )
         ],
         ignore_index=True,
@@ -278,54 +289,42 @@ def _known_runs(traces: tuple[Trace, Trace], whole_runs: bool) -> tuple[bool, bo
     return first or alike, second or alike
 
 
-def _names(trace: Trace) -> pd.Series:
-    return pd.Series(trace.texts("name"), dtype="object")
-
-
-def _labels(trace: Trace, claims: Sequence[Sequence[Operator]]) -> np.ndarray:
-    """The position of each operator's group; -1 for none."""
-    return np.array(group_places(list(_names(trace)), claims), dtype=int)
-
-
 def _ungrouped(
     side: Side,
     which: str,
+    names: Sequence[str],
     times: RunTimes,
     labels: np.ndarray,
     inserted: Sequence[Operator],
     is_known: bool,
 ) -> pd.DataFrame:
-    codes, found_names = pd.factorize(_names(side.trace))
-    names = [str(name) for name in found_names]
-    found = times.by_label(np.where(labels < 0, codes, -1), len(names)).where(is_known)
-    types = side.trace.operators["op_type"].astype("object")
-    first_type = types.groupby(codes).first()
+    """What is in no group and ran, by name, longest first; `names` are those of the operators."""
+    told = side.trace.operators
+    codes, found_names = pd.factorize(np.array(names, dtype=object))
+    found = times.by_label(np.where(labels < 0, codes, -1), len(found_names)).where(is_known)
+    first_type = told["op_type"].astype("object").groupby(codes).first()
     added = {clean_text(operator.name) for operator in inserted}
     in_graph = {clean_text(node.name) for node in side.graph.nodes} if side.graph else set()
+    talking = np.bincount(codes, told["is_communication"], len(found_names)) > 0
     ran = np.flatnonzero(found.executions > 0)
+    ran = ran[np.argsort(-found.mean_ns[ran], kind="stable")]
 
-    is_communication = side.trace.operators["is_communication"].to_numpy()
-    talking = {
-        name for name, is_one in zip(_names(side.trace), is_communication, strict=True) if is_one
-    }
-
-    def reason(name: str) -> str:
+    def reason(code: int) -> str:
+        name = found_names[code]
         if name in added:
             return "inserted"
-        if name in talking:
+        if talking[code]:
             return "communication"
         return "not_in_graph" if side.graph is not None and name not in in_graph else "unmatched"
 
-    table = pd.DataFrame(
-        {
-            "side": pd.Series([which] * len(ran), dtype="str"),
-            "name": pd.Series([names[code] for code in ran], dtype="str"),
-            "op_type": pd.Series([first_type.get(code) for code in ran], dtype="str"),
-            "reason": pd.Series([reason(names[code]) for code in ran], dtype="str"),
-            "per_run_ns": found.mean_ns[ran],
-        }
-    )
-    return table.sort_values("per_run_ns", ascending=False, kind="stable")
+    columns = {
+        "side": [which] * len(ran),
+        "name": list(found_names[ran]),
+        "op_type": list(first_type.reindex(ran)),
+        "reason": [reason(int(code)) for code in ran],
+    }
+    texts = {name: pd.array(values, dtype="str") for name, values in columns.items()}
+    return pd.DataFrame({**texts, "per_run_ns": found.mean_ns[ran]})
 
 
 def _rows(groups: Sequence[Group], gains: _Gains) -> pd.DataFrame:

@@ -25,6 +25,7 @@ _INT8 = {
     "ConvInteger", "QLinearConv", "MatMulInteger", "MatMulIntegerToFloat", "QLinearMatMul", "QGemm",
     "DynamicQuantizeMatMul",
 }  # fmt: skip
+_OF_INT8 = ("int8[", "uint8[")
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,10 @@ def operator_utilisation(
 
 def is_int8(operators: pd.DataFrame) -> pd.Series:
     """Whether a row multiplies 8-bit numbers: by `op_type`, else by the first of its `inputs`."""
-    columns = (operators[name].astype("object") for name in ("op_type", "inputs"))
-    rows = zip(*columns, strict=True)
-    found = [kind in _INT8 or str(inputs).startswith(("int8[", "uint8[")) for kind, inputs in rows]
-    return pd.Series(found, operators.index, dtype=bool)
+    kinds, inputs = (pd.Categorical(operators[name]) for name in ("op_type", "inputs"))
+    by_kind = np.array([kind in _INT8 for kind in kinds.categories] + [False])
+    by_input = np.array([str(one).startswith(_OF_INT8) for one in inputs.categories] + [False])
+    return pd.Series(by_kind[kinds.codes] | by_input[inputs.codes], operators.index)
 
 
 def peaks_of(of_int8: pd.Series, tops: Tops) -> pd.Series:

@@ -80,13 +80,15 @@ class Mean:
 
 @dataclass(frozen=True, eq=False)
 class _Units:
-    """Blocks, or batches of runs, that runs belong to: `of` by run, `runs` in each of them.
+    """Blocks, or batches of runs, that runs belong to: `of` of each run that `is_in` one, `runs` in
+    each of them.
 
     `alike`: each weighs the same in a mean, else each run does. Sums are of whole numbers, so a
     mean of equal times is that time.
     """
 
-    of: pd.Series
+    of: np.ndarray
+    is_in: np.ndarray
     runs: np.ndarray
     alike: bool
 
@@ -100,8 +102,8 @@ class _Units:
         return mean
 
     def mean_of(self, times: pd.Series) -> Mean:
-        """Mean of one time a run, indexed by run."""
-        values = times.loc[self.of.index].to_numpy(dtype=float)
+        """Mean of one time a run, in the order of all runs."""
+        values = times.to_numpy(dtype=float)[self.is_in]
         sums = np.bincount(self.of, weights=values, minlength=len(self.runs))
         return Mean(float(self.mean(sums)), sums / self.runs)
 
@@ -181,21 +183,25 @@ def shared_blocks(*traces: Trace) -> list[int] | None:
     """Blocks in which every trace has runs of each kind that it has; None when there are none."""
     shared: set[int] | None = None
     for trace in traces:
-        steady = trace.runs["run"].isin(steady_runs(trace).runs)
-        sampled = ~trace.runs["profiled"] & ~trace.runs["warmup"]
-        for chosen in (steady, sampled):
+        run, profiled, warmup = (
+            trace.runs[name].to_numpy() for name in ("run", "profiled", "warmup")
+        )
+        block = trace.runs["block"].to_numpy("int64", na_value=-1)
+        steady = np.isin(run, steady_runs(trace).runs)
+        for chosen in (steady, ~profiled & ~warmup):
             if chosen.any():
-                blocks = {int(b) for b in trace.runs.loc[chosen, "block"].dropna().unique()}
+                blocks = {int(one) for one in np.unique(block[chosen]) if one >= 0}
                 shared = blocks if shared is None else shared & blocks
     return sorted(shared) if shared else None
 
 
 def run_times(trace: Trace, blocks: list[int] | None) -> RunTimes:
     """Means over `blocks`, each with the same weight; over all runs that count when None."""
-    sampled = trace.sampled_runs[~trace.sampled_runs["warmup"]].set_index("run")
+    sampled = trace.sampled_runs
+    sampled = sampled[~sampled["warmup"].to_numpy()]
     means: dict[TimeSource, Mean] = {}
     if not sampled.empty:
-        means["unprofiled_wall"] = _units(sampled, blocks).mean_of(sampled["dur_ns"])
+        means["unprofiled_wall"] = _units(sampled["block"], blocks).mean_of(sampled["dur_ns"])
     calls = steady_calls(trace)[["operator", "run", "start_ns", "dur_ns", "span_ns"]]
     if trace.profiled_runs.empty:
         # Runs are not known: what there is counts as one.
@@ -205,17 +211,18 @@ def run_times(trace: Trace, blocks: list[int] | None) -> RunTimes:
             sums["busy_union"] = float(_union(calls))
         means |= {of: Mean(ns, np.array([ns])) for of, ns in sums.items()}
         return _run_times(
-            trace, means, calls.assign(run=0, unit=0), _Units(pd.Series([0]), np.ones(1), True)
+            trace, means, calls.assign(run=0, unit=0), _units(pd.Series([pd.NA]), None)
         )
-    spans = run_spans(trace).set_index("run")
-    units = _units(trace.profiled_runs.set_index("run").loc[spans.index], blocks)
+    spans, runs = run_spans(trace), trace.profiled_runs
+    at = pd.Index(runs["run"]).get_indexer(pd.Index(spans["run"]))
+    units = _units(runs["block"].take(at), blocks)
     means["run_span"] = units.mean_of(spans["span_ns"])
     if bool(spans["busy_ns"].notna().all()):
         means["busy_union"] = units.mean_of(spans["busy_ns"])
     means["kernel_sum"] = units.mean_of(spans["kernel_ns"])
     run = calls["run"].to_numpy("int64")
-    at = units.of.index.get_indexer(pd.Index(run))
-    unit = units.of.to_numpy()[at]
+    at = pd.Index(spans["run"].to_numpy()[units.is_in]).get_indexer(pd.Index(run))
+    unit = units.of[at]
     return _run_times(trace, means, calls.assign(run=run, unit=unit)[at >= 0], units)
 
 
@@ -229,16 +236,17 @@ def _run_times(
     return RunTimes(means, calls.assign(slow_ns=excess), slow, resolution_ns, units)
 
 
-def _units(runs: pd.DataFrame, blocks: list[int] | None) -> _Units:
-    """`runs` are indexed by run and in their order."""
+def _units(block: pd.Series, blocks: list[int] | None) -> _Units:
+    """Of runs in their order, of which `block` is that of each; `blocks` are in order."""
+    count = len(block)
     if blocks is None:
-        batch = np.arange(len(runs)) * min(len(runs), MAX_BATCHES) // max(1, len(runs))
-        of = pd.Series(batch, index=runs.index)
+        of = np.arange(count) * min(count, MAX_BATCHES) // max(1, count)
+        is_in = np.ones(count, dtype=bool)
     else:
-        index = {block: unit for unit, block in enumerate(blocks)}
-        kept = runs.loc[runs["block"].isin(blocks), "block"]
-        of = pd.Series([index[int(block)] for block in kept], index=kept.index)
-    return _Units(of, np.bincount(of).astype(float), alike=blocks is not None)
+        of_run = block.to_numpy("int64", na_value=-1)
+        is_in = np.isin(of_run, blocks)
+        of = np.searchsorted(blocks, of_run[is_in])
+    return _Units(of, is_in, np.bincount(of).astype(float), alike=blocks is not None)
 
 
 def _union(calls: pd.DataFrame) -> int:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analysis.compare.timing.statistics import TYPICAL, typical_log
+from analysis.compare.timing.statistics import TYPICAL
 from analysis.experiment import ExperimentRecord, VariantRecord
 
 
@@ -61,7 +61,7 @@ def _typical(
 ) -> BlockTimes:
     """Block times from block, copy and time of each run; times of 0 and NaN do not count."""
     order = np.flatnonzero(ns > 0)
-    order = order[np.lexsort((copy[order], block[order]))]
+    order = order[np.lexsort((ns[order], copy[order], block[order]))]
     if not len(order):
         return BlockTimes(pd.DataFrame(dtype=float))
     block, copy, seconds = block[order], copy[order], ns[order] / 1e9
@@ -69,7 +69,10 @@ def _typical(
     blocks, rows = np.unique(block[firsts], return_inverse=True)
     copies, columns = np.unique(copy[firsts], return_inverse=True)
     times = np.full((len(blocks), len(copies)), np.nan)
-    times[rows, columns] = [typical_log(part, quantile) for part in np.split(seconds, firsts[1:])]
+    rank = (np.diff(firsts, append=len(order)) - 1) * quantile
+    below = firsts + np.floor(rank).astype(int)
+    low, high = np.log(seconds[below]), np.log(seconds[firsts + np.ceil(rank).astype(int)])
+    times[rows, columns] = low + (high - low) * (rank - np.floor(rank))
     whole = ~np.isnan(times).any(axis=1)
     index = pd.Index(blocks[whole], name="block")
     return BlockTimes(pd.DataFrame(times[whole], index=index, columns=copies))
