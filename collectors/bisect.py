@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +22,7 @@ from collectors.files import scratch
 from collectors.recording.request import Plan, Recording
 from collectors.recording.trials import Trials
 from collectors.releases import fetching, index, kept
+from collectors.releases.cutting import Cut, cut_out
 from collectors.releases.version import ENGINE, Span, order
 from collectors.workers import machine, worker
 from collectors.workers.jobs import Prepared, SessionSettings
@@ -33,6 +34,7 @@ _AT_ONCE = 4
 _PREPARING = Message("Preparing {model:name}")
 _FETCHING = Message("Fetching {version:name}")
 _OPTIMISING = Message("{version:name} optimises the model")
+_CHECKING = Message("Looking whether a smaller model shows it")
 _FOLLOWING = Message("Following the tensors of {version:name}")
 
 # A step, and how many of all releases are done by then.
@@ -111,6 +113,37 @@ def optimise(recording: Recording, found: Found, on_step: OnStep) -> History:
             return _Bisection(recording, plan, found, folder, pool, on_step).run(stop)
         except (KeyboardInterrupt, worker.Cancelled):
             stop.set()
+            raise FuseScopeError("release_interrupted") from None
+
+
+def example(
+    recording: Recording,
+    graph: Graph,
+    names: Sequence[str],
+    versions: tuple[str, str],
+    shows: Callable[[History], bool],
+    on_step: OnStep,
+) -> tuple[bytes, Cut] | None:
+    """The smallest model around the operators `names` that still shows what two releases make
+    different, by `shows` of what both make of it: its ONNX file, with random weights; None where
+    only the whole model shows it. `graph` is the model's. Raises FuseScopeError."""
+    plan = recording.plan()
+    memory = recording.memory_bytes or machine.memory_limit_bytes()
+    pool = WorkerPool(plan.model, memory, recording.run_timeout, None, lambda: False)
+    found = find_both(*versions)
+
+    def is_shown(file: Path) -> bool:
+        on_step(_CHECKING, 0, 1)
+        seen = optimise(Recording(model=str(file), variants=(_VARIANT,)), found, lambda *_: None)
+        return len(seen.compared) == len(found.usable) and shows(seen)
+
+    with scratch.folder() as folder:
+        try:
+            prepared = pool.run("prepare", recording.prepare_job(plan, folder), Prepared)
+            model = Path(prepared.model)
+            cut = cut_out(pool, model, graph, names, folder, is_shown)
+            return None if cut is None else (cut.file.read_bytes(), cut)
+        except KeyboardInterrupt:
             raise FuseScopeError("release_interrupted") from None
 
 

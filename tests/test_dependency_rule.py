@@ -79,8 +79,8 @@ ALLOWED = {
         *within("collectors", "errors files workers"),
     ),
     "collectors.releases": (
-        *within("analysis", "errors messages"),
-        *within("collectors", "environments errors files"),
+        *within("analysis", "errors graph messages"),
+        *within("collectors", "environments errors files workers"),
     ),
     "collectors.kernels": (
         *within("analysis", "errors graph messages patterns spelling"),

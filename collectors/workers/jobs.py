@@ -82,6 +82,19 @@ class ExportJob(msgspec.Struct, frozen=True):
     batch: int | None
 
 
+class CutOutJob(msgspec.Struct, frozen=True):
+    """Write `nodes` of the working copy `model` as a model of their own to `to`: it reads `inputs`
+    and returns `outputs`. `tensors` are dtype and shape of these as they ran. The answer is its
+    size in bytes."""
+
+    model: str
+    to: str
+    nodes: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    tensors: dict[str, tuple[str, tuple[int, ...]]]
+
+
 class Derived(msgspec.Struct, frozen=True):
     """What runs in place of the working copy: the ONNX file `model`, or with `steps` (a file that
     holds Steps) the pieces listed there, of which `model` is only the picture.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from analysis.compare.comparison import Comparison
 from analysis.messages import language
 from analysis.releases.changes import Change
 from analysis.releases.history import History
@@ -15,8 +16,13 @@ from analysis.wording.releases import skipped_text
 SCHEMA_VERSION = 1
 
 
-def releases_json(history: History, changes: Sequence[Change]) -> bytes:
-    """Releases oldest first and every change between neighbours, as indented JSON."""
+def releases_json(
+    history: History,
+    changes: Sequence[Change],
+    measured: Mapping[str, Comparison] | None = None,
+) -> bytes:
+    """Releases oldest first and every change between neighbours, as indented JSON. `measured` are
+    comparisons by the newer release of a change; without them no change has `measured`."""
     with language.speaking(language.ENGLISH):
         values = {
             "schema_version": SCHEMA_VERSION,
@@ -30,7 +36,10 @@ def releases_json(history: History, changes: Sequence[Change]) -> bytes:
                 }
                 for release in history.releases
             ],
-            "changes": [_change(change) for change in changes],
+            "changes": [
+                {**_change(change), **_measured((measured or {}).get(change.newer))}
+                for change in changes
+            ],
         }
     return msgspec.json.format(msgspec.json.encode(values), indent=2)
 
@@ -44,6 +53,22 @@ def _change(change: Change) -> dict[str, object]:
         "nodes_before": change.nodes[0],
         "nodes_after": change.nodes[1],
         "lasts": change.lasts,
+    }
+
+
+def _measured(comparison: Comparison | None) -> dict[str, object]:
+    if comparison is None:
+        return {}
+    verdict = comparison.verdict
+    interval = verdict.interval
+    return {
+        "measured": {
+            "outcome": verdict.outcome,
+            "speedup": verdict.speedup,
+            "low": interval.low if interval else None,
+            "high": interval.high if interval else None,
+            "blocks": verdict.samples[0],
+        }
     }
 
 

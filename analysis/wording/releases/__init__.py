@@ -34,6 +34,7 @@ _OTHERS = Message("no fusion was lost or won: {types:name}")
 _INTO_LAYOUT = Message("In the blocked layout (NCHWc) now: {types:name}.")
 _OUT_OF_LAYOUT = Message("No longer in the blocked layout (NCHWc): {types:name}.")
 _IN_ALL = Message("Operators that came and went in all: {types:name}.")
+_MODEL = Message("{model:name} ({inputs:name})")
 _NODES = Message("{before:count} operators became {after:count}.")
 _SAME_NODES = Message("There are {n:count} operators in both.")
 _LASTS = Message("It lasts up to {newest:name}.")
@@ -55,6 +56,14 @@ def history_sentence(history: History, changes: Sequence[Change]) -> str:
     if not changes:
         return _NONE.text(n=len(compared), **ends)
     return _SOME.text(n=len(changes), of=len(compared), **ends)
+
+
+def model_text(history: History) -> str:
+    """The model and its inputs: 'net (x float32[1, 8])'."""
+    inputs = (f"{one.name} {one.dtype}{list(one.shape)}" for one in history.model.inputs)
+    return _MODEL.text(
+        model=clean_text(history.model.name, _CHARS), inputs=clean_text(", ".join(inputs), 300)
+    )
 
 
 def what_changed(change: Change) -> str:

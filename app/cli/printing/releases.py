@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -19,15 +19,21 @@ from analysis.wording.releases import (
     skipped_text,
     what_changed,
 )
+from analysis.wording.releases.costs import cost_lines, cost_sentence
 
 if TYPE_CHECKING:
+    from analysis.compare.comparison import Comparison
     from analysis.releases.changes import Change
     from analysis.releases.history import History
 
 _CHARS = 1000
 
 
-def print_releases(history: History, changes: Sequence[Change]) -> None:
+def print_releases(
+    history: History,
+    changes: Sequence[Change],
+    measured: Mapping[str, Comparison] | None = None,
+) -> None:
     """How many releases change something, a row for each, and what each change is."""
     console = Console(highlight=False, markup=False, emoji=False)
     has_lost = any(change.lost and change.lasts for change in changes)
@@ -42,6 +48,11 @@ def print_releases(history: History, changes: Sequence[Change]) -> None:
         console.print(clean_text(change_sentence(change, newest), _CHARS), style="bold")
         for line in change_lines(change):
             console.print(Text(clean_text(f"- {line}", _CHARS)))
+        comparison = (measured or {}).get(change.newer)
+        if comparison is not None:
+            console.print(clean_text(cost_sentence(comparison), _CHARS))
+            for line in cost_lines(change, comparison):
+                console.print(Text(clean_text(f"- {line}", _CHARS)))
 
 
 def _table(history: History, changes: Sequence[Change]) -> Table:

@@ -32,6 +32,28 @@ def bisect(
         Path | None,
         typer.Option(metavar="FILE.zip", help="Keep the graphs of all releases in this file."),
     ] = None,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure",
+            help="Also time both releases of each change together, and say what it costs.",
+        ),
+    ] = False,
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="Time budget of each recording of --measure. Default: 120."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write the report to this file.")
+    ] = None,
+    issue: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.md",
+            help="Write a text for the engine's tracker to this file, and beside it the smallest "
+            "model that shows the change.",
+        ),
+    ] = None,
     releases: Annotated[
         bool, typer.Option("--releases", help="List the releases that were fetched, and end.")
     ] = False,
@@ -52,9 +74,13 @@ def bisect(
         return
     if model is None or engine is None:
         raise FuseScopeError("bisect_needs_model")
-    from app.cli.releases.optimising import optimised, span_of
+    from app.cli.releases.optimising import optimised, recording_of, span_of
 
-    refuse_lost({"--out": out}, [Path(model)])
+    cut = None if issue is None else issue.with_suffix(".onnx")
+    files = {"--out": out, "--report": report, "--issue": issue}
+    refuse_lost({**files, "--issue FILE.onnx": cut}, [Path(model)])
+    if seconds is not None and not measure:
+        raise FuseScopeError("option_needs_other", option="--seconds", needed="--measure")
     history = optimised(model, span_of(engine), batch=batch, shapes=shape or ())
     from analysis.releases.changes import changes
 
@@ -63,11 +89,29 @@ def bisect(
         from analysis.releases.history import history_file
 
         write_whole(out, history_file(history), option="--out", code="report_unwritable")
+    recording = recording_of(model, batch, shape or ())
+    timed = {}
+    if measure:
+        from app.cli.releases.measuring import measured
+
+        timed = measured(recording, found, seconds)
+    if report is not None:
+        from analysis.report.releases.html import releases_html
+
+        page = releases_html(history, found, timed).encode()
+        write_whole(report, page, option="--report", code="report_unwritable")
+    if issue is not None:
+        from app.cli.releases.issue import main_change, write_issue
+
+        change = main_change(found)
+        if change is None:
+            raise FuseScopeError("bisect_nothing_to_report")
+        write_issue(issue, recording, history, change, timed.get(change.newer))
     if json:
         from analysis.report.releases.releases_json import releases_json
 
-        streams.write_json(releases_json(history, found))
+        streams.write_json(releases_json(history, found, timed))
         return
     from app.cli.printing.releases import print_releases
 
-    print_releases(history, found)
+    print_releases(history, found, timed)

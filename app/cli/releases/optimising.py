@@ -41,7 +41,7 @@ def optimised(
         from collectors import bisect as collector
     except ImportError as error:
         raise recording_run.missing_package(error) from None
-    recording = _recording(model, batch, shapes)
+    recording = recording_of(model, batch, shapes)
     recording.plan()  # refuses before anything is fetched
     signal.signal(signal.SIGTERM, _interrupt)
     try:
@@ -52,14 +52,15 @@ def optimised(
     except KeyboardInterrupt:
         raise FuseScopeError("release_interrupted") from None
     _tell_size(found)
-    with _Line() as line:
+    with Line() as line:
         history = collector.optimise(recording, found, line)
     if not isinstance(releases, tuple) and len(history.compared) < 2:
         raise FuseScopeError("release_none_compared", n=len(history.compared))
     return history
 
 
-def _recording(model: str, batch: int | None, shapes: Sequence[str]) -> Recording:
+def recording_of(model: str, batch: int | None, shapes: Sequence[str]) -> Recording:
+    """What is asked of each release. Raises FuseScopeError for a shape that is none."""
     from app.recording.shapes import shape_of
     from collectors.record import Recording
 
@@ -98,7 +99,7 @@ def _tell_size(found: Found) -> None:
     streams.tell(paragraph(said, later))
 
 
-class _Line:
+class Line:
     """How far it is, on stderr: a line that changes; without a terminal a line a step."""
 
     def __init__(self) -> None:

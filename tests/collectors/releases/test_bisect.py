@@ -8,11 +8,14 @@ from pathlib import Path
 
 import onnx
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
 from analysis.graph import graph_json
 from analysis.releases.changes import changes
 from analysis.releases.history import History
+from app.cli.releases.bisect import bisect as bisect_verb
 from collectors import bisect
 from collectors.recording.request import Recording
 from collectors.releases import kept
@@ -91,3 +94,26 @@ def test_what_is_no_model_is_refused_before_anything_is_fetched(
     with pytest.raises(FuseScopeError, match="model"):
         bisect.optimise(recording, found, lambda said, done, of: None)
     assert kept.all_kept() == ()
+
+
+def test_the_smallest_model_around_a_lost_group_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the command line: the cut has the Gelu alone, and neither its weights nor the rest."""
+    links = tmp_path / "links"
+    write_wheel(links, "9.1.0")
+    write_wheel(links, "9.2.0", ["GeluFusionL1", "GeluFusionL2", "BiasGeluFusion"])
+    use_as_index(monkeypatch, links, tmp_path / "cache")
+    onnx.save(gelu(), str(tmp_path / "model.onnx"))
+    monkeypatch.chdir(tmp_path)
+    app = typer.Typer()
+    app.command()(bisect_verb)
+    asked = ["--engine", "onnxruntime==9.1.0..9.2.0", "--issue", "i.md", "--report", "r.html"]
+    result = CliRunner().invoke(app, ["model.onnx", *asked])
+    assert result.exit_code == 0, (result.output, result.exception)
+    cut = onnx.load("i.onnx")
+    assert [node.op_type for node in cut.graph.node] == ["Div", "Erf", "Add", "Mul", "Mul"]
+    text = Path("i.md").read_text()
+    assert "no longer fused since 9.2.0" in text and "`i.onnx` has 5 operators" in text
+    assert "1 operator" not in text.split("###")[1]
+    assert Path("r.html").read_text().count("<h1") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import onnx
@@ -18,6 +19,9 @@ from analysis.gate.fusion_changes import fusion_changes
 from analysis.readers import read_path
 from analysis.report.exports.session_script import session_script
 from app.cli.gating.gate import gate
+from app.cli.recording import run as recording_run
+from app.cli.releases.bisect import bisect
+from collectors.record import Recording, record
 from tests.collectors.short_recordings import run, short
 from tests.pattern_cases import gelu
 from tests.stand_in_releases import use_as_index, write_wheel
@@ -87,3 +91,25 @@ def test_what_a_gate_refuses(model: str, arguments: tuple[str, ...], code: str) 
     result = invoke(model, *arguments, "--structure", "--fail-if", "fusion.lost > 0")
     assert isinstance(result.exception, FuseScopeError), result.output
     assert result.exception.code == code
+
+
+def test_what_a_change_costs_is_measured(
+    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both neighbours are recorded together; one block gives no interval."""
+
+    def short_run(recording: Recording) -> Path:
+        brief = replace(recording, blocks=1, rounds=3, profiled_rounds=2, seconds=None)
+        return record(brief, on_progress=lambda step: None)
+
+    monkeypatch.setattr(recording_run, "run", short_run)
+    monkeypatch.chdir(tmp_path)
+    app = typer.Typer()
+    app.command()(bisect)
+    asked = [model, "--engine", "onnxruntime==9.1.0..9.2.0", "--measure"]
+    result = CliRunner().invoke(app, asked, env={"COLUMNS": "500"})
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "both ran in processes of their own" in result.stdout
+    lines = [line for line in result.stdout.splitlines() if "a run, without an interval" in line]
+    assert len(lines) == 1 and "became Div + Erf + Add + Mul ×2 in 1 group:" in lines[0]
+    assert Path("model-9.1.0-9.2.0.zip").is_file()

@@ -10,6 +10,7 @@ from analysis.messages.message import Message
 
 ReleasesError = Literal[
     "bisect_needs_model",
+    "bisect_nothing_to_report",
     "release_disk_full",
     "release_folder_unwritable",
     "release_interrupted",
@@ -37,6 +38,10 @@ RELEASES: Mapping[ReleasesError, ErrorText] = {
     "bisect_needs_model": ErrorText(
         Message("A model and the releases that are to be compared are needed"),
         Message("Write: fusescope bisect model.onnx --engine onnxruntime==1.20.1..1.32.0."),
+    ),
+    "bisect_nothing_to_report": ErrorText(
+        Message("No release changes what runs of this model, so there is no issue to write"),
+        Message("Leave out --issue, or name more releases."),
     ),
     "release_disk_full": ErrorText(
         Message("The disk was full before every release was there: {reason:name}"), _ELSEWHERE

@@ -1,0 +1,85 @@
+"""`fusescope bisect --issue FILE`: a text for the engine's tracker, with a model that shows it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.messages import say
+from app.cli import streams
+from app.cli.outputs import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from analysis.compare.comparison import Comparison
+    from analysis.releases.changes import Change
+    from analysis.releases.history import History
+    from analysis.report.releases.issue import Example
+    from collectors.record import Recording
+
+
+def main_change(changes: Sequence[Change]) -> Change | None:
+    """The change that a tracker should hear of: the newest one that lost a fusion and lasts, else
+    the newest that lost one, else the newest."""
+    ranked = sorted(changes, key=lambda one: (bool(one.lost) and one.lasts, bool(one.lost)))
+    return ranked[-1] if ranked else None
+
+
+def write_issue(
+    path: Path,
+    recording: Recording,
+    history: History,
+    change: Change,
+    measured: Comparison | None,
+) -> None:
+    """Writes the text, and beside it the smallest model that shows the change, where one does.
+    Raises FuseScopeError."""
+    from analysis.report.releases.issue import issue_text
+
+    model = path.with_suffix(".onnx")
+    found = _example(model, recording, history, change)
+    data = issue_text(history, change, found[1] if found else None, measured).encode()
+    if found:
+        write_whole(model, found[0], option="--issue", code="report_unwritable")
+    else:
+        streams.tell(say("No part of the model shows the change, so no model is beside the text."))
+    write_whole(path, data, option="--issue", code="report_unwritable")
+
+
+def _example(
+    model: Path, recording: Recording, history: History, change: Change
+) -> tuple[bytes, Example] | None:
+    from analysis.releases.changes import between
+    from analysis.report.releases.issue import Example
+    from app.cli.releases.optimising import Line
+    from collectors import bisect as collector
+
+    wanted, names = _smallest(change)
+    seen: list[Change] = []
+
+    def shows(cut: History) -> bool:
+        versions = (cut.find(change.older), cut.find(change.newer))
+        found = between(cut, *versions)
+        if found is None or not found.groups or wanted - found.lost - found.won:
+            return False
+        seen.append(found)
+        return True
+
+    with Line() as line:
+        versions = (change.older, change.newer)
+        made = collector.example(recording, history.graph, names, versions, shows, line)
+    if made is None:
+        return None
+    data, cut = made
+    return data, Example(model.name, cut.nodes, cut.of, seen[-1])
+
+
+def _smallest(change: Change) -> tuple[Counter[str], list[str]]:
+    """What a cut has to lose (or win), and the operators of the model in the smallest group that
+    does."""
+    groups = change.of("lost") or change.of("won") or change.groups
+    smallest = min(groups, key=lambda one: len(one.group.original))
+    wanted = smallest.lost or smallest.won
+    return Counter(wanted), [one.name for one in smallest.group.original]
