@@ -13,13 +13,15 @@ from analysis.messages import say
 
 _HEAD_BYTES = 64
 _ZIP = b"PK"
+_OF_GRAPHS = ("--keep", "--out")  # options that write graphs of releases
 _REPORT = b"<!doctype html"
 
 
 def refuse_lost(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None]) -> None:
     """Refuses, by its option, an output that is one of the inputs, links too, or any zip.
 
-    In a folder that is read, only an earlier report may be replaced. Call it before anything is
+    In a folder that is read, only an earlier report may be replaced; graphs that were kept may by
+    newer ones. Call it before anything is
     written. Raises FuseScopeError.
     """
     given = [path for path in inputs if path is not None]
@@ -28,7 +30,7 @@ def refuse_lost(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None
             continue
         if any(_is_part(output, path) for path in given):
             raise FuseScopeError("output_is_an_input", where=str(output), option=option)
-        if _head(output).startswith(_ZIP):
+        if _head(output).startswith(_ZIP) and not (option in _OF_GRAPHS and _has_graphs(output)):
             raise FuseScopeError("output_is_a_zip", where=str(output), option=option)
 
 
@@ -89,6 +91,16 @@ def _is_part(output: Path, given: Path) -> bool:
     except (OSError, RuntimeError, ValueError):
         return False  # whoever reads or writes it says so
     return is_inside and output.is_file() and not _head(output).lower().startswith(_REPORT)
+
+
+def _has_graphs(path: Path) -> bool:
+    """Whether it is a zip of graphs alone, without a time."""
+    from analysis.releases.history import is_history
+
+    try:
+        return is_history(path.read_bytes())
+    except (OSError, ValueError):
+        return False
 
 
 def _head(path: Path) -> bytes:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from analysis.errors import FuseScopeError
+from analysis.releases.history import RECORD_NAME, parse_history
 from app.cli.gating.gate import gate
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 
@@ -93,3 +96,44 @@ def test_two_models_are_compared_by_their_fusions(recording: str) -> None:
     ):
         refused = invoke(recording, "new.zip", "--fail-if", "fusion.lost > 0", *wrong).exception
         assert isinstance(refused, FuseScopeError) and refused.code == code
+
+
+def test_a_kept_structure_stands_for_the_model_that_it_was_kept_of(recording: str) -> None:
+    kept = ("--base", "unfused", "--head", "fused", "--structure", "--keep", "kept.zip")
+    first = invoke(recording, *kept)
+    assert first.exit_code == 0 and "gate" not in first.stdout
+    assert invoke(recording, *kept).exit_code == 0, "it is replaced"
+    history = parse_history(Path("kept.zip").read_bytes(), "kept.zip")
+    assert [release.made for release in history.releases] == [0]
+    asked = ("--structure", "--fail-if", "fusion.lost > 0")
+    assert invoke("kept.zip", recording, *asked).exit_code == 0
+    plain = {"unfused": UNFUSED_OPERATORS, "fused": UNFUSED_OPERATORS}
+    times = {"unfused": [10.0] * 8, "fused": [9.0] * 8}
+    Path("new.zip").write_bytes(experiment_zip(times, plain, model_sha256="cd" * 32))
+    lost = invoke("kept.zip", "new.zip", *asked, "--keep", "later.zip")
+    assert lost.exit_code == 1
+    assert "FusedConv became Conv + BatchNormalization + Relu in 1 group: a." in lost.stdout
+    assert invoke("later.zip", "new.zip", *asked).exit_code == 0
+
+
+def test_what_keeps_no_structure_is_one_error(recording: str) -> None:
+    Path("p.json").write_bytes(profile_json(UNFUSED_OPERATORS, runs=6))
+    Path("damaged.zip").write_bytes(history_zip(b"{}"))
+    times = {"unfused": [10.0] * 8, "fused": [5.0] * 8}
+    Path("bare.zip").write_bytes(experiment_zip(times, changes={"model_graph": None}))
+    asked = ("--structure", "--fail-if", "fusion.lost > 0")
+    for arguments, code in (
+        (("damaged.zip", recording, *asked), "releases_file_damaged"),
+        ((recording, "--structure", "--keep", recording), "output_is_an_input"),
+        (("bare.zip", "--structure", "--keep", "none.zip"), "gate_no_structure"),
+    ):
+        refused = invoke(*arguments).exception
+        assert isinstance(refused, FuseScopeError) and refused.code == code, refused
+        assert not Path("none.zip").exists()
+
+
+def history_zip(record: bytes) -> bytes:
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.writestr(RECORD_NAME, record)
+    return whole.getvalue()

@@ -77,6 +77,14 @@ def gate(
         Path | None,
         typer.Option("--markdown", help="Write a pull request comment to this file."),
     ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep",
+            metavar="FILE.zip",
+            help="Keep what the candidate runs, without a time, for a later gate in place of FILE.",
+        ),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the report of both to this file.")
     ] = None,
@@ -89,23 +97,26 @@ def gate(
     from app.cli.gating.two_models import judge_models
     from app.cli.outputs import refuse_lost
 
-    if not fail_if:
+    if not fail_if and keep is None:
         raise FuseScopeError("gate_needs_condition")
-    conditions = [parse_condition(text) for text in fail_if]
-    files = {"--junit": junit, "--markdown": markdown, "--html": html}
+    conditions = [parse_condition(text) for text in fail_if or ()]
+    files = {"--junit": junit, "--markdown": markdown, "--html": html, "--keep": keep}
     refuse_lost(files, [given, other])
     timed = next((one for one in conditions if not one.is_structural), None)
     if structure and timed is not None:
         raise FuseScopeError("gate_structure_only", condition=timed.text)
     if structure and other is None and "==" in base and "==" in head:
         timing = {"--blocks": blocks, "--seconds": seconds, "--threads": threads, "--html": html}
-        outcome = judge_releases(given, base, head, conditions, {**timing, "--out": out})
+        refused: dict[str, object] = {**timing, "--out": out, "--keep": keep}
+        outcome = judge_releases(given, base, head, conditions, refused)
     elif other is not None:
         refused = {"--base": base, "--blocks": blocks, "--seconds": seconds, "--html": html}
-        outcome = judge_models(given, other, conditions, head, structure, out, refused)
+        outcome = judge_models(given, other, conditions, head, structure, out, keep, refused)
     else:
         asked = Asked(base, head, structure, threads, blocks, seconds, out)
-        outcome = judge_one(given, conditions, asked, html)
+        outcome = judge_one(given, conditions, asked, html, keep)
+    if not conditions:
+        return
     _write(outcome, junit, markdown)
     if json:
         from analysis.report.gate.gate_json import gate_json

@@ -42,20 +42,28 @@ class Asked:
 
 
 def judge_one(
-    given: Path, conditions: Sequence[Condition], asked: Asked, html: Path | None
+    given: Path,
+    conditions: Sequence[Condition],
+    asked: Asked,
+    html: Path | None,
+    keep: Path | None,
 ) -> Outcome:
-    """What came of the conditions. Writes the report, too. Raises FuseScopeError."""
+    """What came of the conditions. Writes the report, too, and to `keep` the structure of the
+    second variant. Raises FuseScopeError."""
     from analysis.compare import compare
     from analysis.compare.choice import choose_sides
     from analysis.compare.groups.grouping import group_operators
     from analysis.gate.fusion_changes import fusion_changes
     from analysis.gate.judgement import judge, judge_structure
+    from app.cli.gating.keeping import keep_structure
     from app.cli.outputs import write_whole
     from app.cli.reading import read_given
 
     value = read_given(recording_of(given, asked))
     sides = choose_sides(value, None, asked.base or None, asked.head or None)
     shown = (sides[0].name, sides[1].name)
+    if keep is not None:
+        keep_structure(sides[1], keep)
     if asked.structure and html is None:
         changes = fusion_changes(group_operators(*sides))
         return Outcome(judge_structure(conditions, changes), shown)

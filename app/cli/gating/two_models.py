@@ -26,12 +26,16 @@ def judge_models(
     head: str,
     structure: bool,
     out: Path | None,
+    keep: Path | None,
     refused: Mapping[str, object],
 ) -> Outcome:
     """What came of the conditions on what the engine fuses in either model, with the variant
-    `head` (that of all optimisations where none is named). Raises FuseScopeError."""
+    `head` (that of all optimisations where none is named). The old one may be a kept structure;
+    that of the new one is written to `keep`. Raises FuseScopeError."""
     from analysis.gate.judgement import judge_structure
+    from analysis.gate.structure import fusion_of
     from analysis.gate.two_models import changes_between
+    from app.cli.gating.keeping import keep_structure, kept_structure
 
     if not structure:
         raise FuseScopeError("gate_models_by_structure")
@@ -39,8 +43,12 @@ def judge_models(
         if value:
             raise FuseScopeError("options_exclude", first="NEW", second=option)
     asked = Asked(_PLAIN, head or _OPTIMISED, structure=True, out=out)
-    first, second = (_compared(path, asked) for path in (old, new))
-    changes = changes_between(first.fusion, second.fusion)
+    kept = kept_structure(old)
+    first = _compared(old, asked).fusion if kept is None else fusion_of(kept)
+    second = _compared(new, asked)
+    if keep is not None:
+        keep_structure(second.given[1], keep)
+    changes = changes_between(first, second.fusion)
     return Outcome(
         judge_structure(conditions, changes),
         (display_name(old.name), display_name(new.name)),

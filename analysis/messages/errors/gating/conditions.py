@@ -20,6 +20,7 @@ ConditionsError = Literal[
     "gate_models_by_structure",
     "gate_needs_condition",
     "gate_needs_variants",
+    "gate_no_structure",
     "gate_not_judged",
     "gate_structure_only",
 ]
@@ -92,6 +93,10 @@ CONDITIONS: Mapping[ConditionsError, ErrorText] = {
     "gate_needs_variants": ErrorText(
         Message("A model is recorded as two variants, and both have to be named"),
         Message("For example: --base unfused --head fused."),
+    ),
+    "gate_no_structure": ErrorText(
+        Message("{where:name} does not hold the graph that {variant:name} ran, so nothing is kept"),
+        Message("Record the model again, or name another variant with --head."),
     ),
     "gate_not_judged": ErrorText(
         Message("The condition '{condition:name}' cannot be judged: {reason:name}"),

@@ -1,0 +1,39 @@
+"""The structure that a gate keeps for later: written with --keep, and read in place of a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.messages import say
+from app.cli import streams
+
+if TYPE_CHECKING:
+    from analysis.compare.side import Side
+    from analysis.releases.history import History
+
+
+def keep_structure(side: Side, path: Path) -> None:
+    """Writes what runs on this side to the file, and says so. Raises FuseScopeError."""
+    from analysis.errors import FuseScopeError
+    from analysis.gate.structure import structure_of
+    from analysis.releases.history import history_file
+    from app.cli.outputs import write_whole
+
+    if side.experiment is None or side.variant is None:
+        raise FuseScopeError("gate_no_structure", where=side.name, variant=side.label)
+    data = history_file(structure_of(side.experiment, side.variant.name))
+    write_whole(path, data, option="--keep", code="report_unwritable")
+    streams.tell(say("Kept: {file:name}", file=str(path)))
+
+
+def kept_structure(path: Path) -> History | None:
+    """What the file keeps; None where it is another file. Raises FuseScopeError where it is damaged
+    or of a newer version."""
+    from analysis.releases.history import MAX_BYTES, is_history, parse_history
+    from analysis.text import display_name
+
+    if not path.is_file() or path.stat().st_size > MAX_BYTES:
+        return None
+    data = path.read_bytes()
+    return parse_history(data, display_name(path.name)) if is_history(data) else None
