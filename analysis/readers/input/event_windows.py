@@ -47,6 +47,7 @@ _MENDABLE = 1024 * MIB  # a larger file that is damaged inside is refused
 _SEARCHED = 64 * 1024
 _MOST_OBJECTS = 100_000  # of a window: each becomes an object of Python
 _BETWEEN = re.compile(rb"\}\s{0,64},\s{0,64}(?=\{)")
+_HEAD = re.compile(rb'\s{0,64}\{\s{0,64}("\w{1,32}")')
 _UNTOLD: frozenset[DiagnosticCode] = frozenset(("json_mended", "bad_unicode"))
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
@@ -204,12 +205,19 @@ class _Reading:
         return cut
 
     def _seeming_end(self, room: int) -> int:
-        """Where an event seems to end, the last such place."""
+        """Where an event seems to end, the last such place; in front of one that begins as the
+        first of the window where there is such, since objects inside of events begin otherwise."""
         begin = max(0, room - _SEARCHED)
-        last = None
-        for last in _BETWEEN.finditer(self._buffer, begin, room):
-            pass
-        return last.start() + 1 if last is not None else 0
+        head = _HEAD.match(self._buffer)
+        key = re.escape(head[1]) if head is not None else b""
+        alike = re.compile(rb"\}\s{0,64},\s{0,64}(?=\{\s{0,64}%b)" % key)
+        for pattern in (alike, _BETWEEN):
+            last = None
+            for last in pattern.finditer(self._buffer, begin, room):
+                pass
+            if last is not None:
+                return last.start() + 1
+        return 0
 
     def _is_added(self, cut: int) -> bool:
         """Adds the events of a window up to there; False where it is no array of values."""

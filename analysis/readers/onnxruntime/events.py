@@ -110,8 +110,8 @@ def read_profile(data: bytes, where: str, limits: Limits) -> Profile:
         else:
             runs.append((start, dur, event.tid))
     if not nodes and not kernels:
-        raise _empty(where, notes, bad_times)
-    copies = _copies(runs)
+        raise empty(where, notes, bad_times)
+    copies = copies_of(runs)
     if copies > 1:
         first, whole = nodes[0][3].name if nodes else "", len(nodes) + len(kernels)
         runs = _once(runs, runs, copies)
@@ -123,7 +123,7 @@ def read_profile(data: bytes, where: str, limits: Limits) -> Profile:
     return Profile(runs, nodes, _launched(kernels, nodes), notes, bad_times, bad_example, others)
 
 
-def _copies(runs: list[Run]) -> int:
+def copies_of(runs: list[Run]) -> int:
     """How often every run stands in the file: more than once where it was joined with itself."""
     counts = set(Counter(run for run in runs if run[1] > 0).values())
     return counts.pop() if len(counts) == 1 else 1
@@ -140,7 +140,7 @@ def _once(events: list[EventT], keys: Sequence[object], copies: int) -> list[Eve
     return kept
 
 
-def _empty(where: str, notes: list[Diagnostic], bad_times: int) -> FuseScopeError:
+def empty(where: str, notes: list[Diagnostic], bad_times: int) -> FuseScopeError:
     """Why a profile has neither nodes nor kernels."""
     if any(note.code == "cut_short" for note in notes):
         return FuseScopeError("cut_before_operators", where=where)

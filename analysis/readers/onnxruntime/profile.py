@@ -16,12 +16,18 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.messages import mark
+from analysis.readers.building.coded import Whole
 from analysis.readers.building.columns import Columns
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
+from analysis.readers.onnxruntime.columns import NodeColumns, Uneven, node_columns, texts
 from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Kernel, Node, Run, read_profile
 from analysis.readers.onnxruntime.operators import OperatorTable
 from analysis.readers.onnxruntime.runs import RunLocator, self_times
@@ -50,12 +56,25 @@ def _sniff(head: bytes) -> bool:
 
 def _read(source: Source) -> Trace:
     """The trace; every `model_run` is a run, none is dropped."""
-    tables = ProfileTables(source.limits)
-    data, notes = source.content, list[Diagnostic]()
+    notes: list[Diagnostic] = []
     if is_table(source.head):
+        tables = ProfileTables(source.limits)
         data, notes = events_of_table(source)
-    tables.add(data, source.name)
+        tables.add(data, source.name)
+    else:
+        tables = _tables(source)
     return tables.trace(source.meta(ONNXRUNTIME.name, "ONNX Runtime"), notes)
+
+
+def _tables(source: Source) -> ProfileTables:
+    """The tables of a profile, whose nodes are read as columns where they are even."""
+    tables = ProfileTables(source.limits)
+    try:
+        tables.add_columns(node_columns(source))
+    except Uneven:
+        tables = ProfileTables(source.limits)
+        tables.add(source.content, source.name)
+    return tables
 
 
 ONNXRUNTIME = Reader(
@@ -83,6 +102,7 @@ class ProfileTables:
 
     limits: Limits = DEFAULT_LIMITS
     _calls: Columns = field(default_factory=Columns)
+    _arrays: dict[str, Any] | None = None  # calls of the only file, where it was read as columns
     _runs: Columns = field(default_factory=Columns)
     _notes: list[Diagnostic] = field(default_factory=list)
     # (run, device, stream) -> when its last operator ended
@@ -116,6 +136,43 @@ class ProfileTables:
         runs = sorted(runs, key=lambda run: run[0])
         self._add_runs(runs, profile.nodes, profile.kernels, block, warmup_runs)
 
+    def add_columns(self, nodes: NodeColumns) -> None:
+        """Add the nodes of one file, the only one."""
+        self._notes.extend(nodes.notes)
+        if nodes.bad_times:
+            self._note("warning", "bad_time", nodes.bad_times, nodes.bad_example)
+        if nodes.others:
+            self._note("info", "other_events", nodes.others)
+        runs = sorted(nodes.runs, key=lambda run: run[0])
+        kind = "model_run" if runs else "file"
+        if not runs:
+            start, end = int(nodes.starts.min()), int((nodes.starts + nodes.lengths).max())
+            runs = [(start, end - start, None)]
+            self._note("warning", "no_runs")
+        for run, (start, dur, _) in enumerate(runs):
+            self._runs.add(run=run, kind=kind, start_ns=start, dur_ns=dur, warmup=False, block=None)
+        lengths, nested = nodes.self_times()
+        if nested:
+            self._note("info", "nested_operators", nested)
+        of_event = np.zeros(len(nodes.told), dtype="int64")
+        for event in pd.unique(nodes.events).tolist():
+            of_event[event] = self._operators.of_node(nodes.told[event], 0)
+        located, (streams, threads) = nodes.run_of(runs), nodes.streams()
+        waits = nodes.waits(located, streams)
+        self._arrays = {
+            "operator": of_event[nodes.events],
+            "run": located.array,
+            "device": texts(np.zeros_like(streams), ["CPU"]),
+            "stream": texts(streams, threads),
+            "start_ns": Whole(nodes.starts).array,
+            "dur_ns": lengths,
+            "span_ns": Whole(nodes.lengths, nodes.lengths != lengths).array,
+            "wait_ns": waits.array,
+            "source_row": Whole(nodes.rows).array,
+        }
+        if outside := int((~located.known).sum()):
+            self._note("warning", "outside_runs", outside)
+
     def trace(self, meta: Meta, extra: Sequence[Diagnostic] = ()) -> Trace:
         """The Trace of everything added so far."""
         for provider in self._operators.launch_timed():
@@ -127,7 +184,7 @@ class ProfileTables:
             meta=meta,
             runs=runs_frame(**runs, profiled=[True] * runs.count),
             operators=self._operators.frame(),
-            calls=calls_frame(**self._calls),
+            calls=calls_frame(**(self._arrays or self._calls)),
             diagnostics=(*self._notes, *extra),
         )
 
