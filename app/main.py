@@ -16,7 +16,18 @@ from streamlit.navigation.page import StreamlitPage
 from analysis.messages import say
 from app import language
 from app.parts import glossary, panels
-from app.views import compare, fleet, fusion, library, recipes, record, scaling, trace, variants
+from app.views import (
+    compare,
+    fleet,
+    fusion,
+    library,
+    recipes,
+    record,
+    releases,
+    scaling,
+    trace,
+    variants,
+)
 
 
 def run() -> None:
@@ -53,6 +64,7 @@ def run() -> None:
     fleet_page: StreamlitPage = st.Page(
         lambda: fleet.show(compare_page), title=say("Fleet"), url_path="fleet"
     )
+    releases_page = st.Page(releases.show, title=say("Releases"), url_path="releases")
     shown = st.navigation(
         [
             compare_page,
@@ -61,6 +73,7 @@ def run() -> None:
             trace_page,
             scaling_page,
             fleet_page,
+            releases_page,
             recipes_page,
             record_page,
             library_page,

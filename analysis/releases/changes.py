@@ -31,13 +31,16 @@ Kind = tuple[str, str]  # domain, op type
 class GroupChange:
     """A group of the model's operators that two neighbours run with others. `lost` and `won` are
     fused operators that only the older, or only the newer one has in it, by op type. `layout` is 1
-    where all of it runs in the blocked layout now and did not before, -1 the other way round."""
+    where all of it runs in the blocked layout now and did not before, -1 the other way round. `ran`
+    are the names of its nodes in either graph, with those next to it that were inserted to move
+    data, in the order of the graph."""
 
     what: What
     group: Group
     lost: Counter[str]
     won: Counter[str]
     layout: int = 0
+    ran: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 
 @dataclass(frozen=True)
@@ -142,10 +145,14 @@ def _change(history: History, fused: _Fused, older: Release, newer: Release) -> 
     types.subtract(_types(before.graph))
     fusion = group_graphs(history.graph, _optimised(before), _optimised(after))
     sides = (fused.of(older), fused.of(newer))
+    inserted = (
+        frozenset(one.name for one in fusion.inserted[0]),
+        frozenset(one.name for one in fusion.inserted[1]),
+    )
     groups = tuple(
         found
         for group in fusion.groups
-        if (found := _group_change(group, sides, (before.graph, after.graph))) is not None
+        if (found := _group_change(group, sides, (before.graph, after.graph), inserted)) is not None
     )
     moved = {name: count for name, count in types.items() if count}
     if not groups and not moved:
@@ -161,7 +168,10 @@ def _change(history: History, fused: _Fused, older: Release, newer: Release) -> 
 
 
 def _group_change(
-    group: Group, fused: tuple[Mapping[str, str], Mapping[str, str]], graphs: tuple[Graph, Graph]
+    group: Group,
+    fused: tuple[Mapping[str, str], Mapping[str, str]],
+    graphs: tuple[Graph, Graph],
+    inserted: tuple[frozenset[str], frozenset[str]],
 ) -> GroupChange | None:
     sides = (group.baseline, group.candidate)
     kinds = [
@@ -177,7 +187,21 @@ def _group_change(
     lost, won = before - after, after - before
     was_blocked, is_blocked = (all(domain == _BLOCKED for domain, _ in of) for of in kinds)
     layout = int(is_blocked) - int(was_blocked)
-    return GroupChange(_what(sides, lost, won), group, lost, won, layout)
+    ran = (
+        _ran(graphs[0], group.baseline, inserted[0]),
+        _ran(graphs[1], group.candidate, inserted[1]),
+    )
+    return GroupChange(_what(sides, lost, won), group, lost, won, layout, ran)
+
+
+def _ran(graph: Graph, operators: Sequence[Operator], inserted: frozenset[str]) -> tuple[str, ...]:
+    names = {one.name for one in operators}
+    beside: set[str] = set()
+    for node in (graph.node[name] for name in names):
+        makers = (graph.producer.get(name) for name in node.inputs)
+        beside |= {one.name for one in makers if one is not None}
+        beside |= {one.name for name in node.outputs for one in graph.consumers.get(name, ())}
+    return tuple(sorted(names | (beside & inserted), key=graph.index.__getitem__))
 
 
 def _what(

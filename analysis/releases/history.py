@@ -7,6 +7,7 @@ nothing of the machine but what it is called.
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 import zlib
 from typing import Literal
@@ -24,6 +25,7 @@ MAX_BYTES = 1 << 29
 # no_wheel: the index has none for this Python and machine; refused: the release could not be
 # imported here, or could not load or run the model.
 Reason = Literal["no_wheel", "refused"]
+_VERSION = re.compile(r"[0-9]\w{0,20}(?:[.+-]\w{1,20}){0,8}", re.ASCII)
 _UNREADABLE = (
     msgspec.MsgspecError, RecursionError, UnicodeDecodeError, zipfile.BadZipFile, zlib.error,
     EOFError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError,
@@ -121,6 +123,8 @@ def parse_history(data: bytes, where: str) -> History:
 def _check(history: History) -> None:
     """Raises ValueError for what no recording of ours holds."""
     for release in history.releases:
+        if not _VERSION.fullmatch(release.version):
+            raise ValueError("a version is none")
         if release.made is not None and not 0 <= release.made < len(history.made):
             raise ValueError(f"release {release.version} has no graph")
     for graph in (history.graph, *(made.graph for made in history.made)):

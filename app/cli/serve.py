@@ -21,7 +21,7 @@ def serve(
         typer.Argument(
             metavar="[PATH]...",
             help="Traces, experiments or folders of a profiler to open, a folder with "
-            "everything below it; or stores of `fusescope ingest`.",
+            "everything below it; stores of `fusescope ingest`; files of `fusescope bisect`.",
         ),
     ] = None,
     port: Annotated[
@@ -58,11 +58,13 @@ def serve(
         if not path.is_dir():
             raise FuseScopeError("not_a_folder", where=str(path))
     fleets = [path for path in given if places.is_fleet(path)]
-    given = [path for path in given if path not in fleets]
+    histories = [path for path in given if places.is_history(path)]
+    given = [path for path in given if path not in (*fleets, *histories)]
     # The pages run in this process, and read these from its environment.
     places.add_to(places.FOLDERS_VARIABLE, folders)
     places.add_to(places.FILES_VARIABLE, given)
     places.add_to(places.FLEETS_VARIABLE, fleets)
+    places.add_to(places.HISTORIES_VARIABLE, histories)
     try:
         from app import application
         from app.server.same_origin import LOOPBACK

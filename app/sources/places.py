@@ -18,11 +18,13 @@ FIRST_SAMPLE = "mobilenetv2"
 FOLDERS_VARIABLE = "FUSESCOPE_FOLDERS"
 FILES_VARIABLE = "FUSESCOPE_FILES"
 FLEETS_VARIABLE = "FUSESCOPE_FLEETS"
+HISTORIES_VARIABLE = "FUSESCOPE_RELEASES"
 EXPERIMENTS_VARIABLE = "FUSESCOPE_RECORDINGS"
 LIMITS_VARIABLE = "FUSESCOPE_LIMITS"
 MAX_EXPERIMENTS = 40
 MAX_RULE_FILES = 40
 MAX_FLEETS = 200
+MAX_HISTORIES = 100
 FLEET_MARK = "fusescope-fleet.json"
 _RULE_FILE = re.compile(r"\w[\w.+-]{0,79}\.toml", re.ASCII)  # what a variant may be called
 _NUMBERED = re.compile(r"([0-9]{1,4}):(.*)", re.DOTALL)
@@ -86,6 +88,40 @@ def fleets() -> dict[str, Path]:
         name = display_name(str(path))
         found[name if name not in found else f"{len(found) + 1} {name}"] = path
     return dict(list(found.items())[:MAX_FLEETS])
+
+
+def is_history(path: Path) -> bool:
+    """Whether a file holds what releases made of a model (`fusescope bisect --out`)."""
+    from zipfile import BadZipFile, ZipFile
+
+    from analysis.releases.history import RECORD_NAME
+
+    if path.suffix.lower() != ".zip" or not path.is_file():
+        return False
+    try:
+        with ZipFile(path) as archive:
+            return RECORD_NAME in archive.namelist()
+    except (BadZipFile, OSError, ValueError, NotImplementedError):
+        return False
+
+
+def histories() -> dict[str, Path]:
+    """Files of releases by their shown names: of the command line, those that lie in the configured
+    folders, themselves and not below."""
+    from analysis.text import display_name
+
+    given = [Path(text) for text in _listed(HISTORIES_VARIABLE)]
+    for folder in folders():
+        try:
+            inside = sorted(folder.glob("[!.]*.zip"))
+        except OSError:
+            continue
+        given += [path for path in inside[:MAX_HISTORIES] if not path.is_symlink()]
+    found: dict[str, Path] = {}
+    for path in filter(is_history, dict.fromkeys(given)):
+        name = display_name(path.name)
+        found[name if name not in found else f"{len(found) + 1} {name}"] = path
+    return dict(list(found.items())[:MAX_HISTORIES])
 
 
 def samples() -> dict[str, Path]:

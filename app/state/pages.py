@@ -1,4 +1,4 @@
-"""What the pages Trace, Variants, Scaling and Recipes show: the address holds it."""
+"""What the pages other than Compare and Fusion show: the address holds it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ SEVERAL_KEY = "choose_several"
 SEVERAL_BASELINE_KEY = "choose_several_baseline"
 SWEEP_KEY = "choose_sweep"
 FLEET_KEY = "choose_fleet"
+HISTORY_KEY = "choose_history"
 _TRACE = "trace"
 _SEVERAL = "variant"
 _SWEEP = "sweep"
 _RECIPE = "recipe"
 _FLEET = "fleet"
+_HISTORY = "releases"
 _MAX_SEVERAL = 64
 _MAX_RECIPE = 60
 
@@ -141,6 +143,23 @@ def keep_fleet(name: str) -> None:
 def pick_fleet() -> None:
     """The selector of stores was used."""
     st.query_params[_FLEET] = st.session_state[FLEET_KEY]
+
+
+def history() -> str | None:
+    """Name of the file that the Releases page shows, from the address. It may be any printable
+    text."""
+    return linked_id(_HISTORY)
+
+
+def keep_history(name: str) -> None:
+    """Put the file that is shown into the address, and into its selector, before it is drawn."""
+    st.query_params[_HISTORY] = name
+    st.session_state[HISTORY_KEY] = name
+
+
+def pick_history() -> None:
+    """The selector of files of releases was used."""
+    st.query_params[_HISTORY] = st.session_state[HISTORY_KEY]
 
 
 def recipe() -> str | None:

@@ -102,12 +102,8 @@ def _change(
         "costs": [] if comparison is None else list(map(minus, cost_lines(change, comparison))),
         "groups": [
             [
-                Markup(
-                    group_svg(graph, [o.name for o in side], one.group.inputs, one.group.outputs)
-                )
-                for graph, side in zip(
-                    graphs, (one.group.baseline, one.group.candidate), strict=True
-                )
+                Markup(group_svg(graph, names, one.group.inputs, one.group.outputs))
+                for graph, names in zip(graphs, one.ran, strict=True)
             ]
             for one in drawn_groups(change)
         ],
