@@ -95,7 +95,7 @@ CONDITIONS: Mapping[ConditionsError, ErrorText] = {
         Message("For example: --base unfused --head fused."),
     ),
     "gate_no_structure": ErrorText(
-        Message("{where:name} does not hold the graph that {variant:name} ran, so nothing is kept"),
+        Message("The graph that {variant:name} ran was not recorded, so there is nothing to keep"),
         Message("Record the model again, or name another variant with --head."),
     ),
     "gate_not_judged": ErrorText(
