@@ -19,7 +19,7 @@ exit 2
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-exhaustive test-engines check lint format bench docs pictures validate-cache calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
+.PHONY: help run test test-exhaustive test-engines check lint format bench docs pictures validate-cache validate-gate calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -65,6 +65,9 @@ pictures: setup-dev ## take the pictures of the documentation again, or only ARG
 
 validate-cache: setup-dev ## hold the cache model against cachegrind (minutes; needs valgrind)
 	$(BIN)/python -m benchmarks.cache_model
+
+validate-gate: setup-dev ## record equal variants 40 times, and count how often a gate fails (half an hour, quiet)
+	$(BIN)/python -m benchmarks.gate $(ARGS)
 
 calibrate-prediction: setup-dev ## hold predictions of fusion against the samples
 	$(BIN)/python -m benchmarks.prediction
