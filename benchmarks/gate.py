@@ -1,5 +1,5 @@
-"""`make validate-gate`: how often a gate on times is wrong on recordings of equal variants, and what
-it sees of changes planted in them. Prints the table of docs/ci.md.
+"""`make validate-gate`: how often a gate on times is wrong on recordings of equal variants, and
+what it sees of changes planted in them. Prints the table of docs/ci.md.
 
 `fused` and `threads:N` with as many threads are one setting under two names, so both sides of such
 a recording are equal but for the noise of this machine.
