@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shutil
+import statistics
 import tempfile
 import time
 from collections.abc import Callable
@@ -28,6 +30,8 @@ from benchmarks.fleet_job import Job, write
 from benchmarks.row import Row
 
 JOB = Job(nodes=32, devices=8, steps=6, layers=12, slow=100, link=3, unfused=200)
+LARGE = Job(nodes=2, devices=8, steps=100, layers=126)  # 200,000 events a rank
+_ROUNDS = 3
 # Collectives of a rank with 200,000 events; the simulated ones are repeated up to that.
 _COLLECTIVES = 2000
 _OPERATORS = 400  # by name and shapes
@@ -57,10 +61,35 @@ def measure() -> list[Row]:
         ]
         large = _as_of_200k_events(found)
         executions = len(large.collectives)
+        rows += _two_processes(folder)
         rows.append(
             Row(f"questions about {executions:,} executions of collectives", "", "< 2 s each")
         )
         return rows + _questions(large)
+
+
+def _two_processes(folder: Path) -> list[Row]:
+    """Ranks of 200,000 events, read by one process and by two, in turn."""
+    paths = write(LARGE, folder / "large")
+    events = paths[0].read_bytes().count(b'"ph":')
+    times: dict[int, list[float]] = {1: [], 2: []}
+    for turn in range(2 * _ROUNDS):
+        processes = 1 + turn % 2
+        to = folder / f"large_{turn}"
+        given = [str(folder / "large")]
+        took, _ = _timed(
+            lambda to=to, given=given, processes=processes: ingesting.ingest(
+                given, str(to), DEFAULT_LIMITS, processes=processes
+            )
+        )
+        times[processes].append(took)
+        shutil.rmtree(to)
+    one, two = (statistics.median(times[processes]) for processes in (1, 2))
+    what = f"ingest of {len(paths)} ranks of {events:,} events"
+    return [
+        Row(f"{what}, one process", f"{one:.1f} s", ""),
+        Row(f"{what}, two processes", f"{two:.1f} s", "1.5 x", f"{one / two:.2f} x one process"),
+    ]
 
 
 def _questions(fleet: Fleet) -> list[Row]:

@@ -45,12 +45,11 @@ def aligned(fleet: Fleet) -> Aligned:
     if not len(rows):
         return _of(rows, np.zeros(0, dtype="int64"), 0)
     # A name of a group may stand for other ranks elsewhere; members tell them apart.
-    place = pd.factorize(pd.MultiIndex.from_frame(rows[["group", "members"]]))[0].astype("int64")
+    place = _numbered(rows["group"], rows["members"])
     named = (rows["group"] != "").to_numpy()
     kind = pd.factorize(rows["kind"])[0].astype("int64")
     place = place * (kind.max() + 1) + np.where(named, 0, kind)  # unnamed ones count by kind
-    index = rows["index"].to_numpy("int64")
-    whole = pd.factorize(pd.MultiIndex.from_arrays([place, index]))[0].astype("int64")
+    whole = _numbered(place, rows["index"].to_numpy("int64"))
     total = int(whole.max()) + 1
     counts = np.bincount(whole, minlength=total)
     first = np.full(total, -1, dtype="int64")
@@ -71,6 +70,13 @@ def aligned(fleet: Fleet) -> Aligned:
     of = number[whole]
     inside = of >= 0
     return _of(rows[inside].reset_index(drop=True), of[inside], int((~kept).sum()))
+
+
+def _numbered(one: pd.Series | np.ndarray, other: pd.Series | np.ndarray) -> np.ndarray:
+    """The pairs of both, numbered in the order in which they come."""
+    first, second = (pd.factorize(values)[0].astype("int64") for values in (one, other))
+    found: np.ndarray = pd.factorize(first * (second.max() + 1) + second)[0].astype("int64")
+    return found
 
 
 def _of(rows: pd.DataFrame, of: np.ndarray, left_out: int) -> Aligned:

@@ -90,7 +90,7 @@ def _excess(fleet: Fleet, part: pd.DataFrame, rank: int, others: list[int]) -> p
     sums: dict[int, pd.Series] = {}
     for one in (rank, *others):
         segments = part[part["rank"] == one]["place"]
-        rows = fleet.rows(one)
+        rows = fleet.rows(one, ("segment", "name", "dur_ns"))
         wanted = rows[rows["segment"].isin(segments)]
         sums[one] = wanted.groupby("name", observed=True)["dur_ns"].sum()
         sums[one].index = sums[one].index.astype("str")

@@ -35,7 +35,8 @@ class Fleet:
     """All ranks of a job that can be compared, by rank.
 
     The tables have a column `rank`. `missing` are ranks that the job has and no file tells of,
-    `rows` gives the raw rows of a rank, `is_being_written` is true while more ranks may come.
+    `rows` gives the raw rows of a rank, columns of them or all where none is named,
+    `is_being_written` is true while more ranks may come.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Fleet:
     collectives: pd.DataFrame
     operators: pd.DataFrame
     kernels: pd.DataFrame
-    rows: Callable[[int], pd.DataFrame]
+    rows: Callable[[int, Sequence[str]], pd.DataFrame]
     is_being_written: bool = False
 
     @property
@@ -94,7 +95,7 @@ def fleet_of(
     name: str,
     given: Sequence[RankFacts],
     tables: Mapping[str, pd.DataFrame],
-    rows: Callable[[int], pd.DataFrame],
+    rows: Callable[[int, Sequence[str]], pd.DataFrame],
     failed: Sequence[Damaged] = (),
     *,
     is_being_written: bool = False,

@@ -217,9 +217,11 @@ def _named(entry: Entry, facts: RankFacts) -> RankFacts:
     )
 
 
-def _rows(place: Place, by_rank: Mapping[int, RankFacts]) -> Callable[[int], pd.DataFrame]:
-    def rows(rank: int) -> pd.DataFrame:
-        return _frame(place, ROWS, by_rank[rank])
+def _rows(
+    place: Place, by_rank: Mapping[int, RankFacts]
+) -> Callable[[int, Sequence[str]], pd.DataFrame]:
+    def rows(rank: int, columns: Sequence[str]) -> pd.DataFrame:
+        return _frame(place, ROWS, by_rank[rank], columns)
 
     return rows
 
@@ -246,11 +248,12 @@ def facts_of(found: Fleet, rank: int) -> RankFacts:
     raise FuseScopeError("no_such_rank", where=found.name, rank=rank)
 
 
-def _frame(place: Place, table: str, facts: RankFacts) -> pd.DataFrame:
+def _frame(place: Place, table: str, facts: RankFacts, columns: Sequence[str] = ()) -> pd.DataFrame:
     _, pq = arrow()
     path = _path(table, facts)
     try:
-        return _pandas(pq.read_table(io.BytesIO(place.read(path))))
+        data = io.BytesIO(place.read(path))
+        return _pandas(pq.read_table(data, columns=list(columns) or None))
     except (OSError, ValueError, KeyError) as error:
         raise FuseScopeError("fleet_store_damaged", where=place.name, file=path) from error
 

@@ -33,7 +33,7 @@ def fleet(job: Job) -> Fleet:
         for name in SMALL
     }
     rows = {one.facts.rank: one.tables[ROWS] for one in read}
-    return fleet_of("job", [one.facts for one in read], tables, rows.__getitem__)
+    return fleet_of("job", [one.facts for one in read], tables, lambda rank, _: rows[rank])
 
 
 def by_hand(
@@ -77,4 +77,4 @@ def by_hand(
         tables[name] = frame.astype(
             {n: "Int64" for n in (*whole, *(["size", "bytes"] if name == COLLECTIVES else []))}
         )
-    return fleet_of("hand", facts, tables, (rows or {}).__getitem__)
+    return fleet_of("hand", facts, tables, lambda rank, _: (rows or {})[rank])

@@ -178,7 +178,7 @@ def test_damaged_missing_and_foreign_ranks_are_told_first(
     }
     assert [facts.rank for facts in found.ranks] == [1, 2, 3, 4, 5] and found.missing == (0,)
     with pytest.raises(FuseScopeError, match="is damaged"):
-        found.rows(1)
+        found.rows(1, ())
     done = ingest(folder, to=own, pattern=r"node-x_(\d+)")  # asks again for that one alone
     assert [entry.facts.rank for entry in done.read if entry.facts] == [4] and done.known == 6
 

@@ -45,7 +45,7 @@ def test_files_and_store_may_be_paths_of_fsspec() -> None:
     done = ingesting.ingest(["memory://job"], "memory://ranks", DEFAULT_LIMITS)
     assert (len(done.read), done.failed) == (4, ())
     found = store.fleet(store.opened("memory://ranks"))
-    assert found.numbers == (0, 1, 2, 3) and len(found.rows(2)) == 16
+    assert found.numbers == (0, 1, 2, 3) and len(found.rows(2, ("name",))) == 16
     again = ingesting.ingest(["memory://job"], "memory://ranks", DEFAULT_LIMITS)
     assert (again.read, again.known) == ((), 4)
     for path in ("nosuch://x/y", "memory://nothing"):
