@@ -7,10 +7,12 @@ events inside it on the same thread leave to it.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import msgspec
+import numpy as np
 
 from analysis.errors import FuseScopeError
 from analysis.messages import Message, mark
@@ -19,10 +21,11 @@ from analysis.operators.kernel_names import kernel_type
 from analysis.readers.building.nesting import Nesting
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
-from analysis.readers.input.json_events import decode_events
+from analysis.readers.input.event_windows import collect_events
+from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
-from analysis.readers.input.times import LATEST_NS, exact_ns
+from analysis.readers.input.times import LATEST_NS, exact_us_column
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Example, Trace, noted
@@ -49,6 +52,7 @@ class _Label(msgspec.Struct):
 
 
 Lane = tuple[bytes, bytes]
+_Begun = tuple[int, int, bool, str, Lane]  # time, row, whether it begins, name, thread
 
 
 @dataclass
@@ -63,10 +67,14 @@ class _Spans:
     processes: dict[bytes, str] = field(default_factory=dict)
     threads: dict[Lane, str] = field(default_factory=dict)
 
+    texts: dict[str, str] = field(default_factory=dict)  # of names, each once
+    known: dict[Lane, Lane] = field(default_factory=dict)
+
     def add(self, row: int, name: str, lane: Lane, start_ns: int, dur_ns: int) -> None:
+        name = name or "unnamed"
         self.rows.append(row)
-        self.names.append(name or "unnamed")
-        self.lanes.append(lane)
+        self.names.append(self.texts.setdefault(name, name))
+        self.lanes.append(self.known.setdefault(lane, lane))
         self.start_ns.append(start_ns)
         self.dur_ns.append(dur_ns)
 
@@ -81,11 +89,11 @@ def _sniff(head: bytes) -> bool:
 
 def _read(source: Source) -> Trace:
     """The trace: self times of all timed events, in one run of kind file."""
-    events, notes = decode_events(source.content, _Event, source.name, source.limits)
-    spans = _spans(events, notes)
+    found, _, notes = collect_events(source, _Event, EventFile, _Collected)
+    notes += found.notes()
+    spans = found.spans
     if not spans.rows:
         raise FuseScopeError("chrome_trace_empty", where=source.name)
-    del events
     notes.append(Diagnostic("warning", "unknown_events", len(spans.rows)))
     nesting = Nesting(spans.lanes, spans.start_ns, spans.dur_ns)
     own = nesting.self_ns
@@ -125,48 +133,71 @@ CHROME_TRACE = Reader(
 _OF_PHASE = Message("phase {phase:name}")  # of Chrome's format, a letter
 
 
-def _spans(events: Sequence[_Event], notes: list[Diagnostic]) -> _Spans:
-    found = _Spans()
-    begun: list[tuple[int, int, _Event, Lane]] = []
-    bad = 0
-    bad_example: Example = ""
-    other: list[str] = []
-    for row, event in enumerate(events):
-        phase = event.ph
-        if phase == "M":
-            _label(event, found)
-            continue
-        if phase not in ("X", "B", "E"):
-            if phase not in _NOT_TIMED:
-                other.append(clean_text(phase or "none", 20))
-            continue
-        start = exact_ns(event.ts)
-        dur = exact_ns(event.dur) if phase == "X" else 0
-        if start is None or dur is None or not 0 <= dur < LATEST_NS or abs(start) >= LATEST_NS:
-            bad += 1
-            bad_example = bad_example or event_of(row, clean_text(event.name or "", 80))
-            continue
-        lane = (_plain(event.pid), _plain(event.tid))
-        if phase == "X":
-            found.add(row, event.name or "", lane, start, dur)
-        else:
-            begun.append((start, row, event, lane))
-    notes += noted("warning", "bad_time", bad, bad_example)
-    notes += noted("info", "other_events", [_OF_PHASE.of(phase=phase) for phase in other])
-    notes += noted("warning", "unpaired_events", _pair(begun, found))
-    return found
+class _Collected:
+    """Events of the file, part by part, as spans."""
+
+    plain = None
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.spans = _Spans()
+        self._begun: list[_Begun] = []
+        self._bad = 0
+        self._bad_example: Example = ""
+        self._other: Counter[str] = Counter()
+
+    def miss(self) -> None:
+        """There is no plain type."""
+
+    def add(self, events: Sequence[_Event], *, escaped: bool = False) -> None:
+        """The next events of the file."""
+        starts, has_start = exact_us_column([event.ts for event in events])
+        lengths, has_length = exact_us_column([event.dur for event in events])
+        is_started = has_start & (np.abs(starts) < LATEST_NS)
+        is_timed = is_started & has_length & (lengths >= 0) & (lengths < LATEST_NS)
+        told = zip(starts.tolist(), lengths.tolist(), is_started, is_timed, strict=True)
+        for row, (event, (start, dur, started, timed)) in enumerate(
+            zip(events, told, strict=True), start=self.count
+        ):
+            phase = event.ph
+            if phase == "M":
+                _label(event, self.spans)
+            elif phase not in ("X", "B", "E"):
+                if phase not in _NOT_TIMED:
+                    self._other[clean_text(phase or "none", 20)] += 1
+            elif not (timed if phase == "X" else started):
+                self._bad += 1
+                example = event_of(row, clean_text(event.name or "", 80))
+                self._bad_example = self._bad_example or example
+            else:
+                lane = (_plain(event.pid), _plain(event.tid))
+                if phase == "X":
+                    self.spans.add(row, event.name or "", lane, start, dur)
+                else:
+                    self._begun.append((start, row, phase == "B", event.name or "", lane))
+        self.count += len(events)
+
+    def notes(self) -> list[Diagnostic]:
+        """What was left out, once all events are there and ends are joined with their begins."""
+        first = next(iter(self._other), "")
+        unpaired = _pair(self._begun, self.spans)
+        return [
+            *noted("warning", "bad_time", self._bad, self._bad_example),
+            *noted("info", "other_events", self._other.total(), _OF_PHASE.of(phase=first)),
+            *noted("warning", "unpaired_events", unpaired),
+        ]
 
 
-def _pair(begun: list[tuple[int, int, _Event, Lane]], found: _Spans) -> int:
+def _pair(begun: list[_Begun], found: _Spans) -> int:
     """Joins each end with the last begin that is open on its thread; how many have no partner."""
     begun.sort(key=lambda item: item[:2])
     running: dict[Lane, list[tuple[int, int, str]]] = {}
     unpaired = 0
-    for time, row, event, lane in begun:
+    for time, row, begins, name, lane in begun:
         stack = running.setdefault(lane, [])
-        if event.ph == "B":
+        if begins:
             if len(stack) < _MAX_DEPTH:
-                stack.append((time, row, event.name or ""))
+                stack.append((time, row, name))
             else:
                 unpaired += 1
         elif stack:

@@ -14,6 +14,7 @@ from analysis.stacks import MAX_NODES, Stacks
 from analysis.text import clean_text
 
 _MAX_DEPTH = 256  # frames deeper than this are left out
+_MAX_STRIDES = 64  # outwards for all moments at once, before they are taken one by one
 _UNKNOWN = -2
 
 
@@ -82,11 +83,30 @@ def _innermost(frames: Frames, moments: Moments) -> Ints:
     """The place of the innermost frame at each moment, -1 for none."""
     at = frames.table.last(moments.lanes, moments.times_ns, inclusive=not moments.before)
     walking = np.flatnonzero(at >= 0)
-    while len(walking):
+    for _ in range(_MAX_STRIDES):
         walking = walking[frames.ends[at[walking]] < moments.times_ns[walking]]
+        if not len(walking):
+            return at
         at[walking] = frames.around[at[walking]]
         walking = walking[at[walking] >= 0]
+    at[walking] = _climbed(frames, at[walking], moments.times_ns[walking])
     return at
+
+
+def _climbed(frames: Frames, places: Ints, times_ns: Ints) -> list[int]:
+    """From each place the first frame outwards that still runs at that time, -1 for none, in time
+    linear in both: a frame that has ended is climbed once, as it stays so for all later moments."""
+    around, ends = frames.around.tolist(), frames.ends.tolist()
+    found: list[int] = places.tolist()
+    for at in np.argsort(times_ns, kind="stable").tolist():
+        place, time, ended = found[at], int(times_ns[at]), []
+        while place >= 0 and ends[place] < time:
+            ended.append(place)
+            place = around[place]
+        for passed in ended:
+            around[passed] = place
+        found[at] = place
+    return found
 
 
 def _by_lane(moments: Moments) -> Ints:

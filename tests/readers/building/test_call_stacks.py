@@ -65,3 +65,24 @@ def test_what_is_deep_or_many_ends_at_the_last_frame_that_fits(
     monkeypatch.setattr(call_stacks, "MAX_NODES", 1)
     both = stacks_of(FRAMES, moments_of((1, 12, 0), (2, 12, 1)))
     assert paths(both, [0, 1]) == [["main"], []]
+
+
+def test_many_frames_that_end_one_after_the_other_are_climbed_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # 20,000 frames in each other, the inner ones ended; each moment lies in another one of them.
+    depth = 20_000
+    rows = [(1, "frame", at, 3 * depth - 2 * at) for at in range(depth)]
+    times = [(1, depth + at, at) for at in range(depth)]
+    frames, moments = frames_of(*rows), moments_of(*times)
+    looked: list[int] = []
+    around = frames.around.tolist()
+    monkeypatch.setattr(call_stacks, "_MAX_STRIDES", 1)
+    innermost = call_stacks._innermost(frames, moments)
+    for (_, time, _), place in zip(times, innermost.tolist(), strict=True):
+        assert frames.ends[place] >= time
+        inner = place + 1
+        assert inner == depth or around[inner] != place or frames.ends[inner] < time
+        looked.append(place)
+    # A frame ends at 3 * depth - its place: the innermost that runs at depth + n.
+    assert looked == [min(depth - 1, 2 * depth - at) for at in range(depth)]
