@@ -140,6 +140,8 @@ class Recording:
         if zoo.find(self.model) is not None:
             return Plan(self.model, None, found, baseline)
         path = Path(self.model)
+        if path.suffix == ".py" or self.model.rpartition(":")[0].endswith(".py"):
+            raise FuseScopeError("engine_not_said", model=shown(self.model, 120))
         if not path.is_file():
             raise _no_model(self.model)
         return Plan(path.stem, path.absolute(), found, baseline)
@@ -197,10 +199,11 @@ class Recording:
             ("--inputs", self.inputs is not None),
             ("--input-range", bool(self.input_ranges)),
             ("--custom-op-library", self.custom_op_library is not None),
-            ("--ablate", self.ablate and self.runtime == "jax"),
         ):
             if given:
                 raise FuseScopeError("option_of_onnx_only", option=option, runtime=self.runtime)
+        if self.ablate and self.runtime == "jax":
+            raise FuseScopeError("jax_no_ablation")
         is_jax = self.runtime == "jax"
         names = jax_names if is_jax else torch_names
         if self.model.startswith(names.PREFIX):

@@ -45,6 +45,8 @@ def run(job: Job) -> Checked:
         "graph_breaks": session.graph_breaks,
         "recompilations": session.recompilations(),
     }
+    if session.backward_graphs:
+        settings["backward_graphs"] = session.backward_graphs
     Path(job.graph).parent.mkdir(parents=True, exist_ok=True)
     guard_us = session.guard_us(Path(job.graph).parent)
     if guard_us is not None:

@@ -15,10 +15,10 @@ def run(job: Job) -> tuple[Fusion, ...]:
     prepare_process(job.settings)
     made = TorchSession(job.settings, "fused", mapped=True).compiled
     assert made is not None
-    if len(made.provenance) != len(made.modules):
+    if made.provenance.keys() | made.backward != set(range(len(made.modules))):
         raise FuseScopeError("torch_no_map", variant="fused")
     found = []
-    for graph, held in enumerate(made.provenance):
+    for graph, held in sorted(made.provenance.items()):
         place = f"{graph}:" if len(made.modules) > 1 else ""
         for fusion in kernel_map.fusions(graph, held, made.computed.get(graph, {})):
             found.append(Fusion(place + fusion.name, fusion.denied, fusion.bytes))

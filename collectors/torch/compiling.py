@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -26,6 +27,7 @@ from collectors.workers.jobs import Denied
 
 Settings = Mapping[str, Any]
 
+_GIVEN_TANGENTS = re.compile(r"^\s+(?:\w+, )*tangents_\d+(?:, \w+)*,? = args$", re.MULTILINE).search
 _ONE_FUNCTION_A_NODE = "MAX_FUSED_KERNEL_ARGS_NUM"
 
 
@@ -81,16 +83,21 @@ SETTINGS: Mapping[str, Settings] = {
 @dataclass
 class Compiled:
     """What inductor made while one variant was compiled, in order: `modules` of generated code and
-    their `sources`, and for each its own account of which kernel holds which nodes of the graph, by
-    handle ('cpp_fused_gelu_1:3'). `computed` has, by the number of a graph, its nodes that are no
-    views with the bytes of what they compute, where the variant has to be checked, and `told` what
-    the compiler said of kernels that it left apart."""
+    their `sources`, and by the number of a graph its own account of which kernel holds which nodes,
+    by handle ('cpp_fused_gelu_1:3'): there is none of what computes gradients. `computed` has its
+    nodes that are no views with the bytes of what they compute, where the variant has to be
+    checked, and `told` what the compiler said of kernels that it left apart."""
 
     sources: list[str] = field(default_factory=list)
     modules: list[ModuleType] = field(default_factory=list)
-    provenance: list[dict[str, list[str]]] = field(default_factory=list)
+    provenance: dict[int, dict[str, list[str]]] = field(default_factory=dict)
     computed: dict[int, dict[str, int]] = field(default_factory=dict)
     told: dict[int, Told] = field(default_factory=dict)
+
+    @property
+    def backward(self) -> set[int]:
+        """The numbers of the graphs that compute gradients: they are given tangents."""
+        return {graph for graph, source in enumerate(self.sources) if _GIVEN_TANGENTS(source)}
 
 
 def settings_of(variant: str, *, profiled: bool) -> dict[str, Any]:
@@ -166,7 +173,8 @@ def _watched(made: Compiled) -> Iterator[None]:
         told = dump()
         if told.get("cppCodeToPost"):
             held = told["cppCodeToPost"].items()
-            made.provenance.append({handle: list(nodes) for handle, nodes in held})
+            latest = len(made.modules) - 1
+            made.provenance[latest] = {handle: list(nodes) for handle, nodes in held}
         return told
 
     with (

@@ -128,8 +128,9 @@ def _line_of(file: str) -> str:
 
 
 def called_of(events: list[dict[str, Any]]) -> list[tuple[str, list[int]]]:
-    """Operators that no other is around, in order, with the marks inside them. What torch.compile
-    does around compiled code is no operator."""
+    """Operators that no other is around, in order, with the marks inside them; marks behind one are
+    its own, such as the copy that watching makes of a gradient. What torch.compile does around
+    compiled code is no operator."""
     spans = sorted(
         (
             (float(e["ts"]), -float(e["dur"]), e["name"], e["cat"])
@@ -143,6 +144,6 @@ def called_of(events: list[dict[str, Any]]) -> list[tuple[str, list[int]]]:
         if category == "cpu_op" and start >= ends and "::" in name:
             found.append((name, []))
             ends = start - length
-        elif name.startswith(_MARK) and start < ends:
+        elif name.startswith(_MARK) and found:
             found[-1][1].append(int(name.rsplit(" ", 1)[1]))
     return found

@@ -61,6 +61,11 @@ def named(run: Run, model: Run, names: Sequence[str]) -> Named:
             elif originals:  # a view stands for what it shows, a copy for what was computed
                 shown = [held[name] for name in call.reads if held.get(name) in originals]
                 held[tensor] = shown[0] if call.is_view and shown else originals[0]
+    known = {name for call in model.calls for name in call.writes}
+    for call in run.calls:  # a name of the model's says that a tensor is the model's
+        free = [name for name in call.writes if name in known and name not in renamed]
+        renamed |= {name: f"%{name}" for name in free}
+    _place_between(run, model, held)
     matches: list[TensorMatch] = []
     for tensor, original in held.items():
         name = renamed.get(tensor, tensor)
@@ -68,6 +73,14 @@ def named(run: Run, model: Run, names: Sequence[str]) -> Named:
         absolute, relative = _difference(model.values[original], run.values[tensor])
         matches.append(TensorMatch(original, name, known_by, "", absolute, relative))
     return Named(_graph(run, renamed, names), tuple(matches))
+
+
+def _place_between(run: Run, model: Run, held: Mapping[str, str]) -> None:
+    """What runs between compiled parts is in the module of the operator that it is in the model."""
+    scopes = {name: call.scope for call in model.calls for name in call.writes}
+    for call in run.calls:
+        if call.graph == BETWEEN and not call.scope:
+            call.scope = next((scopes[held[name]] for name in call.writes if name in held), "")
 
 
 def _names(run: Run, model: Run, found: Mapping[str, Sequence[str]]) -> dict[str, str]:

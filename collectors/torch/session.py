@@ -59,7 +59,8 @@ def _shown(value: object) -> str:
 
 class TorchSession:
     """`compile_ns` is the time of the first run, with compilation where the variant has one, and
-    `graphs` is how many graphs were compiled: one more than there are graph breaks, or 0.
+    `graphs` is how many graphs were compiled, of which `backward_graphs` compute gradients: of the
+    others there is one more than there are graph breaks, or none.
 
     `profiled` adds an event for each generated kernel, `vary_weights` is for looking at values,
     `mapped` for looking at what each kernel computes.
@@ -91,7 +92,9 @@ class TorchSession:
             self.run()
         self.compile_ns = time.perf_counter_ns() - started
         self.graphs = len(self.compiled.modules) if self.compiled is not None else 0
-        self.graph_breaks = max(0, self.graphs - 1)  # torch counts one once a frame
+        self.backward_graphs = len(self.compiled.backward) if self.compiled is not None else 0
+        # Torch counts one once a frame.
+        self.graph_breaks = max(0, self.graphs - self.backward_graphs - 1)
         self._frames = counters["frames"]["ok"]
 
     def _compile(self, variant: str) -> None:

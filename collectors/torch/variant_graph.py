@@ -122,7 +122,7 @@ def _short(name: str) -> str:
 
 def _check_unfused(made: Compiled) -> None:
     """Every handle must stand for one node of the graph, or for views."""
-    for graph, held in enumerate(made.provenance):
+    for graph, held in made.provenance.items():
         for handle, nodes in several(held, made.computed.get(graph, ())):
             raise FuseScopeError(
                 "torch_still_fused",
@@ -134,7 +134,7 @@ def _check_unfused(made: Compiled) -> None:
 
 def _check_denied(made: Compiled, denied: Denied, variant: str) -> None:
     """The kernel is taken apart, and the others, of every graph, are as they were."""
-    if len(made.provenance) <= denied.graph or denied.graph not in made.computed:
+    if denied.graph not in made.provenance or denied.graph not in made.computed:
         raise FuseScopeError("torch_no_map", variant=variant)
     held, computed = made.provenance[denied.graph], made.computed[denied.graph]
     check(denied, held, computed, variant)
@@ -143,7 +143,7 @@ def _check_denied(made: Compiled, denied: Denied, variant: str) -> None:
 def _told(made: Compiled) -> dict[str, int]:
     """Nodes that several kernels compute, each for itself; views are computed by none."""
     recomputed = 0
-    for held in made.provenance:
+    for held in made.provenance.values():
         counts = Counter(node for nodes in held.values() for node in set(nodes))
         recomputed += sum(n > 1 and not _IS_VIEW(node) for node, n in counts.items())
     return {"recomputed_operators": recomputed} if recomputed else {}

@@ -15,6 +15,7 @@ from analysis.compare.groups.lineage import lineage
 from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.wording import coverage_sentence
 from collectors.environments import state
 from collectors.environments.catalogue import ENGINES
 from collectors.record import Recording, record
@@ -161,6 +162,8 @@ def test_what_runs_between_parts_of_a_broken_graph_is_in_the_ledger(tmp_path: Pa
     test_calls_are_joined_to_the_graph(experiment)
     fused = experiment.graphs["fused"]
     between = {node.op_type: node.name for node in fused.nodes if "@" in node.name}
+    scopes = {node.op_type: node.scope for node in (experiment.model_graph or fused).nodes}
+    assert all(node.scope == scopes[node.op_type] for node in fused.nodes if "@" in node.name)
     assert between == {
         "aten::is_nonzero": "is_nonzero@1", "aten::cumsum": "cumsum@2", "aten::mul": "mul@3",
     }  # fmt: skip
@@ -168,6 +171,29 @@ def test_what_runs_between_parts_of_a_broken_graph_is_in_the_ledger(tmp_path: Pa
         kinds = {op.name: group.kind for group in comparison.fusion.groups for op in group.original}
         assert "removed" not in kinds.values() and kinds["cumsum"] == "kept"
         assert comparison.ledger.ungrouped.empty
+
+
+def test_gradients_are_in_the_ledger(tmp_path: Path) -> None:
+    """The compiler writes no map of the graph that computes them."""
+    (tmp_path / "net.py").write_text(
+        "import torch\n"
+        "def make():\n"
+        "    weight = torch.randn(64, 64)\n"
+        "    def step(x):\n"
+        "        with torch.enable_grad():\n"
+        "            w = weight.detach().requires_grad_(True)\n"
+        "            y = torch.nn.functional.gelu(x @ w) * 2 + 1\n"
+        "            (y * y).mean().backward()\n"
+        "        return w.grad\n"
+        "    return step, (torch.randn(128, 64),)\n"
+    )
+    experiment = recorded(tmp_path, f"{tmp_path}/net.py:make", ("eager", "unfused", "fused"))
+    settings = experiment.record.variant("fused").settings
+    assert (settings["graphs"], settings["backward_graphs"], settings["graph_breaks"]) == (2, 1, 0)
+    test_every_operator_is_in_one_verified_group(experiment)
+    for comparison in pairs(experiment):
+        assert comparison.fusion.source == "graphs"
+        assert "1 of them computes gradients." in coverage_sentence(comparison)
 
 
 def test_each_large_fusion_is_left_out_by_itself(tmp_path: Path) -> None:

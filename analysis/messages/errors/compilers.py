@@ -10,10 +10,12 @@ from analysis.messages.message import Message
 
 CompilersError = Literal[
     "engine_not_named",
+    "engine_not_said",
     "jax_changes_inputs",
     "jax_file_raised",
     "jax_model_form",
     "jax_model_unknown",
+    "jax_no_ablation",
     "jax_no_array",
     "jax_no_input",
     "jax_no_model",
@@ -57,6 +59,10 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     "jax_model_unknown": ErrorText(
         Message("There is no built-in model {model:name}"),
         Message("Known models: {known:name}."),
+    ),
+    "jax_no_ablation": ErrorText(
+        Message("JAX has no way to leave out one fusion at a time, as --ablate asks"),
+        Message("Leave --ablate out: unfused and fused show what all fusions bring together."),
     ),
     "jax_no_array": ErrorText(
         Message("The input {input:name} of the model is no array but of the type {kind:name}"),
@@ -135,6 +141,10 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     "torch_not_compiled": ErrorText(
         Message("The model was not compiled as {variant:name}: {reason:name}"),
         _OTHERS,
+    ),
+    "engine_not_said": ErrorText(
+        Message("{model:name} is Python code: for which engine, it does not say"),
+        Message("Add --runtime torch or --runtime jax."),
     ),
     "engine_not_named": ErrorText(
         Message("{model:name} is a model for {runtime:name}, not for ONNX Runtime"),

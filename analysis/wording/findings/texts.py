@@ -483,8 +483,8 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     "run_tail": FindingText(
         Message("Slow runs"),
         Message(
-            "One run in twenty takes {p95_ns:duration} or more, {ratio:factor} the median of "
-            "{median_ns:duration}."
+            "One run in twenty takes {p95_ns:duration} or more, {ratio:factor} the median of all "
+            "runs, {median_ns:duration}."
         ),
         None,
         Message(

@@ -90,7 +90,14 @@ _BETWEEN = Message(
     "{n:count} operator runs outside, as in eager mode.",
     "{n:count} operators run outside, as in eager mode.",
 )
-_GRAPHS = "graphs"  # the setting of a variant that was compiled
+_GRADIENTS = Message(
+    "{n:count} of them computes gradients. The compiler writes no map of it: what it computes "
+    "twice is not counted, none of its fusions can be left out, and of unfused it is not checked.",
+    "{n:count} of them compute gradients. The compiler writes no map of them: what they compute "
+    "twice is not counted, none of their fusions can be left out, and of unfused they are not "
+    "checked.",
+)
+_GRAPHS, _BACKWARD = "graphs", "backward_graphs"  # settings of a variant that was compiled
 
 
 def coverage_sentence(comparison: Comparison) -> str:
@@ -128,7 +135,13 @@ def _graphs_sentence(comparison: Comparison) -> str:
         between = sum("between" in node.attributes for node in nodes)
         name = clean_text(side.label)
         made = _COMPILED.text(side=name, n=graphs)
-        return paragraph(made, _BETWEEN.text(n=between) if between else "")
+        backward = side.variant.settings.get(_BACKWARD) if side.variant is not None else None
+        is_told = isinstance(backward, int) and backward > 0
+        return paragraph(
+            made,
+            _GRADIENTS.text(n=backward) if is_told else "",
+            _BETWEEN.text(n=between) if between else "",
+        )
     return ""
 
 

@@ -191,6 +191,12 @@ def test_what_runs_between_two_graphs_is_in_a_group_of_its_own() -> None:
     assert "calls_not_of_graph" not in {n.code for n in found.traces["fused"].diagnostics}
     said = coverage_sentence(comparison)
     assert "fused is 2 compiled graphs. 2 operators run outside, as in eager mode." in said
+    trained = {"fused": {"graphs": 2, "backward_graphs": 1}}
+    found = torch_experiment(BROKEN, {"eager": BROKEN, "fused": PARTS}, settings=trained)
+    said = coverage_sentence(
+        compare(side_of_variant(found, "eager"), side_of_variant(found, "fused"))
+    )
+    assert "fused is 2 compiled graphs. 1 of them computes gradients." in said
     whole = torch_experiment(
         MODEL, {"eager": MODEL, "fused": FUSED}, settings={"fused": {"graphs": 1}}
     )
