@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from benchmarks import commands, dashboard, fleet, interval, lineage, uploads
+from benchmarks import commands, dashboard, fleet, interval, lineage, store, timeline, uploads
 from benchmarks.row import print_rows
 
 GROUPS = {
@@ -14,6 +14,8 @@ GROUPS = {
     "fleet": fleet.measure,
     "interval": interval.measure,
     "lineage": lineage.measure,
+    "store": store.measure,
+    "timeline": timeline.measure,
     "uploads": uploads.measure,
 }
 

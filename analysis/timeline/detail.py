@@ -16,7 +16,8 @@ from analysis.timeline.levels import Row, View
 KINDS = (*OP_CLASSES[:-1], "other", OP_CLASSES[-1])
 # Calls and bins that one answer may have: packed, each takes 10 to 12 bytes.
 MOST_ITEMS = 20_000
-# Characters of names and shapes in one answer; beyond it operators have their type only.
+# Characters of names and shapes in one answer, shared by its sides; beyond it operators have their
+# type only.
 MOST_CHARS = 60_000
 MAX_LEVEL = 60
 SHARES = 65_535  # parts of a bin in which shares are counted
@@ -163,12 +164,13 @@ def _operators(
 def facts(
     ops: Mapping[str, list[Any]], ids: np.ndarray, elsewhere: Sequence[Mapping[int, Any]]
 ) -> dict[str, Any]:
-    """What is known of operators; names and shapes of the first ones that fit MOST_CHARS."""
+    """What is known of operators; names and shapes of the first ones that fit a side's share of
+    MOST_CHARS."""
     chosen = ids.tolist()
-    told, chars = 0, 0
+    told, chars, most = 0, 0, MOST_CHARS // max(1, len(elsewhere))
     for id_ in chosen:
         chars += sum(len(ops[name][id_] or "") for name in _TEXTS)
-        if chars > MOST_CHARS:
+        if chars > most:
             break
         told += 1
     named = chosen[:told]

@@ -35,7 +35,7 @@ WHOLE_CALLS = 16_000
 WHOLE_GROUPED = 500_000
 OVERVIEW_PIXELS = 4096
 # Calls and bins of all sides, each with an operator of its own at worst: 350 kB at most.
-OVERVIEW_ITEMS = 14_000
+OVERVIEW_ITEMS = 12_000
 MOST_MARKS = 4000  # calls of what is selected that an answer has
 
 
