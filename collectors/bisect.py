@@ -239,7 +239,7 @@ class _Bisection:
         for version in self._found.usable:
             done = trials[version]
             if not isinstance(done, Trials):
-                releases.append(_left_out(version, done))
+                releases.append(left_out(version, done))
                 continue
             data = done.files(_VARIANT)["graph"].read_bytes()
             places[version] = first.setdefault(hashlib.sha256(data).hexdigest(), version)
@@ -292,10 +292,12 @@ class _Bisection:
         self._on_step(said, self._done, self._total)
 
 
-def _left_out(version: str, error: FuseScopeError | None) -> Release:
+def left_out(version: str, error: FuseScopeError | None) -> Release:
     """A release that made no graph, with what the engine said."""
     if error is None:
         return Release(version, reason="no_wheel")
+    if error.code == "package_missing":
+        return Release(version, reason="not_importable")
     with language.speaking(language.ENGLISH):  # as the file has it
         return Release(version, reason="refused", said=error.what)
 

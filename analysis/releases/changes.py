@@ -16,8 +16,8 @@ from analysis.graph import Graph, Node
 from analysis.releases.history import History, Made, Release
 
 # lost: an operator that stood for several of the model's, or ran in the blocked layout, is gone,
-# and not fewer operators run for it; won: there is one more; split, joined: the same operators of
-# the model run as more, or fewer, without that; changed: as others, as many.
+# and not fewer operators run for it; won: there is one more, and not more of them run; split,
+# joined: the same operators of the model run as more, or fewer, without that; changed: as many.
 What = Literal["lost", "won", "split", "joined", "changed"]
 _MOVES = {
     "Cast", "Concat", "Expand", "Flatten", "Gather", "Identity", "MemcpyFromHost", "MemcpyToHost",
@@ -67,6 +67,11 @@ class Change:
         """Fused operators that have come, likewise."""
         return _summed(group.won for group in self.groups)
 
+    @property
+    def is_worse(self) -> bool:
+        """Whether a fused operator was lost, or a group runs as more operators."""
+        return bool(self.lost or self.of("split"))
+
     def of(self, what: What) -> tuple[GroupChange, ...]:
         """The groups of that kind."""
         return tuple(group for group in self.groups if group.what == what)
@@ -84,6 +89,16 @@ def changes(history: History) -> tuple[Change, ...]:
 def between(history: History, older: Release, newer: Release) -> Change | None:
     """What changed between two releases that need not be neighbours; None where nothing did."""
     return _change(history, _Fused(history), older, newer)
+
+
+def main_change(found: Sequence[Change]) -> Change | None:
+    """The one to look at first: the newest that lost a fusion and lasts, else the newest that lost
+    one, else the newest; None without any."""
+
+    def weight(change: Change) -> tuple[bool, bool, bool]:
+        return bool(change.lost) and change.lasts, bool(change.lost), change.is_worse
+
+    return max(reversed(found), key=weight, default=None)
 
 
 class _Fused:
@@ -185,13 +200,18 @@ def _group_change(
         for names, side in zip(fused, sides, strict=True)
     )
     lost, won = before - after, after - before
+    count = len(group.candidate) - len(group.baseline)
+    if count < 0:  # what is gone is in a larger one, or was there twice
+        lost.clear()
+    elif count > 0 and not lost:  # as with one that is now several of its type
+        won.clear()
     was_blocked, is_blocked = (all(domain == _BLOCKED for domain, _ in of) for of in kinds)
     layout = int(is_blocked) - int(was_blocked)
     ran = (
         _ran(graphs[0], group.baseline, inserted[0]),
         _ran(graphs[1], group.candidate, inserted[1]),
     )
-    return GroupChange(_what(sides, lost, won), group, lost, won, layout, ran)
+    return GroupChange(_what(count, lost, won), group, lost, won, layout, ran)
 
 
 def _ran(graph: Graph, operators: Sequence[Operator], inserted: frozenset[str]) -> tuple[str, ...]:
@@ -204,18 +224,13 @@ def _ran(graph: Graph, operators: Sequence[Operator], inserted: frozenset[str]) 
     return tuple(sorted(names | (beside & inserted), key=graph.index.__getitem__))
 
 
-def _what(
-    sides: tuple[tuple[Operator, ...], tuple[Operator, ...]],
-    lost: Counter[str],
-    won: Counter[str],
-) -> What:
-    before, after = map(len, sides)
-    if lost and not (won and after < before):
+def _what(count: int, lost: Counter[str], won: Counter[str]) -> What:
+    if lost:
         return "lost"
     if won:
         return "won"
-    if after != before:
-        return "split" if after > before else "joined"
+    if count:
+        return "split" if count > 0 else "joined"
     return "changed"
 
 

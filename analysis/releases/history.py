@@ -22,9 +22,10 @@ from analysis.text import clean_text
 SCHEMA_VERSION = 1
 RECORD_NAME = "releases.json"
 MAX_BYTES = 1 << 29
-# no_wheel: the index has none for this Python and machine; refused: the release could not be
-# imported here, or could not load or run the model.
-Reason = Literal["no_wheel", "refused"]
+# no_wheel: the index has none for this Python and machine; refused: it could not load or run the
+# model; not_importable: it needs other packages than those that are installed, such as an older
+# NumPy.
+Reason = Literal["no_wheel", "refused", "not_importable"]
 _VERSION = re.compile(r"[0-9]\w{0,20}(?:[.+-]\w{1,20}){0,8}", re.ASCII)
 _UNREADABLE = (
     msgspec.MsgspecError, RecursionError, UnicodeDecodeError, zipfile.BadZipFile, zlib.error,

@@ -10,7 +10,7 @@ import streamlit as st
 from analysis import units
 from analysis.compare.ledger import sequence_text
 from analysis.messages import Message, say
-from analysis.releases.changes import Change, GroupChange
+from analysis.releases.changes import Change, GroupChange, main_change
 from analysis.report.releases.html import drawn_groups
 from analysis.text import display_name
 from analysis.wording.releases import (
@@ -86,7 +86,7 @@ def _history(compared: Compared) -> None:
     if changes:
         st.caption(_HINT.text())
     clicked = _table(compared)
-    change = clicked or _first(changes)
+    change = clicked or main_change(changes)
     if change is not None:
         _change(compared, change)
 
@@ -106,7 +106,7 @@ def _table(compared: Compared) -> Change | None:
                 say("Operators"): units.MISSING if nodes is None else str(nodes),
                 say("Change"): say("left out: {reason}", reason=skipped)
                 if skipped
-                else f"{_LOST if change.lost else _OTHER} {what_changed(change)}"
+                else f"{_LOST if change.is_worse else _OTHER} {what_changed(change)}"
                 if change
                 else "",
             }
@@ -128,12 +128,6 @@ def _table(compared: Compared) -> Change | None:
     )
     picked = [line for line in state.table.picked_lines(key) if line < len(rows)]
     return by_version.get(history.releases[picked[0]].version) if picked else None
-
-
-def _first(changes: tuple[Change, ...]) -> Change | None:
-    """The newest change that lost a fusion and lasts, else the newest of all."""
-    ranked = sorted(changes, key=lambda one: (bool(one.lost) and one.lasts, bool(one.lost)))
-    return ranked[-1] if ranked else None
 
 
 def _change(compared: Compared, change: Change) -> None:

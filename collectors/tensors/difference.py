@@ -6,6 +6,8 @@ import numpy as np
 
 from collectors.models.array import Array
 
+LARGEST = 1e18  # that an experiment file holds
+
 
 def difference_of(
     reference: list[Array | None], outputs: list[Array | None]
@@ -13,7 +15,8 @@ def difference_of(
     """max|a-b| over all outputs, and the largest max|a-b| / max|a| of any output.
 
     `reference` is a. None where values are not finite, shapes differ, or a type has no numbers;
-    the ratio alone is None where a is all zero and b is not.
+    the ratio alone is None where a is all zero and b is not, the difference alone where it is
+    larger than LARGEST.
     """
     absolute, relative = 0.0, 0.0
     for a, b in zip(reference, outputs, strict=True):
@@ -31,4 +34,5 @@ def difference_of(
         absolute = max(absolute, difference)
         if difference > 0:
             relative = max(relative, difference / scale if scale else np.inf)
-    return absolute, float(relative) if np.isfinite(relative) else None
+    told = absolute if absolute <= LARGEST else None
+    return told, float(relative) if np.isfinite(relative) else None

@@ -83,6 +83,7 @@ def test_shapes_that_ran_win_over_declared_ones() -> None:
         ([float("inf")], [float("inf")], (None, None)),
         ([1.0, 2.0], [1.0], (None, None)),
         ([], [], (0.0, 0.0)),
+        ([3e18, 0.0], [0.0, 0.0], (None, 1.0)),
     ],
 )
 def test_output_difference(

@@ -83,7 +83,7 @@ def _rows(history: History, changes: Sequence[Change]) -> Iterator[dict[str, Any
             "version": release.version,
             "nodes": units.MISSING if nodes is None else str(nodes),
             "told": say("left out: {reason}", reason=skipped) if skipped else told,
-            "kind": ("bad" if change.lost else "good") if change else "",
+            "kind": ("bad" if change.is_worse else "good") if change else "",
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -44,6 +45,9 @@ _REASONS: Mapping[Reason, Message] = MappingProxyType(
     {
         "no_wheel": Message("there is no wheel for this Python and machine"),
         "refused": Message("it could not run the model"),
+        "not_importable": Message(
+            "it cannot be imported with the packages that are installed here"
+        ),
     }
 )
 _SAID = Message("{reason}: {said:name}")
@@ -69,14 +73,19 @@ def model_text(history: History) -> str:
 def what_changed(change: Change) -> str:
     """'lost BiasGelu ×2; won Gelu ×2': what a row of a table has room for."""
     lost, won = (_types(counted) for counted in (change.lost, change.won))
-    if lost and won:
-        return _BOTH.text(lost=_LOST.of(types=lost), won=_WON.of(types=won))
-    if lost or won:
-        return _LOST.text(types=lost) if lost else _WON.text(types=won)
-    if split := change.of("split"):
-        return _SPLIT.text(n=len(split))
-    if joined := change.of("joined"):
-        return _JOINED.text(n=len(joined))
+    split, joined = len(change.of("split")), len(change.of("joined"))
+    told = [
+        message
+        for message, is_told in (
+            (_LOST.of(types=lost), lost),
+            (_SPLIT.of(n=split), split),
+            (_WON.of(types=won), won),
+            (_JOINED.of(n=joined), joined and not (lost or split or won)),
+        )
+        if is_told
+    ]
+    if told:
+        return str(functools.reduce(lambda first, then: _BOTH.of(lost=first, won=then), told))
     return _OTHERS.text(types=_signed(change.types))
 
 

@@ -36,7 +36,7 @@ def print_releases(
 ) -> None:
     """How many releases change something, a row for each, and what each change is."""
     console = Console(highlight=False, markup=False, emoji=False)
-    has_lost = any(change.lost and change.lasts for change in changes)
+    has_lost = any(change.is_worse and change.lasts for change in changes)
     style = "bold red" if has_lost else "bold green"
     console.print(clean_text(history_sentence(history, changes), _CHARS), style=style)
     console.print(clean_text(history.model.name, _CHARS), style="dim")
@@ -77,4 +77,4 @@ def _table(history: History, changes: Sequence[Change]) -> Table:
 def _told(change: Change | None) -> Text:
     if change is None:
         return Text("")
-    return Text(what_changed(change), style="red" if change.lost else "green")
+    return Text(what_changed(change), style="red" if change.is_worse else "green")

@@ -101,7 +101,8 @@ def bisect(
         page = releases_html(history, found, timed).encode()
         write_whole(report, page, option="--report", code="report_unwritable")
     if issue is not None:
-        from app.cli.releases.issue import main_change, write_issue
+        from analysis.releases.changes import main_change
+        from app.cli.releases.issue import write_issue
 
         change = main_change(found)
         if change is None:

@@ -11,20 +11,11 @@ from app.cli import streams
 from app.cli.outputs import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from analysis.compare.comparison import Comparison
     from analysis.releases.changes import Change
     from analysis.releases.history import History
     from analysis.report.releases.issue import Example
     from collectors.record import Recording
-
-
-def main_change(changes: Sequence[Change]) -> Change | None:
-    """The change that a tracker should hear of: the newest one that lost a fusion and lasts, else
-    the newest that lost one, else the newest."""
-    ranked = sorted(changes, key=lambda one: (bool(one.lost) and one.lasts, bool(one.lost)))
-    return ranked[-1] if ranked else None
 
 
 def write_issue(

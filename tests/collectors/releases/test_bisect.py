@@ -15,6 +15,7 @@ from analysis.errors import FuseScopeError
 from analysis.graph import graph_json
 from analysis.releases.changes import changes
 from analysis.releases.history import History
+from analysis.wording.releases import skipped_text
 from app.cli.releases.bisect import bisect as bisect_verb
 from collectors import bisect
 from collectors.recording.request import Recording
@@ -76,6 +77,12 @@ def test_every_operator_is_in_one_group(history: History) -> None:
         placed = [name for group in found.groups for name in group.original]
         assert sorted(placed) == sorted(node.name for node in history.graph.nodes)
         assert found.unexplained == () and found.mismatches == ()
+
+
+def test_a_release_that_needs_other_packages_says_so() -> None:
+    error = FuseScopeError("package_missing", package="", extra="collect")
+    told = skipped_text(bisect.left_out("9.1.0", error))
+    assert told == "it cannot be imported with the packages that are installed here"
 
 
 def test_graphs_hold_no_weights(history: History) -> None:
