@@ -119,8 +119,9 @@ def _table(compared: Compared) -> Change | None:
         height=whole_height(min(len(rows), MAX_ROWS)),
         row_height=ROW_HEIGHT,
         column_config={
-            say("Release"): st.column_config.TextColumn(width=80),
-            say("Operators"): st.column_config.TextColumn(width=80),
+            say("Release"): st.column_config.TextColumn(width="small"),
+            say("Operators"): st.column_config.TextColumn(width="small"),
+            say("Change"): st.column_config.TextColumn(width="large"),
         },
         on_select="rerun",
         selection_mode="single-row",
