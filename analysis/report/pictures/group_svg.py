@@ -63,7 +63,7 @@ class _Vertex:
     @property
     def size(self) -> tuple[float, float]:
         widths = [
-            len(line) * (8.3 if k == 0 and self.colour else 6.2)
+            len(line) * ((8.3 if self.colour else 7.0) if k == 0 else 6.2)
             for k, line in _numbered(self.lines)
         ]
         return max(92.0, max(widths) + 24.0), _LINE * len(self.lines) + 2 * _PADDING

@@ -125,7 +125,8 @@ class Line:
             self._status.update(Text(said))
         else:
             with contextlib.suppress(OSError):
-                print(said, file=sys.stderr, flush=True)
+                # The end with the line: releases are fetched and run side by side.
+                print(f"{said}\n", end="", file=sys.stderr, flush=True)
 
 
 def _interrupt(_signal: int, _frame: object) -> None:
