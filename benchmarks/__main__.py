@@ -5,13 +5,24 @@ from __future__ import annotations
 import os
 import sys
 
-from benchmarks import commands, dashboard, fleet, interval, lineage, store, timeline, uploads
+from benchmarks import (
+    commands,
+    dashboard,
+    fleet,
+    ingest,
+    interval,
+    lineage,
+    store,
+    timeline,
+    uploads,
+)
 from benchmarks.row import print_rows
 
 GROUPS = {
     "commands": commands.measure,
     "dashboard": dashboard.measure,
     "fleet": fleet.measure,
+    "ingest": ingest.measure,
     "interval": interval.measure,
     "lineage": lineage.measure,
     "store": store.measure,

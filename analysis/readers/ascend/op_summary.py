@@ -152,15 +152,13 @@ def _labels(
     tables: Sequence[tuple[Source, CsvTable]], parts: Sequence[AscendRows]
 ) -> tuple[str, list[object] | None]:
     """The kind of runs and each row's run: its step, its inference, or its file's iteration."""
-    if any(step is not None for part in parts for step in part.steps):
+    if any(Coded.of(part.steps).present().values for part in parts):
         return "step", [step for part in parts for step in part.steps]
     inferences: list[object] = []
-    for (_, table), part in zip(tables, parts, strict=True):
-        if table.find("Infer ID") is None:
-            inferences += [None] * len(part.tasks)
-            continue
-        of_row = dict(zip(table.rows, table.texts("Infer ID"), strict=True))
-        inferences += [of_row.get(row) for row in part.columns["source_row"]]
+    if any(table.find("Infer ID") is not None for _, table in tables):
+        for (_, table), part in zip(tables, parts, strict=True):
+            of_row = dict(zip(table.rows, table.texts("Infer ID"), strict=True))
+            inferences += [of_row.get(row) for row in part.columns["source_row"]]
     if any(label is not None for label in inferences):
         return "iteration", inferences
     if len(tables) > 1 and all(_iteration(source) for source, _ in tables):

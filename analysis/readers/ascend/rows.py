@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ def ascend_rows(table: CsvTable) -> AscendRows:
     )
     _check_order(columns, starts, notes)
     check_core_times(columns, notes)
-    tasks, steps = _raw_texts(table, TASK), _raw_texts(table, STEP)
+    steps, kept = _raw_texts(table, STEP), None
     is_control = _holds(kinds, "control")
     if is_control.any():
         control = np.flatnonzero(is_control)
@@ -115,8 +116,8 @@ def ascend_rows(table: CsvTable) -> AscendRows:
         )
         kept = np.flatnonzero(~is_control)
         columns = {name: taken(values, kept) for name, values in columns.items()}
-        tasks, steps = tasks.take(kept), steps.take(kept)
-    return AscendRows(columns, tasks, steps, notes)
+        steps = steps.take(kept)
+    return AscendRows(columns, _Later(table, TASK, kept), steps, notes)
 
 
 class _Combined:
@@ -138,6 +139,27 @@ class _Combined:
         """The same, of all combinations at once."""
         cells = [list(column.take(self._first)) for column in self._columns]
         return coded(self._numbers, make(*cells))
+
+
+class _Later(Sequence[object]):
+    """Texts of a column that few files need: with a number for each task all are different."""
+
+    def __init__(self, table: CsvTable, names: Sequence[str], rows: np.ndarray | None) -> None:
+        self._table, self._names, self._rows = table, names, rows
+
+    @cached_property
+    def _texts(self) -> Coded:
+        texts = _raw_texts(self._table, self._names)
+        return texts if self._rows is None else texts.take(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._table) if self._rows is None else len(self._rows)
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self._texts)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._texts[at]
 
 
 def _holds(column: Coded, value: object) -> Bools:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BLANKS = " \t\r\n\x0b\x0c"
 MISSING = frozenset({"", "n/a", "na", "null", "none", "-", "--"})
 _MIN_BYTES = 1024 * 1024  # below it rows are as quick as loading Arrow
-_BLOCK = 16 * 1024 * 1024
+_MAX_BYTES = 2**31 - 2  # Arrow reads them as one block
 
 
 @dataclass(frozen=True)
@@ -119,12 +119,16 @@ class ArrowCells:
         return bool(pc.any(is_grouped).as_py())
 
 
-def regular_columns(body: bytes, heads: Sequence[str], delimiter: str) -> list[ArrowCells] | None:
-    """The columns of `body`, which is what follows the row of heads; None where a row is not of the
+def regular_columns(
+    data: bytes, begin: int, heads: Sequence[str], delimiter: str
+) -> list[ArrowCells] | None:
+    """The columns of what follows the row of heads, from `begin` on; None where a row is not of the
     form that all are of, or might be something else than a row of its own, or no Arrow is there."""
-    body = body.rstrip(b"\r\n")
-    odd = b"\0" in body or body.count(b"\r") != body.count(b"\r\n")
-    if len(body) < _MIN_BYTES or odd or len(heads) < 2:
+    end = len(data)
+    while end > begin and data[end - 1] in b"\r\n":
+        end -= 1
+    odd = b"\0" in data or data.count(b"\r", begin, end) != data.count(b"\r\n", begin, end)
+    if not _MIN_BYTES <= end - begin < _MAX_BYTES or odd or len(heads) < 2:
         return None
     try:
         import pyarrow as pa
@@ -134,9 +138,9 @@ def regular_columns(body: bytes, heads: Sequence[str], delimiter: str) -> list[A
     names = [str(number) for number in range(len(heads))]
     try:
         table = pa.csv.read_csv(
-            pa.py_buffer(body),
+            pa.py_buffer(data).slice(begin, end - begin),
             read_options=pa.csv.ReadOptions(
-                column_names=names, use_threads=False, block_size=_BLOCK
+                column_names=names, use_threads=False, block_size=end - begin + 1
             ),
             parse_options=pa.csv.ParseOptions(delimiter=delimiter),
             convert_options=pa.csv.ConvertOptions(
@@ -146,9 +150,12 @@ def regular_columns(body: bytes, heads: Sequence[str], delimiter: str) -> list[A
     except (pa.ArrowInvalid, pa.ArrowKeyError):
         return None
     # As many rows as lines: none is empty, and no cell holds a line end.
-    if table.num_rows != body.count(b"\n") + 1:
+    if table.num_rows != data.count(b"\n", begin, end) + 1:
         return None
-    columns = [column.combine_chunks() for column in table.columns]
+    columns = [
+        column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        for column in table.columns
+    ]
     if _may_head(columns, heads) or _may_sum_up(columns):
         return None
     return [ArrowCells(column) for column in columns]

@@ -345,7 +345,7 @@ def _regular(data: bytes, wanted: Sequence[str | Sequence[str]], source: Source)
     many = data.count(b"\n", begin) >= source.limits.events
     if heads is None or is_odd or many or len(heads) >= _MAX_COLUMNS or reader.notes():
         return None
-    cells = regular_columns(data[begin:], heads, delimiter)
+    cells = regular_columns(data, begin, heads, delimiter)
     if cells is None:
         return None
     named = [
