@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -14,9 +14,11 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.side import Side
 from analysis.metrics.breakdown import by_operator
+from analysis.metrics.hierarchy import By, Node, hierarchies, hierarchy
 from analysis.trace import Trace
 
 if TYPE_CHECKING:
+    from analysis.compare.roofline import Picture
     from analysis.timeline.drawing import Drawing, Drawings
 
 
@@ -29,6 +31,9 @@ class Drawn:
     payload: dict[str, Any]
     under: UnderRoofs
     operators: pd.DataFrame
+    kinds: tuple[By, ...]
+    trees: dict[By, tuple[Node, ...]] = field(default_factory=dict)
+    pictures: list[Picture | None] = field(default_factory=list)  # of the roofline: one, once made
 
     @cached_property
     def _drawings(self) -> Drawings:
@@ -59,6 +64,31 @@ def drawn(side: Side) -> Drawn:
     found = _DRAWN.get(side.trace)
     if found is None:
         under = under_roofs(Assumptions(), side)
-        found = Drawn(findings(Subject(side)), trace_payload(side), under, _operators(side, under))
+        found = Drawn(
+            findings(Subject(side)),
+            trace_payload(side),
+            under,
+            _operators(side, under),
+            hierarchies(side.trace, side.graph),
+        )
         _DRAWN[side.trace] = found
     return found
+
+
+def tree(side: Side, by: By) -> tuple[Node, ...]:
+    """The hierarchy of a side, made once."""
+    trees = drawn(side).trees
+    if by not in trees:
+        trees[by] = hierarchy(side.trace, side.graph, by)
+    return trees[by]
+
+
+def roofline_of(side: Side) -> Picture | None:
+    """The roofline of a side, made once."""
+    from analysis.compare import roofline
+
+    found = drawn(side)
+    if not found.pictures:
+        picture = roofline.roofline_of(found.under, by_operator(side.trace))
+        found.pictures.append(picture)
+    return found.pictures[0]

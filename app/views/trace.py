@@ -9,11 +9,9 @@ import streamlit as st
 
 from analysis import wording
 from analysis.advice import Subject
-from analysis.compare.roofs import UnderRoofs
 from analysis.compare.side import Side
 from analysis.messages import Message, say
-from analysis.metrics.breakdown import by_operator, by_type
-from analysis.metrics.hierarchy import hierarchies, hierarchy
+from analysis.metrics.breakdown import by_type
 from analysis.metrics.stretch import Stretch
 from analysis.report.origins import origin_of
 from analysis.timeline.payload import drawn_at
@@ -28,7 +26,7 @@ from app.parts.heads import told
 from app.parts.paging.pages import page_of, place_of
 from app.parts.table import HEIGHT, ROW_HEIGHT
 from app.sources import choices, loading
-from app.sources.alone import Drawn, drawn
+from app.sources.alone import Drawn, drawn, roofline_of, tree
 
 TABLE = "trace_operators"
 MAX_TYPES = 14  # rows that are shown without scrolling
@@ -56,7 +54,7 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
         _operators(side, found, id_)
         _op_types(side)
         _memory(side)
-        _roofline(side, found.under)
+        _roofline(side)
         _runs(side)
 
 
@@ -125,7 +123,7 @@ def _tree(side: Side) -> None:
     from analysis.charts.icicle import icicle
 
     with panels.guarded():
-        kinds = hierarchies(side.trace, side.graph)
+        kinds = drawn(side).kinds
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             st.subheader(
                 tree_words.HIERARCHY_TITLE.text(),
@@ -139,7 +137,7 @@ def _tree(side: Side) -> None:
                     _SEVERAL.text(), kinds, "tree_by", shown=lambda code: tree_words.BY[code].text()
                 )
                 by = next((kind for kind in kinds if kind == chosen), by)
-        figure = icicle(hierarchy(side.trace, side.graph, by), panels.mark_colours())
+        figure = icicle(tree(side, by), panels.mark_colours())
         if figure is None:
             st.caption(say("No operator took any time."))
             return
@@ -225,12 +223,11 @@ def _memory(side: Side) -> None:
 
 @st.fragment
 @spoken
-def _roofline(side: Side, under: UnderRoofs) -> None:
+def _roofline(side: Side) -> None:
     from analysis.charts.roofline import roofline
-    from analysis.compare.roofline import roofline_of
 
     with panels.guarded():
-        picture = roofline_of(under, by_operator(side.trace))
+        picture = roofline_of(side)
         if picture is None:
             return
         st.subheader(say("Roofline"), anchor=False, help=wording.ROOFLINE_HELP.text())
