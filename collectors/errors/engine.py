@@ -33,6 +33,10 @@ _MEMORY = re.compile(
     re.IGNORECASE,
 )
 _NO_OPERATOR = re.compile(r"([\w.]+:[\w.]+)\(-?\d+\) is not a registered function/op")
+_OPSET = re.compile(
+    r"Opset (\d+) is under development.*for domain \S+ is till opset (\d+)", re.DOTALL
+)
+_FORMAT = re.compile(r"model IR version: (\d+), max supported IR version: (\d+)")
 _NO_KERNEL = re.compile(r"Could not find an implementation for (\S+)\((\d+)\)")
 
 
@@ -77,6 +81,10 @@ def sentence(error: BaseException, memory_bytes: int | None) -> FuseScopeError:
         return FuseScopeError("operator_missing", operator=clean(found[1], 80))
     if found := _NO_KERNEL.search(text):
         return FuseScopeError("kernel_missing", operator=clean(found[1], 60), opset=found[2])
+    if found := _OPSET.search(text):
+        return FuseScopeError("opset_too_new", opset=int(found[1]), known=int(found[2]))
+    if found := _FORMAT.search(text):
+        return FuseScopeError("model_format_too_new", format=int(found[1]), known=int(found[2]))
     told = refused(text) or type(error).__name__
     return FuseScopeError("engine_refused", reason=told)
 

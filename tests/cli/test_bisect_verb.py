@@ -83,11 +83,16 @@ def test_what_is_refused(recorded: None, arguments: tuple[str, ...], code: str) 
 
 
 def test_one_release_cannot_be_compared(recorded: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = history(FUSED, None)
+    alone = history(FUSED)
     monkeypatch.setattr(collector, "optimise", lambda recording, found, on_step: alone)
     result = invoke("net.onnx", "--engine", SPAN)
     assert isinstance(result.exception, FuseScopeError)
     assert result.exception.code == "release_none_compared"
+    left = history(FUSED, None)
+    monkeypatch.setattr(collector, "optimise", lambda recording, found, on_step: left)
+    told = invoke("net.onnx", "--engine", SPAN).exception
+    assert isinstance(told, FuseScopeError)
+    assert "1.1 was left out: there is no wheel for this Python and machine" in told.text
 
 
 def test_releases_are_listed_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,9 +161,20 @@ def test_how_a_process_ended(code: int, last_words: str, expected: str) -> None:
         (  # what the macro of the engine puts in front of its reason
             "[ONNXRuntimeError] : 1 : FAIL : Load model from m.onnx "  # noqa: ISC004
             "/build/graph/model.cc:181 onnxruntime::Model::Model(onnx::ModelProto&&, const "
-            "onnxruntime::PathString&, const std::function<void(int)>&) Unsupported model IR "
-            "version: 99, max supported IR version: 13",
-            "Load model from m.onnx Unsupported model IR version: 99, max supported IR",
+            "onnxruntime::PathString&, const std::function<void(int)>&) Unsupported model "
+            "kind: 99",
+            "Load model from m.onnx Unsupported model kind: 99",
+        ),
+        (
+            "[ONNXRuntimeError] : 1 : FAIL : Unsupported model IR version: 99, max supported IR "  # noqa: ISC004
+            "version: 13",
+            "format (IR version 99) is too new for this ONNX Runtime, which knows those up to 13",
+        ),
+        (
+            "only *guarantees* support for models stamped with official released onnx opset "  # noqa: ISC004
+            "versions. Opset 23 is under development and support for this is limited. Current "
+            "official support for domain ai.onnx is till opset 21.\n",
+            "needs operator set 23, and this ONNX Runtime knows those up to 21",
         ),
         (  # a long name in front of the reason, and words that have no end
             f"Load model failed:Node ({'n' * 5000}) Op (Add) [ShapeInferenceError] Incompatible",

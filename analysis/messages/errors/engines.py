@@ -40,6 +40,8 @@ EnginesError = Literal[
     "library_uses",
     "library_without_entry",
     "operator_missing",
+    "model_format_too_new",
+    "opset_too_new",
 ]
 _BY_ITSELF = Message("Check that the model runs in its engine by itself, without FuseScope.")
 ENGINES: Mapping[EnginesError, ErrorText] = {
@@ -74,6 +76,20 @@ ENGINES: Mapping[EnginesError, ErrorText] = {
     "engine_too_slow": ErrorText(
         Message("The engine did not finish within {seconds:number} s and was ended"),
         Message("A loop in the model may never end. For a slow model, raise --timeout."),
+    ),
+    "model_format_too_new": ErrorText(
+        Message(
+            "The model's format (IR version {format:count}) is too new for this ONNX Runtime, "
+            "which knows those up to {known:count}"
+        ),
+        Message("Use a newer release, or export the model with an older one of onnx."),
+    ),
+    "opset_too_new": ErrorText(
+        Message(
+            "The model needs operator set {opset:count}, and this ONNX Runtime knows those up to "
+            "{known:count}"
+        ),
+        Message("Use a newer release, or export the model with an older operator set."),
     ),
     "kernel_missing": ErrorText(
         Message("The engine has no CPU kernel for {operator:name} of opset {opset:name}"),

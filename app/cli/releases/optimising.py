@@ -55,6 +55,11 @@ def optimised(
     with Line() as line:
         history = collector.optimise(recording, found, line)
     if not isinstance(releases, tuple) and len(history.compared) < 2:
+        from analysis.wording.releases import skipped_text
+
+        for release in history.releases:
+            if reason := skipped_text(release):
+                raise FuseScopeError("releases_left_out", version=release.version, reason=reason)
         raise FuseScopeError("release_none_compared", n=len(history.compared))
     return history
 

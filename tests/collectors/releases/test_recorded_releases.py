@@ -74,15 +74,12 @@ def test_a_gate_on_structure_names_the_lost_group(model: str) -> None:
     assert result.exit_code == 1, result.output
     assert "fusion.lost > 0: failed\n  There is 1." in result.stdout
     assert "became Div + Erf + Add + Mul ×2 in 1 group" in result.stdout
-    back = ("--base", NEW, "--head", OLD, "--structure", "--fail-if", "fusion.lost > 0")
-    assert invoke(model, *back).exit_code == 0
 
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
         (("--base", OLD, "--head", "onnxruntime==9.3.0"), "release_left_out"),
-        (("--base", OLD, "--head", "onnxruntime==9.9.0"), "release_unknown"),
         (("--base", OLD, "--head", "onnxruntime==9.1.0..9.2.0"), "release_not_one"),
         (("--base", OLD, "--head", NEW, "--blocks", "3"), "options_exclude"),
     ],

@@ -29,6 +29,7 @@ ReleasesError = Literal[
     "release_unknown",
     "releases_file_damaged",
     "releases_file_newer",
+    "releases_left_out",
 ]
 _ELSEWHERE = Message(
     "Free some space there, or set XDG_CACHE_HOME in the environment to a folder on another disk, "
@@ -86,6 +87,12 @@ RELEASES: Mapping[ReleasesError, ErrorText] = {
             "There are not two releases that could be compared: {n:count} could optimise the model"
         ),
         Message("Name more releases; fusescope bisect --releases lists those that were fetched."),
+    ),
+    "releases_left_out": ErrorText(
+        Message(
+            "Fewer than two releases could be compared; {version:name} was left out: {reason:name}"
+        ),
+        Message("Name more releases, or another model."),
     ),
     "release_not_kept": ErrorText(
         Message("The release {version:name} was not fetched, so it cannot be removed"),
