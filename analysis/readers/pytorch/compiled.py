@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analysis.originals import Original
@@ -92,10 +92,11 @@ def _ran_on_device(
 
 
 def with_members(
-    rows: dict[str, Any], calls: Calls, steps: Steps, source: Source
+    rows: dict[str, Any], calls_of: Callable[[], Calls] | None, steps: Steps, source: Source
 ) -> tuple[tuple[Original, ...], Beside]:
     """Sets the members of `rows` where a file beside the recording tells them; the originals that
-    they name, and what was read and noticed."""
+    they name, and what was read and noticed. `calls_of` finds the calls of compiled graphs, None
+    where there are none: it is asked only where a file tells of graphs."""
     beside = Beside(source)
     is_generated = {
         str(name) for name in rows["name"] if isinstance(name, str) and GENERATED.match(name)
@@ -103,14 +104,18 @@ def with_members(
     if not is_generated:
         return (), beside
     lacking, foreign = 0, []
-    for name, files, graphs, without in _told(beside) if calls else ():
+    calls: Calls | None = None
+    for name, files, graphs, without in _told(beside) if calls_of is not None else ():
         lacking += without
         if not graphs:
             continue
+        calls = calls_of() if calls_of is not None and calls is None else calls or []
         told = joined(calls, graphs, steps)
         if told is None:
             foreign.append(name)
             continue
+        for column in ("members", "members_source"):
+            rows[column] = list(rows[column])
         for at, text in told.members.items():
             rows["members"][at], rows["members_source"][at] = text, "names"
         beside.files += files

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -31,7 +32,7 @@ from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
-from analysis.readers.pytorch.compiled import calls_on_device, calls_on_host, with_members
+from analysis.readers.pytorch.compiled import Calls, calls_on_device, calls_on_host, with_members
 from analysis.readers.pytorch.dispatch import host_ops
 from analysis.readers.pytorch.event import Event, plain
 from analysis.readers.pytorch.events import EventColumns, Sorted
@@ -118,11 +119,12 @@ def _read(source: Source) -> Trace:
     steps = Steps(found)
     devices = _devices(file)
     launches = program = None
+    calls: Callable[[], Calls]
     if found.kernels:
         launches = Launches(found)
         launched = launches.all(found.kernels)
         rows = kernel_rows(found, steps, devices, launches, launched)
-        calls = calls_on_device(found, launches, launched) if found.calls else []
+        calls = partial(calls_on_device, found, launches, launched)
         moments = _launched(found, launched)
         program = program_of(found, launches, launched, steps, source.limits)
     else:
@@ -130,13 +132,11 @@ def _read(source: Source) -> Trace:
         if not host.ops:
             raise _nothing(source.name, {note.code for note in notes})
         rows = op_rows(host, steps)
-        calls = calls_on_host(found, host) if found.calls else []
+        calls = partial(calls_on_host, found, host)
         moments = Moments(host.ops.lanes, host.ops.starts, host.ops.rows, before=True)
         notes += noted("warning", "no_device_rows", len(found.launches))
         notes += host.notes
-    if calls:  # whose members may come from files beside the recording
-        rows = {name: list(column) for name, column in rows.items()}
-    originals, beside = with_members(rows, calls, steps, source)
+    originals, beside = with_members(rows, calls if found.calls else None, steps, source)
     notes += beside.notes
     outside = sum(run is None for run in rows["run"]) if steps.spans else 0
     notes += noted("warning", "outside_runs", outside)
