@@ -12,6 +12,7 @@ DOCS = ROOT / "docs"
 PAGES = {
     "README.md": "README.zh.md",
     "docs/alternating.md": "docs/zh/alternating.md",
+    "docs/bisect.md": "docs/zh/bisect.md",
     "docs/cases.md": "docs/zh/cases.md",
     "docs/dashboard.md": "docs/zh/dashboard.md",
     "docs/faq.md": "docs/zh/faq.md",
