@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from analysis.fleet.step_split import Split, by_rank, by_stage, delays
 from analysis.fleet.straggler_free import straggler_free
 from analysis.fleet.sweep import union_between
 from analysis.fleet.versus import versus
+from analysis.wording.fleet.sentences import free_parts, text_of
 from tests.fleet.jobs import by_hand
 
 # Four ranks, twenty collectives in two steps: rank 2 comes 40 ns late in each, transfers take 60.
@@ -91,6 +93,11 @@ def test_without_the_slow_rank_the_replay_is_shorter_by_what_it_was_late() -> No
     assert free.saved == pytest.approx(1 - (20 * 60 + 19 * 100) / (20 * 60 + 19 * 140))
     assert free.modelled_ns == pytest.approx(free.step_ns - free.saved_ns)
     assert straggler_free(fleet, found, ()) is None
+    # The others wait 40 of 200 ns for it, and as much is saved of 200: nothing more to say.
+    slow = slow_ranks(fleet, found)
+    more = "then waits for another rank"
+    assert more not in text_of(free_parts(free, slow))
+    assert more in text_of(free_parts(replace(free, saved=0.0), slow))
 
 
 def test_what_made_it_late_is_measured_or_said_not_to_be() -> None:

@@ -117,6 +117,11 @@ _FREE = Message(
     "Without the delays of ranks {ranks}, a step would take ~{modelled:duration} in place of "
     "{step:duration}, **{saved:percent} less** (modelled).",
 )
+_OTHERS_LATE = Message(
+    "That is less than its group waits for it: in most steps the job then waits for another rank."
+)
+# A saving below this part of what is waited for needs a word.
+_LITTLE = 0.5
 KINDS: Mapping[str, Message] = {
     "all_reduce": Message("all-reduce"),
     "all_gather": Message("all-gather"),
@@ -256,13 +261,15 @@ def difference_sentence(one: Difference) -> str:
 def free_parts(free: StragglerFree, slow: Sequence[SlowRank]) -> Sentence:
     """What a step would cost without the slow ranks."""
     ranks = sorted(one.rank for one in slow)
-    return _FREE.parts(
+    told = _FREE.parts(
         ranks=ranks_text(ranks),
         n=len(ranks),
         modelled=free.modelled_ns,
         step=free.step_ns,
         saved=free.saved,
     )
+    is_little = len(slow) == 1 and free.saved < _LITTLE * slow[0].cost
+    return passage(told, _OTHERS_LATE.parts() if is_little else ())
 
 
 def ranks_text(ranks: Sequence[int]) -> str:
