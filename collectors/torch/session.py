@@ -17,12 +17,12 @@ from torch._inductor.exc import CppCompileError, InductorError
 from torch.profiler import ProfilerActivity, profile
 
 from analysis.errors import FuseScopeError
-from analysis.text import clean_text
 from collectors.models.array import Array
 from collectors.torch import models
 from collectors.torch.calls import tensors_of
 from collectors.torch.compiling import ALWAYS as _ALWAYS
 from collectors.torch.compiling import Compiled, compiling, settings_of
+from collectors.torch.refusal import reason_of
 from collectors.workers.jobs import SessionSettings
 
 GUARDED_RUNS = 20
@@ -102,8 +102,7 @@ class TorchSession:
         try:
             self.run()
         except (TorchDynamoException, InductorError, CppCompileError) as error:
-            first = str(error).strip().partition("\n")[0]
-            reason = clean_text(first or type(error).__name__, 240)
+            reason = reason_of(str(error), type(error).__name__)
             raise FuseScopeError("torch_not_compiled", variant=variant, reason=reason) from error
 
     def guard_us(self, folder: Path) -> float | None:
