@@ -482,10 +482,7 @@ REASONS: Mapping[Reason, Message] = {
     "no_flops": Message(
         "the FLOPs of its operators are not counted, or their shapes are not known"
     ),
-    "no_graph": Message(
-        "it needs the graph of what ran, which only recordings of FuseScope with ONNX Runtime or "
-        "torch have"
-    ),
+    "no_graph": Message("it needs the graph of what ran, which only recordings of FuseScope have"),
     "no_misses": Message("no byte misses the modelled cache"),
     "not_recorded": Message("the file does not have it"),
     "no_start_times": Message("the file has no runs with start times"),
