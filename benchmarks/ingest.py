@@ -88,7 +88,7 @@ def worse(name: str, ratio: float, committed: dict[str, float]) -> str | None:
     known = committed.get(name)
     if known is None or ratio * _WORSE >= known:
         return None
-    return f"{name}: {ratio:.1f}x of the plain parser's time, {known:.1f}x in {PAGE.name}"
+    return f"{name}: {ratio:.2g}x less CPU than the plain parser, {known:.2g}x in {PAGE.name}"
 
 
 def exponent(counts: Sequence[int], seconds: Sequence[float]) -> float:

@@ -18,7 +18,7 @@ def test_a_ratio_that_became_worse_by_a_quarter_is_told() -> None:
     committed = {"kineto, 1M": 3.0}
     assert ingest.worse("kineto, 1M", 2.5, committed) is None
     told = ingest.worse("kineto, 1M", 2.0, committed)
-    assert told == "kineto, 1M: 2.0x of the plain parser's time, 3.0x in benchmarks.md"
+    assert told == "kineto, 1M: 2x less CPU than the plain parser, 3x in benchmarks.md"
     assert ingest.worse("another", 0.1, committed) is None
 
 
