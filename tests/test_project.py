@@ -20,7 +20,9 @@ from typing import Any
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from typer.testing import CliRunner
 
+from app.cli.main import app
 from collectors.environments.catalogue import ENGINES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -57,15 +59,9 @@ def test_every_link_in_the_documents_leads_somewhere() -> None:
 
 
 def fusescope_help(*verb: str) -> str:
-    result = subprocess.run(
-        [sys.executable, "-c", "from app.cli.main import main; main()", *verb, "--help"],
-        cwd=ROOT,
-        env={**os.environ, "COLUMNS": "300", "TERMINAL_WIDTH": "300", "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
+    wide = {"COLUMNS": "300", "TERMINAL_WIDTH": "300", "NO_COLOR": "1"}
+    result = CliRunner().invoke(app, [*verb, "--help"], env=wide)
+    assert result.exit_code == 0, result.output
     return result.stdout
 
 

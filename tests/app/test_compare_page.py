@@ -52,6 +52,7 @@ from tests.factories import (
 from tests.factories import (
     FUSED as FUSED_CONV,
 )
+from tests.repetitions import few
 
 Start = Callable[..., AppTest]
 HOSTILE = (
@@ -493,7 +494,7 @@ BAD_LINKS = [
 @pytest.mark.parametrize(
     ("baseline", "candidate"),
     [
-        *zip(BAD_LINKS[::2], BAD_LINKS[1::2], strict=True),
+        *zip(BAD_LINKS[::4], BAD_LINKS[1::4], strict=False),
         *(pytest.param(value, value, marks=pytest.mark.exhaustive) for value in BAD_LINKS),
     ],
 )
@@ -654,7 +655,9 @@ def test_assumptions_change_modelled_figures_and_the_address_holds_them(start: S
     assert figures(again)["short-op ratio (count)"] == ("0.0 %", "-25.0 pt")
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-1", "<b>", "1e999", "9" * 400])
+@pytest.mark.parametrize(
+    "value", few(["nan", "inf", "-1", "<b>", "1e999", "9" * 400], {"nan", "<b>"})
+)
 def test_hostile_assumptions_are_ignored(start: Start, value: str) -> None:
     page = start(tau_us=value, cache_kib=value, peak_gflops=value, bandwidth_gbs=value)
     assert is_clean(page)

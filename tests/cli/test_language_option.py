@@ -179,7 +179,7 @@ def test_every_text_of_the_terminal_is_in_the_catalogue(pseudo: Path) -> None:
         *(name for recipe in RECIPES for name in recipe.variants),
     ]
     names = "fusescope advise collect compare fleet fuse gate ingest inspect library recipe"
-    names += " runtimes scaling serve sql zoo"
+    names += " bisect runtimes scaling serve sql zoo"
     files = "export mul_add kernel_details path zip npz onnx here kineto tensorrt_profile candidate"
     known = " ".join(
         [names, files, *models, *held, names_in(*(path.read_bytes() for path in samples))]

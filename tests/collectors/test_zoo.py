@@ -22,9 +22,11 @@ from collectors import zoo
 from collectors.models import graphs, inputs
 from collectors.zoo import ZooModel, calibration, deeplabv3plus, double, store
 from collectors.zoo.builder import GraphBuilder, Strides
+from tests.repetitions import few
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 LARGE = ("resnet50", "deeplabv3plus", "deeplabv3plus-resnet50")
+OFTEN = tuple(e for e in zoo.MODELS if e.name in ("mynet", "conv_bn_relu", "transformer_encoder"))
 SMALL_SIZE = 65  # pixels a side
 SAME = 1e-4
 
@@ -210,7 +212,9 @@ def test_a_classifier_is_a_module(name: str, scope: str, types: list[str]) -> No
 
 
 @pytest.mark.parametrize(
-    "entry", [e for e in zoo.MODELS if e.name not in LARGE], ids=lambda entry: entry.name
+    "entry",
+    few([e for e in zoo.MODELS if e.name not in LARGE], OFTEN),
+    ids=lambda entry: entry.name,
 )
 def test_fused_computes_the_same(entry: ZooModel) -> None:
     assert difference(store.build(entry)) < SAME
@@ -344,7 +348,7 @@ def test_a_stride_beyond_the_limit_becomes_a_dilation() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("backbone", ["mobilenetv2", "resnet50"])
+@pytest.mark.parametrize("backbone", few(["mobilenetv2", "resnet50"], {"mobilenetv2"}))
 def test_deeplab_sees_at_three_rates_and_ends_at_an_eighth_and_twice(backbone: str) -> None:
     model = small_deeplab(backbone)
     dilations = Counter(
@@ -367,6 +371,7 @@ def test_deeplab_sees_at_three_rates_and_ends_at_an_eighth_and_twice(backbone: s
     assert shapes["classifier/Conv:0"] == [21, 17, 17]
 
 
+@pytest.mark.exhaustive  # what it is for, is seen in every model that it calibrates
 def test_double_precision_computes_what_the_engine_does(
     calibrated_deeplab: onnx.ModelProto,
 ) -> None:
@@ -443,7 +448,7 @@ def test_last_bits_do_not_change_a_model(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize(
     "entry",
-    [e for e in zoo.MODELS if e.name not in LARGE and e.weights < 10_000_000],
+    few([e for e in zoo.MODELS if e.name not in LARGE and e.weights < 10_000_000], OFTEN),
     ids=lambda entry: entry.name,
 )
 def test_two_builds_are_one_file(entry: ZooModel) -> None:

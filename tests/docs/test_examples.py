@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,11 @@ def test_pages_show_commands() -> None:
     assert len(SHOWN) > 30 and len(TYPED) > 60
 
 
+@cache
+def _command_line() -> Any:
+    return typer.main.get_command(app)
+
+
 @pytest.mark.parametrize("command", TYPED)
 def test_every_command_is_understood(command: str) -> None:
     """Its verb, its options and their values are; a sentence may leave out what a verb reads."""
@@ -53,7 +59,7 @@ def test_every_command_is_understood(command: str) -> None:
         words = [word for word in shlex.split(command)[1:] if "=" not in word]
         assert [word for word in words if word not in _TARGETS] == []
         return
-    verb: Any = typer.main.get_command(app)
+    verb = _command_line()
     words = shlex.split(_LEFT_OUT.sub("", command))[1:]
     while words and words[0] in getattr(verb, "commands", {}):
         verb = verb.commands[words.pop(0)]

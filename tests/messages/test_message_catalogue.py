@@ -6,6 +6,7 @@ import ast
 import re
 import string
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,8 @@ def test_chinese_has_one_word_for_one_thing(word: str) -> None:
     assert [english for english, text in told if re.search(word, text)] == []
 
 
-def calls(path: Path) -> Iterator[tuple[ast.Call, str, bool]]:
+@cache
+def calls(path: Path) -> tuple[tuple[ast.Call, str, bool], ...]:
     """(call, name, whether it runs at import) of every call of the catalogue's functions."""
 
     def walk(node: ast.AST, at_import: bool) -> Iterator[tuple[ast.Call, str, bool]]:
@@ -123,7 +125,7 @@ def calls(path: Path) -> Iterator[tuple[ast.Call, str, bool]]:
                     yield child, name, inside
             yield from walk(child, inside)
 
-    yield from walk(ast.parse(path.read_bytes()), True)
+    return tuple(walk(ast.parse(path.read_bytes()), True))
 
 
 def test_texts_are_literals_and_none_is_told_at_import() -> None:

@@ -90,6 +90,7 @@ def test_what_a_gate_refuses(model: str, arguments: tuple[str, ...], code: str) 
     assert result.exception.code == code
 
 
+@pytest.mark.exhaustive  # recorded as two releases are above, and compared like any recording
 def test_what_a_change_costs_is_measured(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
