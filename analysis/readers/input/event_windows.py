@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import codecs
 import gc
+import io
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -102,6 +103,7 @@ def collect_events(
     except _Unsplit:
         if reading.damage is not None and _is_longer(source, _MENDABLE):
             raise reading.damage from None
+    del reading  # with the window that it holds, which may be all of the file
     found = make()
     events, header, notes = decode_file(source.content, event, file, source.name, source.limits)
     found.add(events)
@@ -139,7 +141,6 @@ class _Reading:
                 break
             cut = self._cut(min(window, room))
             if cut < 0:  # the array has ended
-                self._fill(blocks, self.source.limits.unpacked_bytes)
                 break
             if cut:
                 begin = self._buffer.index(b",", cut) + 1
@@ -149,7 +150,17 @@ class _Reading:
                 raise _Unsplit
             else:
                 window *= 2
-        return self._end(prefix)
+        return self._end(prefix, self._rest(prefix, blocks))
+
+    def _rest(self, prefix: bytes, blocks: Iterator[bytes]) -> bytes:
+        """The beginning with all that is left: once in memory, as it may be long."""
+        rest = io.BytesIO()
+        rest.write(prefix + b"[")
+        rest.write(self._buffer)
+        self._buffer = b""
+        if not self._ended:
+            rest.writelines(blocks)
+        return rest.getvalue()
 
     def _fill(self, blocks: Iterator[bytes], size: int) -> None:
         """Have so many bytes in the buffer, or all that follow."""
@@ -257,9 +268,8 @@ class _Reading:
             events = decode_each(RAW.decode(array), self.event, self._bad)
         self.found.add(events, escaped=escaped)
 
-    def _end(self, prefix: bytes) -> tuple[EventFile, list[Diagnostic]]:
+    def _end(self, prefix: bytes, rest: bytes) -> tuple[EventFile, list[Diagnostic]]:
         """The events of the rest, which is read as small files are."""
-        rest = prefix + b"[" + self._buffer
         try:
             events, header, notes = decode_file(
                 rest, self.event, self.file, self.source.name, self.source.limits
