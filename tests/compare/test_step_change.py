@@ -20,7 +20,8 @@ SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "mobilenetv2.zi
 
 
 def test_the_sample_s_gain_is_less_computing_and_adds_up() -> None:
-    comparison = compare(*choose_sides(read_path(SAMPLE), None, None, None))
+    sample = read_path(SAMPLE, wanted=lambda record: ("unfused", "fused"))
+    comparison = compare(*choose_sides(sample, None, "unfused", "fused"))
     change = step_change(comparison)
     assert change is not None and change.leading == "computing"
     assert set(change.parts) == {"computing", "idle"}, "what neither side has is not told"
