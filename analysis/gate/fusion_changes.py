@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.compare.groups.fusion import Fusion, Group, Operator
+from analysis.compare.groups.fused import lost_and_won
+from analysis.compare.groups.fusion import Fusion, Group, Names, Operator
 
 What = Literal["lost", "won", "changed"]
 # Of groups with verified boundaries, or named by a compiler or an engine.
@@ -18,8 +19,9 @@ EXACT = ("graphs", "members")
 class FusionChange:
     """A group that the two sides run with other operators.
 
-    lost: the candidate runs more of them than the baseline; won: fewer; changed: as many of other
-    types. `before`, `after` are their op types in graph order.
+    lost: the candidate runs more of them than the baseline, or as many and a fused one is gone;
+    won: fewer, or as many and only the candidate has a fused one; changed: as many of other types,
+    without that. `before`, `after` are their op types in graph order.
     """
 
     what: What
@@ -63,20 +65,24 @@ def fusion_changes(fusion: Fusion) -> FusionChanges | None:
     """What changed between the two sides; None where groups were inferred, or there are none."""
     if fusion.source not in EXACT or not fusion.groups:
         return None
-    changes = tuple(
-        FusionChange(what, group) for group in fusion.groups if (what := _what(group)) is not None
-    )
     counted = (
         Counter(_types(one for group in fusion.groups for one in group.baseline)),
         Counter(_types(one for group in fusion.groups for one in group.candidate)),
     )
     for side, inserted in zip(counted, fusion.inserted, strict=True):
         side.update(_types(inserted))
-    return FusionChanges(changes, counted)
+    return FusionChanges(changed_groups(fusion), counted)
 
 
-def _what(group: Group) -> What | None:
-    """Computed when the model is loaded counts as won: it runs no operator."""
+def changed_groups(fusion: Fusion) -> tuple[FusionChange, ...]:
+    """The groups that the two sides run with other operators, in model order."""
+    found = ((what_changed(group, fusion.fused), group) for group in fusion.groups)
+    return tuple(FusionChange(what, group) for what, group in found if what is not None)
+
+
+def what_changed(group: Group, fused: tuple[Names, Names]) -> What | None:
+    """None where the same operators run; `fused` as in Fusion. What is computed when the model is
+    loaded counts as won: it runs no operator."""
     match group.kind:
         case "split":
             return "lost"
@@ -85,8 +91,14 @@ def _what(group: Group) -> What | None:
         case "folded" | "removed" if group.baseline:
             return "won"
         case "replaced":
-            return "changed"
+            return what_of_as_many(group, fused)
     return None
+
+
+def what_of_as_many(group: Group, fused: tuple[Names, Names]) -> What:
+    """What a group is in which both sides run as many operators, of other types."""
+    lost, won = lost_and_won(group, fused)
+    return "lost" if lost else "won" if won else "changed"
 
 
 def _types(operators: Iterable[Operator]) -> Iterable[str]:

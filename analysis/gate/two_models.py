@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from analysis.compare.groups.fusion import Fusion, Group, Operator
+from analysis.compare.groups.fusion import Fusion, Group, Names, Operator
 from analysis.compare.ledger import common_scope
-from analysis.gate.fusion_changes import EXACT, FusionChange, FusionChanges, What
+from analysis.gate.fusion_changes import (
+    EXACT,
+    FusionChange,
+    FusionChanges,
+    what_of_as_many,
+)
 
 Key = Callable[[Group], Hashable]
 
@@ -27,7 +32,8 @@ def changes_between(old: Fusion, new: Fusion) -> FusionChanges | None:
     if any(fusion.source not in EXACT for fusion in (old, new)):
         return None
     pairs, lost, won = _matched(_fused(old), _fused(new))
-    changes = [change for pair in pairs if (change := _changed(*pair)) is not None]
+    fused = (old.fused[1], new.fused[1])
+    changes = [change for pair in pairs if (change := _changed(*pair, fused)) is not None]
     changes += [FusionChange("lost", _beside(group, new, is_old=True)) for group in lost]
     changes += [FusionChange("won", _beside(group, old, is_old=False)) for group in won]
     return FusionChanges(tuple(changes), (_operators(old), _operators(new)))
@@ -69,14 +75,14 @@ def _types(group: Group) -> Hashable:
     return tuple(sorted(operator.op_type for operator in group.original))
 
 
-def _changed(old: Group, new: Group) -> FusionChange | None:
+def _changed(old: Group, new: Group, fused: tuple[Names, Names]) -> FusionChange | None:
     before, after = ([one.op_type for one in group.candidate] for group in (old, new))
     if Counter(before) == Counter(after):
         return None
-    what: What = "changed"
-    if len(after) != len(before):
-        what = "lost" if len(after) > len(before) else "won"
-    return FusionChange(what, _as_sides(old, old.candidate, new.candidate))
+    both = _as_sides(old, old.candidate, new.candidate)
+    if len(after) == len(before):
+        return FusionChange(what_of_as_many(both, fused), both)
+    return FusionChange("lost" if len(after) > len(before) else "won", both)
 
 
 def _beside(group: Group, other: Fusion, *, is_old: bool) -> Group:

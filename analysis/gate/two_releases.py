@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from types import MappingProxyType
 
-from analysis.gate.fusion_changes import FusionChange, FusionChanges, What
-from analysis.graph import Graph
-from analysis.releases import changes
+from analysis.compare.groups.graphs import Optimised, group_graphs
+from analysis.gate.fusion_changes import FusionChanges, changed_groups
 from analysis.releases.history import History, Release
-
-_WHAT: Mapping[changes.What, What] = MappingProxyType(
-    {"lost": "lost", "split": "lost", "won": "won", "joined": "won", "changed": "changed"}
-)
 
 
 def changes_of_releases(history: History, older: Release, newer: Release) -> FusionChanges:
-    """What the second release makes different of the model. A group that has lost a fused operator
-    counts as lost, also where as many operators run in it; one that runs as more counts likewise.
+    """What the second release makes different of the model.
 
     Both releases made a graph. Raises FuseScopeError for one with a cycle.
     """
-    found = changes.between(history, older, newer)
-    groups = () if found is None else found.groups
-    graphs = (history.made_by(older).graph, history.made_by(newer).graph)
-    return FusionChanges(
-        tuple(FusionChange(_WHAT[one.what], one.group) for one in groups),
-        (_types(graphs[0]), _types(graphs[1])),
-    )
-
-
-def _types(graph: Graph) -> Counter[str]:
-    return Counter(node.op_type for node in graph.nodes)
+    made = [history.made_by(release) for release in (older, newer)]
+    before, after = (Optimised(one.graph, one.matches) for one in made)
+    first, second = (Counter(node.op_type for node in one.graph.nodes) for one in made)
+    fusion = group_graphs(history.graph, before, after)
+    return FusionChanges(changed_groups(fusion), (first, second))

@@ -9,22 +9,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from analysis.compare.groups.fusion import Group, Operator
+from analysis.compare.groups.fused import BLOCKED, fused_operators, kind, lost_and_won
+from analysis.compare.groups.fusion import Group, Names, Operator
 from analysis.compare.groups.graphs import Optimised, group_graphs
 from analysis.compare.groups.lineage import Lineage, lineage
-from analysis.graph import Graph, Node
+from analysis.graph import Graph
 from analysis.releases.history import History, Made, Release
 
 # lost: an operator that stood for several of the model's, or ran in the blocked layout, is gone,
 # and not fewer operators run for it; won: there is one more, and not more of them run; split,
-# joined: the same operators of the model run as more, or fewer, without that; changed: as many.
+# joined: the same operators of the model run as more, or fewer, without that; changed: as many
+# (groups/fused.py).
 What = Literal["lost", "won", "split", "joined", "changed"]
-_MOVES = {
-    "Cast", "Concat", "Expand", "Flatten", "Gather", "Identity", "MemcpyFromHost", "MemcpyToHost",
-    "ReorderInput", "ReorderOutput", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze",
-}  # fmt: skip
-_BLOCKED = "com.microsoft.nchwc"
-Kind = tuple[str, str]  # domain, op type
 
 
 @dataclass(frozen=True)
@@ -102,54 +98,31 @@ def main_change(found: Sequence[Change]) -> Change | None:
 
 
 class _Fused:
-    """Fused operators of every graph: which operators of the model each stands for."""
+    """Fused operators of every graph, by the groups of the model that they are in."""
 
     def __init__(self, history: History) -> None:
         self._history = history
-        self._lineages: dict[int, Lineage] = {}
-
-    def of(self, release: Release) -> Mapping[str, str]:
-        """Name of the node -> op type, of the fused operators of its graph."""
-        made = self._history.made_by(release)
-        lineage_of = self._lineage(release, made)
-        return dict(
-            pair
-            for group in lineage_of.groups
-            for pair in _fused_in(self._history.graph, made.graph, group.original, group.optimised)
-        )
+        self._known: dict[int, tuple[Lineage, Names]] = {}
 
     def counted(self, release: Release, originals: frozenset[str]) -> Counter[str]:
-        """Fused operators in the groups that hold any of these operators of the model."""
-        made, fused = self._history.made_by(release), self.of(release)
+        """Those in the groups that hold any of these operators of the model, by op type."""
+        made = self._history.made_by(release)
+        groups, fused = self._of(release, made)
         return Counter(
-            fused[name]
-            for group in self._lineage(release, made).groups
+            made.graph.node[name].op_type
+            for group in groups.groups
             if originals.intersection(group.original)
             for name in group.optimised
             if name in fused
         )
 
-    def _lineage(self, release: Release, made: Made) -> Lineage:
+    def _of(self, release: Release, made: Made) -> tuple[Lineage, Names]:
         assert release.made is not None
-        if release.made not in self._lineages:
+        if release.made not in self._known:
             found = lineage(self._history.graph, made.graph, made.matches)
-            self._lineages[release.made] = found
-        return self._lineages[release.made]
-
-
-def _fused_in(
-    model: Graph, graph: Graph, original: Sequence[str], optimised: Sequence[str]
-) -> Iterable[tuple[str, str]]:
-    """Nodes of a group that stand for several of the model's operators, or run in the blocked
-    layout: those of a kind that the model has not in it, but for what only moves data; where there
-    is none and fewer operators run, those that do."""
-    before = {_kind(model.node[name]) for name in original}
-    nodes = [graph.node[name] for name in optimised]
-    working = [node for node in nodes if node.op_type not in _MOVES]
-    new = [node for node in working if _kind(node) not in before]
-    if not new and 0 < len(nodes) < len(original):
-        new = working
-    return ((node.name, node.op_type) for node in new)
+            fused = fused_operators(self._history.graph, made.graph, found)
+            self._known[release.made] = (found, fused)
+        return self._known[release.made]
 
 
 def _change(history: History, fused: _Fused, older: Release, newer: Release) -> Change | None:
@@ -158,8 +131,8 @@ def _change(history: History, fused: _Fused, older: Release, newer: Release) -> 
     before, after = history.made_by(older), history.made_by(newer)
     types = _types(after.graph)
     types.subtract(_types(before.graph))
+    graphs = (before.graph, after.graph)
     fusion = group_graphs(history.graph, _optimised(before), _optimised(after))
-    sides = (fused.of(older), fused.of(newer))
     inserted = (
         frozenset(one.name for one in fusion.inserted[0]),
         frozenset(one.name for one in fusion.inserted[1]),
@@ -167,7 +140,7 @@ def _change(history: History, fused: _Fused, older: Release, newer: Release) -> 
     groups = tuple(
         found
         for group in fusion.groups
-        if (found := _group_change(group, sides, (before.graph, after.graph), inserted)) is not None
+        if (found := _group_change(group, fusion.fused, graphs, inserted)) is not None
     )
     moved = {name: count for name, count in types.items() if count}
     if not groups and not moved:
@@ -184,28 +157,20 @@ def _change(history: History, fused: _Fused, older: Release, newer: Release) -> 
 
 def _group_change(
     group: Group,
-    fused: tuple[Mapping[str, str], Mapping[str, str]],
+    fused: tuple[Names, Names],
     graphs: tuple[Graph, Graph],
     inserted: tuple[frozenset[str], frozenset[str]],
 ) -> GroupChange | None:
     sides = (group.baseline, group.candidate)
     kinds = [
-        Counter(_kind(graph.node[one.name]) for one in side)
+        Counter(kind(graph.node[one.name]) for one in side)
         for graph, side in zip(graphs, sides, strict=True)
     ]
     if kinds[0] == kinds[1]:
         return None
-    before, after = (
-        Counter(names[one.name] for one in side if one.name in names)
-        for names, side in zip(fused, sides, strict=True)
-    )
-    lost, won = before - after, after - before
+    lost, won = lost_and_won(group, fused)
     count = len(group.candidate) - len(group.baseline)
-    if count < 0:  # what is gone is in a larger one, or was there twice
-        lost.clear()
-    elif count > 0 and not lost:  # as with one that is now several of its type
-        won.clear()
-    was_blocked, is_blocked = (all(domain == _BLOCKED for domain, _ in of) for of in kinds)
+    was_blocked, is_blocked = (all(domain == BLOCKED for domain, _ in of) for of in kinds)
     layout = int(is_blocked) - int(was_blocked)
     ran = (
         _ran(graphs[0], group.baseline, inserted[0]),
@@ -255,10 +220,6 @@ def _lasts(history: History, fused: _Fused, groups: Sequence[GroupChange], newer
     if wanted:
         return False
     return _types(history.made_by(newest).graph) == _types(history.made_by(newer).graph)
-
-
-def _kind(node: Node) -> Kind:
-    return ("" if node.domain == "ai.onnx" else node.domain, node.op_type)
 
 
 def _types(graph: Graph) -> Counter[str]:

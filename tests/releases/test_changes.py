@@ -102,6 +102,14 @@ def test_a_fusion_for_another_one_that_covers_less_is_lost() -> None:
     assert [group.what for group in change.groups] == ["lost"]
 
 
+def test_one_fusion_for_another_one_of_the_same_operators_is_a_change() -> None:
+    quick = graph(("Relu", "x", "a"), ("QuickGelu", "a", "d"), ("Pool", "d", "y"))
+    (change,) = changes(history(FUSED, quick))
+    assert [group.what for group in change.groups] == ["changed"]
+    assert what_changed(change) == "no fusion was lost or won: Gelu -1, QuickGelu +1"
+    assert not change.is_worse and change.lasts
+
+
 def test_a_release_that_was_left_out_is_no_neighbour() -> None:
     assert told(changes(history(FUSED, None, PLAIN))) == [("1.0", "1.2", {"Gelu": 1}, {}, True)]
 

@@ -27,6 +27,9 @@ KnownBy = Literal[
 ]  # fmt: skip
 
 
+Names = frozenset[str]  # of operators
+
+
 @dataclass(frozen=True)
 class Operator:
     """One operator of a group; `scope` is the module it belongs to, '' if unknown.
@@ -76,6 +79,8 @@ class Fusion:
     a diagnostic says why not). `inserted` are operators of (baseline, candidate) that only change
     layout, shape or dtype between groups. `boundary_mismatches` counts groups whose boundary
     differs between the graphs. `source` is where the groups come from; 'none' has no groups.
+    `fused` are the names of those of (baseline, candidate) that stand for several of the model's
+    or run in the blocked layout, known of graphs alone.
     """
 
     source: Literal["graphs", "members", "inferred", "none"]
@@ -86,6 +91,7 @@ class Fusion:
     inserted: tuple[tuple[Operator, ...], tuple[Operator, ...]] = ((), ())
     boundary_mismatches: int = 0
     diagnostics: tuple[Diagnostic, ...] = ()
+    fused: tuple[Names, Names] = (frozenset(), frozenset())
 
     @property
     def largest(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from analysis.compare.groups.fused import fused_operators, kind
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.groups.lineage import WEAKEST, Lineage, LineageGroup, boundary, lineage
 from analysis.experiment import TensorMatch
@@ -41,6 +42,10 @@ def group_graphs(model: Graph, baseline: Optimised, candidate: Optimised) -> Fus
         _operators(_nodes(side.graph, made.inserted))
         for side, made in zip(sides, lineages, strict=True)
     )
+    fused = tuple(
+        fused_operators(model, side.graph or model, made)
+        for side, made in zip(sides, lineages, strict=True)
+    )
     return Fusion(
         source="graphs",
         groups=groups,
@@ -50,6 +55,7 @@ def group_graphs(model: Graph, baseline: Optimised, candidate: Optimised) -> Fus
         inserted=(inserted[0], inserted[1]),
         boundary_mismatches=sum(len(made.mismatches) for made in lineages),
         diagnostics=tuple(_doubts(lineages)),
+        fused=(fused[0], fused[1]),
     )
 
 
@@ -138,7 +144,7 @@ def _kind(before: list[Node], after: list[Node], fates: set[str]) -> Kind:
         return "replaced"
     if len(after) != len(before):
         return "fused" if len(after) < len(before) else "split"
-    kinds = [sorted((node.domain, node.op_type) for node in nodes) for nodes in (before, after)]
+    kinds = [sorted(map(kind, nodes)) for nodes in (before, after)]
     return "kept" if kinds[0] == kinds[1] else "replaced"
 
 
