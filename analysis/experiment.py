@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # at run time it would bring pandas into every worker that me
 
 SCHEMA_VERSION = 1
 RECORD_NAME = "experiment.json"
+RELEASES_NAME = "releases.json"  # in its place in the other zip of ours: analysis/releases
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 # max|a-b| / max|a| up to which outputs of one precision are the same, to collectors and to doubts
 MAX_DIFFERENCE = 1e-4

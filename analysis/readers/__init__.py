@@ -27,7 +27,13 @@ from analysis.readers.ascend.task_time import TASK_TIME
 from analysis.readers.ascend.trace_view import TRACE_VIEW
 from analysis.readers.chrome_trace import CHROME_TRACE
 from analysis.readers.companions import companion
-from analysis.readers.experiment import EXPERIMENT, Wanted, holds_experiment, read_variants
+from analysis.readers.experiment import (
+    EXPERIMENT,
+    Wanted,
+    holds_experiment,
+    read_variants,
+    refuse_releases,
+)
 from analysis.readers.input.folder import folder_sources, source_with_neighbours, zip_sources
 from analysis.readers.input.source import HEAD_BYTES, Source
 from analysis.readers.mindspore.cpu import (
@@ -129,7 +135,7 @@ def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
             replace(found, recordings=() if found.failed else found.recordings), source.name, held
         )
     if _is_folder(source):
-        members = zip_sources(source)
+        members = _unpacked(source)
         return _only(find(members), source.name, members)
     head = source.whole_head
     for reader in _ALL:
@@ -170,7 +176,7 @@ def read_all(sources: Sequence[Source]) -> Found:
     for source in sources:
         try:
             if _is_folder(source):
-                members = zip_sources(source)
+                members = _unpacked(source)
                 prefix = f"{source.path}/"
                 inside[source.path] = [_below(prefix, member) for member in members]
             else:
@@ -210,6 +216,13 @@ def _below(prefix: str, source: Source) -> Source:
 def _is_folder(source: Source) -> bool:
     """True for a zip that is no experiment of our own."""
     return source.head.startswith(_ZIP) and not holds_experiment(source)
+
+
+def _unpacked(source: Source) -> tuple[Source, ...]:
+    """The members of a zip. Raises FuseScopeError for one that holds no recording, and as
+    `zip_sources`."""
+    refuse_releases(source)
+    return zip_sources(source)
 
 
 def _only(found: Found, name: str, files: Sequence[Source]) -> Trace | Experiment:

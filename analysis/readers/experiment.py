@@ -14,6 +14,7 @@ import pandas as pd
 from analysis.errors import FuseScopeError
 from analysis.experiment import (
     RECORD_NAME,
+    RELEASES_NAME,
     Experiment,
     ExperimentRecord,
     NotFused,
@@ -49,12 +50,26 @@ Wanted = Callable[[ExperimentRecord], Container[str]]  # names of variants, by t
 
 def holds_experiment(source: Source) -> bool:
     """True for a zip with the record of an experiment, also for what is left of one."""
+    names = _members(source)
+    if names is None:
+        return True
+    return RECORD_NAME in names or any(name.startswith("profiles/") for name in names)
+
+
+def _members(source: Source) -> list[str] | None:
+    """Names of the members of a zip; None where it is damaged."""
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            names = archive.namelist()
-            return RECORD_NAME in names or any(name.startswith("profiles/") for name in names)
+            return archive.namelist()
     except ZIP_ERRORS:
-        return True
+        return None
+
+
+def refuse_releases(source: Source) -> None:
+    """Raises FuseScopeError for a file of `fusescope bisect`, which another page shows."""
+    names = _members(source) or ()
+    if RELEASES_NAME in names and RECORD_NAME not in names:
+        raise FuseScopeError("releases_instead_of_recording", where=source.name, file=source.name)
 
 
 def _sniff(head: bytes) -> bool:
@@ -65,6 +80,7 @@ def _sniff(head: bytes) -> bool:
 def read_variants(source: Source, wanted: Wanted) -> Experiment:
     """The experiment with the traces, graphs and matches of those variants. Raises FuseScopeError
     for a zip that is not one, or is damaged."""
+    refuse_releases(source)
     with _guarded(source.name):
         archive = _Archive(source)
         record = _cleaned(parse_record(archive.read(RECORD_NAME)))

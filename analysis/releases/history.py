@@ -10,23 +10,27 @@ import io
 import re
 import zipfile
 import zlib
+from datetime import datetime
 from typing import Literal
 
 import msgspec
 
 from analysis.errors import FuseScopeError
-from analysis.experiment import ModelFacts, TensorMatch
+from analysis.experiment import RELEASES_NAME, ModelFacts, TensorMatch
 from analysis.graph import Graph
+from analysis.limits import DEFAULT_LIMITS, MIB
 from analysis.text import clean_text
 
 SCHEMA_VERSION = 1
-RECORD_NAME = "releases.json"
-MAX_BYTES = 1 << 29
+RECORD_NAME = RELEASES_NAME
+MAX_BYTES = 256 * MIB
+_NO_BOMB_BYTES = 16 * MIB  # what a small file may unpack to, whatever its size
 # no_wheel: the index has none for this Python and machine; refused: it could not load or run the
 # model; not_importable: it needs other packages than those that are installed, such as an older
 # NumPy.
 Reason = Literal["no_wheel", "refused", "not_importable"]
 _VERSION = re.compile(r"[0-9]\w{0,20}(?:[.+-]\w{1,20}){0,8}", re.ASCII)
+_ENGINE = re.compile(r"[a-z][a-z0-9_]{0,40}", re.ASCII)
 _UNREADABLE = (
     msgspec.MsgspecError, RecursionError, UnicodeDecodeError, zipfile.BadZipFile, zlib.error,
     EOFError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError,
@@ -107,9 +111,9 @@ def parse_history(data: bytes, where: str) -> History:
     """The history that a file holds. Raises FuseScopeError naming `where`."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if archive.getinfo(RECORD_NAME).file_size > MAX_BYTES:
-                raise ValueError("it is larger than such a file can be")
-            with archive.open(RECORD_NAME) as member:
+            info = archive.getinfo(RECORD_NAME)
+            _check_packing(info, len(data))
+            with archive.open(info) as member:
                 text = member.read(MAX_BYTES)
         history = msgspec.json.decode(text, type=History)
         _check(history)
@@ -121,8 +125,20 @@ def parse_history(data: bytes, where: str) -> History:
     return history
 
 
+def _check_packing(info: zipfile.ZipInfo, packed: int) -> None:
+    """Raises ValueError for a member that would take more memory than such a file can."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise ValueError("it is packed in another way")  # without a bound on memory
+    is_bomb = info.file_size > max(_NO_BOMB_BYTES, packed * DEFAULT_LIMITS.zip_ratio)
+    if info.file_size > MAX_BYTES or is_bomb:
+        raise ValueError("it would unpack to more than such a file can hold")
+
+
 def _check(history: History) -> None:
     """Raises ValueError for what no recording of ours holds."""
+    if not _ENGINE.fullmatch(history.engine):
+        raise ValueError("an engine is none")
+    datetime.fromisoformat(history.created)
     for release in history.releases:
         if not _VERSION.fullmatch(release.version):
             raise ValueError("a version is none")

@@ -22,6 +22,7 @@ from analysis.compare.multiple.comparison import compare_several
 from analysis.messages import Message
 from analysis.readers import read
 from analysis.readers.input.source import Source
+from analysis.releases.history import history_file
 from analysis.report.html import report_html
 from analysis.report.multiple.html import multiple_html
 from analysis.wording.trust import GENERAL_DOUBT
@@ -52,6 +53,7 @@ from tests.factories import (
 from tests.factories import (
     FUSED as FUSED_CONV,
 )
+from tests.releases import test_changes as releases
 from tests.repetitions import few
 
 Start = Callable[..., AppTest]
@@ -347,6 +349,11 @@ BAD_FILES = {
     "pickle": ("trace.json", b"\x80\x04\x95" + bytes(20), "pickle"),
     "cut zip": ("cut.zip", cut_zip(), ""),
     "foreign zip": ("other.zip", empty_zip(), "No file here is a trace"),
+    "releases": (
+        "net.zip",
+        history_file(releases.history(releases.FUSED, releases.PLAIN)),
+        "Open it on the page Releases",
+    ),
     "variant missing": ("half.zip", zip_without_profile(), "is missing in this experiment"),
     "twice gzipped": ("t.gz", gzip.compress(gzip.compress(UNFUSED)), "twice"),
     "cut gzip": ("t.gz", gzip.compress(UNFUSED)[:40], ""),

@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 import pytest
 
+from analysis.releases.history import history_file
 from app.cli.main import main
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+from tests.releases.test_changes import FUSED, PLAIN, history
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMES = {"unfused": [10.0, 10.1, 10.2, 10.0, 10.1, 10.3], "fused": [5.0, 5.1, 5.0, 5.0, 5.2, 5.1]}
@@ -54,6 +56,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "e.zip").write_bytes(experiment_zip(TIMES))
     (tmp_path / "before.json").write_bytes(profile_json(UNFUSED_OPERATORS, runs=6))
     (tmp_path / "after.json").write_bytes(profile_json(FUSED_OPERATORS, runs=6))
+    (tmp_path / "net.zip").write_bytes(history_file(history(FUSED, PLAIN)))
     (tmp_path / "empty.json").write_bytes(b"")
     (tmp_path / "picture.json").write_bytes(b"\x89PNG\r\n\x1a\n")
     (tmp_path / "cut.json").write_bytes(b'[{"cat":"Node","na')
@@ -191,6 +194,9 @@ def test_a_report_is_written_whole(fusescope: Run, folder: Path) -> None:
         (("inspect", "picture.json"), "a PNG image, not a trace"),
         (("inspect", "cut.json"), "cut short before its first operator"),
         (("inspect", "folder"), "No file here is a trace"),
+        (("inspect", "net.zip"), "page Releases, or with: fusescope serve net.zip."),
+        (("compare", "net.zip"), "what releases of an engine make of a model, and no recording"),
+        (("compare", "before.json", "net.zip"), "page Releases, or with: fusescope serve net.zip."),
         (("compare", "before.json"), "only one side"),
         (("compare", "e.zip", "--candidate", "fussed"), "Did you mean 'fused'"),
         (("compare", "before.json", "missing.json"), "no such file"),

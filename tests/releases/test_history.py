@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
+from analysis.readers import read, read_all, read_path
+from analysis.readers.input.source import Source
 from analysis.releases.changes import changes
 from analysis.releases.history import (
     RECORD_NAME,
@@ -48,6 +51,26 @@ def test_another_zip_is_none() -> None:
 def changed(**fields: object) -> bytes:
     values = msgspec.json.decode(msgspec.json.encode(SEEN))
     return packed(msgspec.json.encode({**values, **fields}))
+
+
+def test_a_reader_of_recordings_says_what_it_is_and_where_it_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "net.zip").write_bytes(history_file(SEEN))
+    inside = Source("all.zip", packed(history_file(SEEN), "net.zip"))
+    (failed,) = read_all([Source("net.zip", history_file(SEEN))]).failed
+    errors = [failed[1]]
+    for attempt in (
+        lambda: read_path(tmp_path / "net.zip"),
+        lambda: read_path(tmp_path / "net.zip", wanted=lambda record: record.names),
+        lambda: read_path(tmp_path),  # a folder that holds it
+        lambda: read(inside),
+    ):
+        with pytest.raises(FuseScopeError) as raised:
+            attempt()
+        errors.append(raised.value)
+    for error in errors:
+        assert error.code == "releases_instead_of_recording"
+        assert error.text.startswith("This file holds what releases of an engine make of a model")
+        assert "page Releases" in error.text and "fusescope serve net.zip." in error.text
 
 
 @pytest.mark.parametrize(

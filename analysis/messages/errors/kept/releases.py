@@ -29,6 +29,7 @@ ReleasesError = Literal[
     "release_unknown",
     "releases_file_damaged",
     "releases_file_newer",
+    "releases_instead_of_recording",
     "releases_left_out",
 ]
 _ELSEWHERE = Message(
@@ -127,6 +128,10 @@ RELEASES: Mapping[ReleasesError, ErrorText] = {
     "releases_file_damaged": ErrorText(
         Message("This file of releases is damaged: {reason:name}"),
         Message("Make it again: fusescope bisect MODEL --engine … --out FILE."),
+    ),
+    "releases_instead_of_recording": ErrorText(
+        Message("This file holds what releases of an engine make of a model, and no recording"),
+        Message("Open it on the page Releases, or with: fusescope serve {file:name}."),
     ),
     "releases_file_newer": ErrorText(
         Message(
