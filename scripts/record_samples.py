@@ -1,4 +1,4 @@
-"""Records the samples in sample_traces/ and writes the README beside them: `make samples`.
+"""Makes the samples in sample_traces/ and writes the README beside them: `make samples`.
 
 Takes an hour or so and wants a quiet machine. `make samples ARGS="conv3x3 three_modes"` records
 these only, `ARGS="--skip conv_bn_relu"` all but that one, `ARGS=--list` says what there is. A
@@ -22,12 +22,15 @@ from analysis.compare.timing.verdict import decided
 from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord, parse_record
 from analysis.recipes import RECIPES, Recipe
+from analysis.releases.history import History, history_file, parse_history
 from app.recipes.request import recording as of_recipe
+from collectors import bisect as collector
 from collectors.environments.catalogue import engine_of
 from collectors.environments.state import state_of
 from collectors.files import publication
 from collectors.progress import Progress
 from collectors.record import Recording, record
+from collectors.releases.version import parse_span
 
 FOLDER = Path(__file__).resolve().parent.parent / "sample_traces"
 # Model -> options beyond its name; an ablation of all optimizers shows what a ledger is good for.
@@ -45,11 +48,14 @@ CASES = {
 # variants.
 TORCH = {"transformer": ("eager", "captured", "unfused", "fused")}
 JAX = {"twice_read": ("eager", "unfused", "fused")}  # likewise
+# Optimised by every release between two, without a time: built-in model -> releases.
+RELEASES = {"transformer_encoder": "onnxruntime==1.20.1..1.32.0"}
 PROFILED_ROUNDS = 5
 FEW_PROFILED_ROUNDS = 1  # profiles are what makes the files large
 MAX_BYTES = 12_000_000  # of everything in the folder
 
-Make = Callable[[Path], Recording]
+# Makes the file and returns it; None where that was interrupted.
+Make = Callable[[Path], Path | None]
 
 
 def main(arguments: list[str]) -> int:
@@ -90,17 +96,24 @@ def _is_ready(engine: str) -> bool:
 
 def _samples() -> dict[str, Make]:
     """What is recorded, by the name of its file without the ending."""
-    models = {model: partial(_of_model, model, options) for model, options in MODELS.items()}
-    recipes = {recipe.name: partial(_of_recipe, recipe) for recipe in RECIPES}
-    cases = {model: partial(_of_case, model, chosen) for model, chosen in CASES.items()}
-    engines = {
-        f"{engine}_{model}": partial(_of_engine, engine, model, chosen)
-        for engine, models_of in (("torch", TORCH), ("jax", JAX))
-        for model, chosen in models_of.items()
-    }
-    if models.keys() & recipes.keys() or cases.keys() & (models.keys() | recipes.keys()):
+    asked: list[tuple[str, Callable[[Path], Recording]]] = [
+        *((model, partial(_of_model, model, options)) for model, options in MODELS.items()),
+        *((model, partial(_of_case, model, chosen)) for model, chosen in CASES.items()),
+        *((recipe.name, partial(_of_recipe, recipe)) for recipe in RECIPES),
+        *(
+            (f"{engine}_{model}", partial(_of_engine, engine, model, chosen))
+            for engine, models_of in (("torch", TORCH), ("jax", JAX))
+            for model, chosen in models_of.items()
+        ),
+    ]
+    recorded: list[tuple[str, Make]] = [(name, partial(_recorded, of)) for name, of in asked]
+    optimised: list[tuple[str, Make]] = [
+        (model, partial(_optimised, model, span)) for model, span in RELEASES.items()
+    ]
+    found = dict([*recorded, *optimised])
+    if len(found) < len(recorded) + len(optimised):
         raise AssertionError("two samples have one name")
-    return {**models, **cases, **recipes, **engines}
+    return found
 
 
 def _of_model(model: str, options: str, out: Path) -> Recording:
@@ -143,13 +156,28 @@ def _of_recipe(recipe: Recipe, out: Path) -> Recording:
     return replace(of_recipe(recipe, out), profiled_rounds=FEW_PROFILED_ROUNDS)
 
 
+def _recorded(recording: Callable[[Path], Recording], out: Path) -> Path | None:
+    made = record(recording(out), on_progress=_print, enough=decided)
+    return None if read_record(made).outcome.stopped == "interrupted" else made
+
+
+def _optimised(model: str, span: str, out: Path) -> Path:
+    """What every release of the span makes of the model, as `fusescope bisect --out` keeps it."""
+    command = f"fusescope bisect {model} --engine {span} --out {out.name}"
+    recording = Recording(model=model, variants=("fused",), command=command)
+    found = collector.find(parse_span(span))
+    history = collector.optimise(recording, found, lambda said, *_: print(said, flush=True))
+    out.write_bytes(history_file(history))
+    return out
+
+
 def _replace(name: str, make: Make) -> bool:
-    """Records one sample, puts it in place and writes the README anew; False where it may not."""
+    """Makes one sample, puts it in place and writes the README anew; False where it may not."""
     path = FOLDER / _folder(name) / f"{name}.zip"
     print(f"{name}:", flush=True)
     with tempfile.TemporaryDirectory(prefix="fusescope-samples-") as temporary:
-        made = record(make(Path(temporary) / path.name), on_progress=_print, enough=decided)
-        if read_record(made).outcome.stopped == "interrupted":
+        made = make(Path(temporary) / path.name)
+        if made is None:
             print(f"Interrupted: {name} stays as it was.", file=sys.stderr)
             return False
         others = sum(p.stat().st_size for p in FOLDER.rglob("*") if p.is_file() and p != path)
@@ -159,7 +187,7 @@ def _replace(name: str, make: Make) -> bool:
             return False
         path.parent.mkdir(parents=True, exist_ok=True)
         publication.replace(path, made.read_bytes())
-    (FOLDER / "README.md").write_text(readme(_records()), encoding="utf-8")
+    (FOLDER / "README.md").write_text(readme(_records(), _histories()), encoding="utf-8")
     return True
 
 
@@ -167,6 +195,8 @@ def _folder(name: str) -> str:
     """Where a sample lies below the folder."""
     if name in MODELS:
         return ""
+    if name in RELEASES:
+        return "releases"
     return "cases" if name in CASES or _engine(name) else "recipes"
 
 
@@ -177,8 +207,17 @@ def _records() -> dict[str, ExperimentRecord]:
     return {path.relative_to(FOLDER).as_posix(): read_record(path) for path in paths}
 
 
-def readme(records: dict[str, ExperimentRecord]) -> str:
-    """What was recorded, on what, how, and the medians in it; `records` by path."""
+def _histories() -> dict[str, History]:
+    """What releases made of models, by path below the folder."""
+    return {
+        path.relative_to(FOLDER).as_posix(): parse_history(path.read_bytes(), path.name)
+        for path in sorted((FOLDER / "releases").glob("*.zip"))
+    }
+
+
+def readme(records: dict[str, ExperimentRecord], histories: dict[str, History]) -> str:
+    """What was recorded, on what, how, and the medians in it, and what releases made of models;
+    both by path."""
     machines = list(dict.fromkeys(_machine(one) for one in records.values()))
     lines = [
         "# Sample recordings",
@@ -186,7 +225,8 @@ def readme(records: dict[str, ExperimentRecord]) -> str:
         "Real recordings of built-in models, made by `make samples`, as was this file.",
         "In `recipes/` lies one of each recipe (docs/recipes.md), with fewer profiled rounds than",
         "`fusescope recipe` takes, in `cases/` what only docs/cases.md and docs/engines.md need.",
-        "The format is described in docs/experiment-file.md.",
+        "The format is described in docs/experiment-file.md. In `releases/` lies what releases of",
+        "an engine make of a model (docs/bisect.md), which is no recording: nothing was timed.",
         "",
         *(f"{number}. {machine}" for number, machine in enumerate(machines, start=1)),
         "",
@@ -221,6 +261,14 @@ def readme(records: dict[str, ExperimentRecord]) -> str:
             f"| {file} | {fact.name} | {fact.dtype} | {list(fact.shape)} | {fact.source} |"
             for file, one in records.items()
             for fact in one.model.inputs
+        ),
+        "",
+        "| file | made | command | releases | left out | operators of the model |",
+        "|---|---|---|---|---|---|",
+        *(
+            f"| {file} | {one.created[:10]} | `{one.command}` | {len(one.compared)} "
+            f"| {len(one.releases) - len(one.compared)} | {len(one.graph.nodes)} |"
+            for file, one in histories.items()
         ),
         "",
     ]

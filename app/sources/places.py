@@ -135,6 +135,11 @@ def recipe_samples() -> dict[str, Path]:
     return {path.stem: path for path in sorted((SAMPLES / "recipes").glob("*.zip"))}
 
 
+def release_samples() -> dict[str, Path]:
+    """Files of releases that come with FuseScope, by name of the model."""
+    return {path.stem: path for path in sorted((SAMPLES / "releases").glob("*.zip"))}
+
+
 def experiments(maximum: int = MAX_EXPERIMENTS) -> dict[str, Path]:
     """Recorded experiments by file name, newest first."""
     found = []

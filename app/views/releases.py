@@ -34,6 +34,8 @@ _COMMANDS = (
     "fusescope bisect model.onnx --engine onnxruntime==1.20.1..1.32.0 --out releases.zip\n"
     "fusescope serve releases.zip"
 )
+_SAMPLE = "sample:"  # in front of its name in the address
+_IS_SAMPLE = Message("Sample: a file that comes with FuseScope, not one of yours.")
 _HINT = Message("A click on a release that changes something shows what it is.")
 _ALT = Message(
     "{n:count} operator and the tensors around it",
@@ -48,15 +50,18 @@ def show() -> None:
     with panels.page():
         pair.greet()
         st.header(say("Releases"), anchor=False)
-        found = places.histories()
+        own = places.histories()
+        found = own or {f"{_SAMPLE}{name}": path for name, path in places.release_samples().items()}
         with st.expander(say("Open a file of fusescope bisect"), expanded=not found):
+            st.markdown(say("Have several releases optimise a model, and open what they made:"))
+            st.code(_COMMANDS, language=None)
             uploaded = st.file_uploader(
                 say("A file of fusescope bisect --out"), type="zip", key="releases_upload"
             )
         if uploaded is None and not found:
-            st.markdown(say("Have several releases optimise a model, and open what they made:"))
-            st.code(_COMMANDS, language=None)
             return
+        if uploaded is None and not own:
+            panels.note(_IS_SAMPLE.text(), ":gray[:material/science:]")
         with panels.guarded(say("This file of releases cannot be shown.")):
             if uploaded is not None:
                 compared = histories.parse(uploaded.getvalue(), display_name(uploaded.name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.releases.history import history_file
+from analysis.releases.changes import changes, main_change
+from analysis.releases.history import history_file, parse_history
 from app.sources import places
 from tests.app.pages import address, is_clean, markdown_texts
 from tests.patience import GIVE_UP_S
@@ -42,6 +44,41 @@ def test_without_a_file_the_page_says_how_to_make_one(tree: Path) -> None:
     page = opened()
     assert is_clean(page)
     assert "fusescope bisect model.onnx --engine" in page.code[0].value
+
+
+def test_a_sample_is_shown_and_called_one_until_a_file_is_there(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "samples" / "releases").mkdir()
+    sample = tree / "samples" / "releases" / "net.zip"
+    sample.write_bytes(history_file(history(FUSED, PLAIN)))
+    page = opened()
+    assert is_clean(page) and address(page)["releases"] == "sample:net"
+    assert list(page.dataframe[0].value["Change"]) == ["", "▼ lost Gelu"]
+    told = "Sample: a file that comes with FuseScope, not one of yours."
+    assert told in [one.value for one in page.text]
+    assert "fusescope bisect model.onnx --engine" in page.code[0].value
+    (tree / "own.zip").write_bytes(history_file(history(FUSED, FUSED)))
+    monkeypatch.setenv(places.HISTORIES_VARIABLE, str(tree / "own.zip"))
+    page = opened()
+    assert is_clean(page) and address(page)["releases"] == "own.zip"
+    assert told not in [one.value for one in page.text]
+
+
+def test_the_sample_that_comes_with_fusescope_is_of_releases_and_names_nobody() -> None:
+    found = places.release_samples()
+    assert list(found) == ["transformer_encoder"]
+    for path in found.values():
+        data = path.read_bytes()
+        assert len(data) < 60_000
+        seen = parse_history(data, path.name)
+        assert seen.command.startswith("fusescope bisect transformer_encoder --engine ")
+        text = msgspec.json.encode(seen).decode()
+        assert not re.search(r"/(home|root|tmp|work|usr|opt|var|mnt)\b|site-packages|\\\\", text)
+        first, lasting = seen.compared[0].version, main_change(changes(seen))
+        assert first == "1.20.1" and seen.compared[-1].version == "1.32.0"
+        assert lasting is not None and (lasting.newer, lasting.lasts) == ("1.21.0", True)
+        assert lasting.lost["BiasGelu"] > 0
 
 
 def test_a_row_a_release_and_a_click_shows_the_change(kept: Path) -> None:

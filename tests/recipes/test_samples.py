@@ -31,7 +31,7 @@ def test_a_sample_of_each_recipe(script: ModuleType, capsys: pytest.CaptureFixtu
     engines = [f"torch_{model}" for model in script.TORCH]
     engines += [f"jax_{model}" for model in script.JAX]
     recipes = [recipe.name for recipe in RECIPES]
-    assert names == [*script.MODELS, *script.CASES, *recipes, *engines]
+    assert names == [*script.MODELS, *script.CASES, *recipes, *engines, *script.RELEASES]
     assert script.main(["--list", "--skip", names[0]]) == 0
     assert capsys.readouterr().out.split() == names[1:]
     assert script.main(["--list", "conv3x3", "three_modes"]) == 0
@@ -60,7 +60,9 @@ def test_an_unknown_sample_is_one_sentence(
 
 
 def test_the_readme_is_of_what_lies_there(script: ModuleType) -> None:
-    readme = script.readme(script._records())
+    readme = script.readme(script._records(), script._histories())
+    assert readme == (ROOT / "sample_traces" / "README.md").read_text(encoding="utf-8")
+    assert all(f"| releases/{name}.zip |" in readme for name in script.RELEASES)
     assert all(f"| recipes/{path.name} |" in readme for path in RECORDED)
     assert "| mobilenetv2.zip |" in readme
 
