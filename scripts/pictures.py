@@ -79,6 +79,7 @@ PICTURES = {
     ),
     "page-variants": Picture("variants", height=900),
     "page-recipe": Picture("recipes?recipe=conv3x3", height=900),
+    "page-releases": Picture("releases", "1.20.1", height=940),
 }
 
 # The Chinese pages have their own pictures: what they begin and end with, and what is clicked.
@@ -95,6 +96,7 @@ CHINESE = {
     "Try it": "尝试",
     "Where the time goes": "时间花在哪里",
     "Timeline": "时间线",
+    "1.20.1": "1.20.1",
 }
 
 
