@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from analysis.errors import FuseScopeError
 from analysis.releases.history import RECORD_NAME, parse_history
 from app.cli.gating.gate import gate
-from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 LOST = ("--baseline", "fused", "--candidate", "unfused")
 
@@ -54,6 +54,16 @@ def test_what_is_not_true_passes(recording: str) -> None:
         "unfused", "fused", False,
     )  # fmt: skip
     assert invoke(recording, *LOST, "--structure", "--fail-if", "operators > 99").exit_code == 0
+
+
+def test_a_recording_of_two_releases_is_no_model_to_be_optimised(recording: str) -> None:
+    old, new = "onnxruntime==9.1.0", "onnxruntime==9.2.0"
+    operators = {new: UNFUSED_OPERATORS, old: FUSED_OPERATORS}
+    Path(recording).write_bytes(experiment_zip({new: [9.0] * 8, old: [5.0] * 8}, operators))
+    sides = ("--baseline", old, "--candidate", new, "--structure")
+    result = invoke(recording, *sides, "--fail-if", "fusion.lost > 0")
+    assert result.exit_code == 1, result.output
+    assert "FusedConv became Conv + BatchNormalization + Relu in 1 group: a." in result.stdout
 
 
 @pytest.mark.parametrize(

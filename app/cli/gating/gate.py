@@ -92,7 +92,7 @@ def gate(
 ) -> None:
     """Exit code 1 where a condition is true, 2 where one cannot be judged."""
     from analysis.gate.condition import parse_condition
-    from app.cli.gating.judging import Asked, judge_one
+    from app.cli.gating.judging import Asked, is_recording, judge_one
     from app.cli.gating.releases import judge_releases
     from app.cli.gating.two_models import judge_models
     from app.cli.outputs import refuse_lost
@@ -105,7 +105,8 @@ def gate(
     timed = next((one for one in conditions if not one.is_structural), None)
     if structure and timed is not None:
         raise FuseScopeError("gate_structure_only", condition=timed.text)
-    if structure and other is None and "==" in base and "==" in head:
+    are_releases = "==" in base and "==" in head and not is_recording(given)
+    if structure and other is None and are_releases:
         timing = {"--blocks": blocks, "--seconds": seconds, "--threads": threads, "--html": html}
         refused: dict[str, object] = {**timing, "--out": out, "--keep": keep}
         outcome = judge_releases(given, base, head, conditions, refused)

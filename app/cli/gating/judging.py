@@ -76,13 +76,19 @@ def judge_one(
     return Outcome(judge(conditions, comparison), shown)
 
 
+def is_recording(given: Path) -> bool:
+    """Whether a file is there that is no model."""
+    from app.cli.reading import is_model
+
+    return given.exists() and not is_model(given)
+
+
 def recording_of(given: Path, asked: Asked) -> Path:
     """The file itself where it is a recording; else that of a recording of the model, with both
     variants in the same blocks."""
-    from app.cli.reading import is_model
     from app.cli.recording import run as recording_run
 
-    if given.exists() and not is_model(given):
+    if is_recording(given):
         return given
     if not asked.base or not asked.head:
         raise FuseScopeError("gate_needs_variants")
