@@ -285,7 +285,7 @@ def generated(draw: st.DrawFn) -> tuple[bytes, Fusion]:
     return rewritten(base, change), Fusion("graphs", groups)
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(generated(), st.booleans())
 def test_generated_experiments_add_up(made: tuple[bytes, Fusion], turned: bool) -> None:
     data, fusion = made

@@ -186,7 +186,7 @@ KERNELS = st.lists(
 )
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(KERNELS, KERNELS)
 def test_every_kernel_is_in_one_group_or_in_none(
     before: Sequence[Kernel], after: Sequence[Kernel]

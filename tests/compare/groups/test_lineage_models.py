@@ -47,7 +47,7 @@ Levels = tuple[str, ...]
 LEVELS = ("unfused", "basic", "extended", "fused")
 OPTIMISED = LEVELS[1:]
 # Of these, `make test` runs the ones that are small for what they show.
-SMALL = {"mynet_composite", "squeezenet"}
+SMALL = {"squeezenet"}
 ZOO = {
     "add_relu": elementwise.add_relu,
     "conv_bn_relu": convolutions.conv_bn_relu,

@@ -30,7 +30,6 @@ from tests.factories import experiment_zip
 
 RECORDINGS = Path(__file__).resolve().parents[3] / "sample_traces"
 RECIPES = sorted(RECORDINGS.glob("recipes/**/*.zip"))
-SHORT = ("add_relu",)
 TIMES = {"unfused": [10.0] * 8, "fused": [9.9] * 8}
 SHAPE = [(1, 4)]
 CHAIN = tuple(
@@ -184,10 +183,7 @@ def test_no_shares_of_a_change_that_may_be_none() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        pytest.param(path, id=path.stem, marks=() if path.stem in SHORT else pytest.mark.exhaustive)
-        for path in RECIPES
-    ],
+    [pytest.param(path, id=path.stem, marks=pytest.mark.exhaustive) for path in RECIPES],
 )
 def test_every_gain_of_the_recipes_is_inside_its_interval(path: Path) -> None:
     """Of every ordered pair; those of the other samples are checked with their sums."""

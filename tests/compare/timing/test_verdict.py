@@ -193,7 +193,7 @@ BLOCKS_AND_RATIOS = (
 )
 
 
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(*BLOCKS_AND_RATIOS)
 def test_what_is_shown_of_both_sides_has_the_sign_of_the_change(
     blocks: list[float], ratios: list[float]
