@@ -12,6 +12,7 @@ from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
 from analysis.wording.findings.texts import (
     FUSIONS_BY_SIZES,
+    KEPT_LIMITS,
     KEPT_REMEDY,
     KEPT_SLOWER,
     LAYOUT_OFF,
@@ -91,6 +92,8 @@ def limit_parts(finding: Finding) -> tuple[Part, ...]:
         limits = SIZES_AND_FUSIONS if finding.values.get("time_ns") else FUSIONS_BY_SIZES
     if _is_repeated(finding):
         limits = REPEATED
+    if _is_kept(finding):
+        limits = KEPT_LIMITS
     return limits.parts(**_values(finding))
 
 

@@ -536,6 +536,9 @@ OTHER_COMPILATION = Message(
     "Compile this part otherwise, with other settings of inductor (such as max_fusion_size or "
     "epilogue_fusion), or leave it out with torch.compiler.disable."
 )
+KEPT_LIMITS = Message(
+    "{pattern:name} is as it was, and takes {after_ns:duration} instead of {before_ns:duration}."
+)
 KEPT_SLOWER = Message(
     "Nothing was fused here: both sides run the same operators. What runs before them left other "
     "data in the caches, or the profiler takes another part of their time."
