@@ -54,10 +54,12 @@ def resident_bytes(leader: int, limit_bytes: int) -> int:
     import psutil
 
     total, shared_once = 0, 0
-    processes = [psutil.Process(pid) for pid in _session(leader, psutil.pids())]
-    for process in processes:
-        with contextlib.suppress(psutil.Error):
+    processes = []
+    for pid in _session(leader, psutil.pids()):
+        with contextlib.suppress(psutil.Error):  # it may have ended by now
+            process = psutil.Process(pid)
             total += process.memory_info().rss
+            processes.append(process)
     if total <= limit_bytes:
         return total
     for process in processes:

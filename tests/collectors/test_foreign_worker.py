@@ -142,6 +142,17 @@ def test_pages_that_processes_share_count_once(monkeypatch: pytest.MonkeyPatch) 
     assert foreign.resident_bytes(7, limit_bytes=100) == 70
 
 
+def test_a_process_that_ends_while_memory_is_counted_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was listed a moment ago has ended: there is no such process any more."""
+    mine = os.getsid(0)
+    monkeypatch.setattr(psutil, "pids", lambda: [os.getpid(), 2**22 - 1])
+    monkeypatch.setattr(os, "getsid", lambda pid: mine)
+    counted = foreign.resident_bytes(mine, limit_bytes=1 << 50)
+    assert 0 < counted < 1 << 40
+
+
 def test_a_package_that_is_not_there_is_said(python: Path) -> None:
     with pytest.raises(FuseScopeError) as caught:
         run(python, engine(python, "import not_there.inside"))
