@@ -14,11 +14,12 @@ from pathlib import Path
 import msgspec
 
 from analysis.errors import FuseScopeError
-from analysis.experiment import ModelFacts, ModelInput, TensorMatch
+from analysis.experiment import TensorMatch
 from analysis.graph import Graph, parse_graph
 from analysis.messages import Message, Said, language
 from analysis.releases.history import SCHEMA_VERSION, History, Made, Release
 from collectors.files import scratch
+from collectors.recording.facts import model_facts
 from collectors.recording.request import Plan, Recording
 from collectors.recording.trials import Trials
 from collectors.releases import fetching, index, kept
@@ -182,7 +183,7 @@ class _Bisection:
             schema_version=SCHEMA_VERSION,
             created=created,
             engine=ENGINE,
-            model=self._facts(),
+            model=model_facts(self._pool.name, self._model, is_built_in=self._plan.path is None),
             graph=self._graph(trials),
             releases=releases,
             made=made,
@@ -272,21 +273,6 @@ class _Bisection:
             if isinstance(done, Trials):
                 return done.model_graph()
         return parse_graph(Path(self._model.graph).read_bytes(), "model")
-
-    def _facts(self) -> ModelFacts:
-        model = self._model
-        return ModelFacts(
-            name=self._pool.name,
-            source="zoo" if self._plan.path is None else "file",
-            sha256=model.sha256,
-            nodes=model.nodes,
-            opset=model.opset,
-            inputs=tuple(
-                ModelInput(fact.name, fact.dtype, fact.shape, fact.source, fact.declared)
-                for fact in model.facts
-            ),
-            batch=model.batch,
-        )
 
     def _tell(self, said: Message | Said) -> None:
         self._on_step(said, self._done, self._total)

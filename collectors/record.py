@@ -15,8 +15,6 @@ from analysis.experiment import (
     SCHEMA_VERSION,
     Engine,
     ExperimentRecord,
-    ModelFacts,
-    ModelInput,
     Outcome,
     OutputDifference,
     Settings,
@@ -37,6 +35,7 @@ from collectors.progress import Progress
 from collectors.recording import quiet
 from collectors.recording.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
 from collectors.recording.budget import Deadline
+from collectors.recording.facts import model_facts
 from collectors.recording.preparation import OnProgress, Preparation, prepare
 from collectors.recording.refused import NothingTried
 from collectors.recording.request import MAX_THREADS_PER_CORE, Recording
@@ -315,18 +314,7 @@ class _Recorder:
             schema_version=SCHEMA_VERSION,
             fusescope_version=_version(),
             created=prepared.started,
-            model=ModelFacts(
-                name=self._crew.name,
-                source="zoo" if prepared.plan.path is None else "file",
-                sha256=model.sha256,
-                nodes=model.nodes,
-                opset=model.opset,
-                inputs=tuple(
-                    ModelInput(fact.name, fact.dtype, fact.shape, fact.source, fact.declared)
-                    for fact in model.facts
-                ),
-                batch=model.batch,
-            ),
+            model=model_facts(self._crew.name, model, is_built_in=prepared.plan.path is None),
             machine=msgspec.structs.replace(prepared.machine, load_after=load_after),
             engine=Engine(
                 recording.runtime,

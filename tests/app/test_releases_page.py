@@ -85,7 +85,7 @@ def test_a_row_a_release_and_a_click_shows_the_change(kept: Path) -> None:
     page = opened()
     assert is_clean(page) and address(page)["releases"] == "net.zip"
     said = " ".join(markdown_texts(page))
-    assert "3 of 4 releases from 1.0 to 1.4 change what runs of this model." in said
+    assert "3 of 4 releases from 1.0 to 1.4 change the operators that run." in said
     table = page.dataframe[0].value
     assert list(table["Release"]) == ["1.0", "1.1", "1.2", "1.3", "1.4"]
     assert list(table["Operators"]) == ["3", "5", "–", "3", "3"]

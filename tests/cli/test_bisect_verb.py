@@ -42,7 +42,7 @@ def test_the_release_that_lost_a_fusion_is_named(recorded: None) -> None:
     result = invoke("net.onnx", "--engine", SPAN, "--out", "kept.zip")
     assert result.exit_code == 0
     lines = [line.rstrip() for line in result.stdout.splitlines()]
-    assert lines[:2] == ["1 of 3 releases from 1.0 to 1.3 changes what runs of this model.", "net"]
+    assert lines[:2] == ["1 of 3 releases from 1.0 to 1.3 changes the operators that run.", "net"]
     assert lines[3:8] == [
         "Release  Operators  Change",
         "1.0              3",

@@ -135,6 +135,7 @@ def test_what_keeps_no_structure_is_one_error(recording: str) -> None:
     for arguments, code in (
         (("damaged.zip", recording, *asked), "releases_file_damaged"),
         ((recording, "--structure", "--keep", recording), "output_is_an_input"),
+        ((recording, "--structure", "--keep", "none.zip", "--json"), "gate_needs_condition"),
         (("bare.zip", "--structure", "--keep", "none.zip"), "gate_no_structure"),
     ):
         refused = invoke(*arguments).exception

@@ -195,7 +195,10 @@ def test_a_report_is_written_whole(fusescope: Run, folder: Path) -> None:
         (("inspect", "cut.json"), "cut short before its first operator"),
         (("inspect", "folder"), "No file here is a trace"),
         (("inspect", "net.zip"), "page Releases, or with: fusescope serve net.zip."),
-        (("compare", "net.zip"), "what releases of an engine make of a model, and no recording"),
+        (
+            ("compare", "net.zip"),
+            "what releases of an engine make of a model; it is not a recording",
+        ),
         (("compare", "before.json", "net.zip"), "page Releases, or with: fusescope serve net.zip."),
         (("compare", "before.json"), "only one side"),
         (("compare", "e.zip", "--candidate", "fussed"), "Did you mean 'fused'"),

@@ -153,7 +153,7 @@ def test_sentences() -> None:
     seen = history(FUSED, None, PLAIN, PLAIN)
     found = changes(seen)
     assert history_sentence(seen, found) == (
-        "1 of 3 releases from 1.0 to 1.3 changes what runs of this model."
+        "1 of 3 releases from 1.0 to 1.3 changes the operators that run."
     )
     assert change_sentence(found[0], "1.3") == (
         "1.0 → 1.2: lost Gelu. 3 operators became 5. It lasts up to 1.3."

@@ -1,7 +1,7 @@
 """Fixed values: what depends on no input of the model, and which operators compute it all the same.
 
-Constants, and what is computed from them, are the same in every run, so that they are no boundary
-of a group: equal constants prove nothing. Whether an engine computes them in every run is another
+Constants, and what is computed from them, are the same in every run, so no boundary of a group may
+rest on them: equal constants prove nothing. Whether an engine computes them in every run is another
 question. Recordings of JAX tell it: `makes` of an operator are the model's fixed tensors that it
 writes, `holds` those that it computes on the way, both found by their values.
 """

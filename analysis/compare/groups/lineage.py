@@ -290,7 +290,7 @@ class _Partition:
             for name in filter(None, self._nodes[index].outputs):
                 value = self._value(index, name)
                 if index < self._first_new and name in self._weights:
-                    continue  # it runs, and is no boundary for all that
+                    continue  # it runs, but no group ends there
                 if index < self._first_new:
                     makers.setdefault(self._values.find(name), []).append(index)
                 elif value is None and index not in self._constant:

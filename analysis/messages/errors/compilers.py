@@ -143,7 +143,7 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
         _OTHERS,
     ),
     "engine_not_said": ErrorText(
-        Message("{model:name} is Python code: for which engine, it does not say"),
+        Message("{model:name} is Python code, and does not say for which engine"),
         Message("Add --runtime torch or --runtime jax."),
     ),
     "engine_not_named": ErrorText(

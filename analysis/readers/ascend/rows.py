@@ -95,7 +95,7 @@ def ascend_rows(table: CsvTable) -> AscendRows:
         **_blocks(table),
         **_counters(table),
     }
-    if not starts.known.all():  # equal rows are looked for, and what is no number equals itself
+    if not starts.known.all():  # NaN is not equal to itself, and equal rows are looked for
         columns = {name: _listed(cells) for name, cells in columns.items()}
     counted = _counted_flops(columns)
     if counted is not None:

@@ -19,10 +19,10 @@ _NONE = Message(
     "operators."
 )
 _SOME = Message(
-    "{n:count} of {of:count} releases from {first:name} to {last:name} changes what runs of this "
-    "model.",
-    "{n:count} of {of:count} releases from {first:name} to {last:name} change what runs of this "
-    "model.",
+    "{n:count} of {of:count} releases from {first:name} to {last:name} changes the operators "
+    "that run.",
+    "{n:count} of {of:count} releases from {first:name} to {last:name} change the operators "
+    "that run.",
 )
 _LOST = Message("lost {types:name}")
 _WON = Message("won {types:name}")

@@ -97,7 +97,7 @@ def gate(
     from app.cli.gating.two_models import judge_models
     from app.cli.outputs import refuse_lost
 
-    if not fail_if and keep is None:
+    if not fail_if and (keep is None or junit or markdown or html or json):
         raise FuseScopeError("gate_needs_condition")
     conditions = [parse_condition(text) for text in fail_if or ()]
     files = {"--junit": junit, "--markdown": markdown, "--html": html, "--keep": keep}

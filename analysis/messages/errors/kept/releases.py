@@ -42,7 +42,7 @@ RELEASES: Mapping[ReleasesError, ErrorText] = {
         Message("Write: fusescope bisect model.onnx --engine onnxruntime==1.20.1..1.32.0."),
     ),
     "bisect_nothing_to_report": ErrorText(
-        Message("No release changes what runs of this model, so there is no issue to write"),
+        Message("No release changes the operators that run, so there is nothing to report"),
         Message("Leave out --issue, or name more releases."),
     ),
     "release_disk_full": ErrorText(
@@ -73,7 +73,7 @@ RELEASES: Mapping[ReleasesError, ErrorText] = {
         Message("Check which there are: pip index versions onnxruntime."),
     ),
     "release_malformed": ErrorText(
-        Message("'{given:name}' names no releases"),
+        Message("'{given:name}' is not a release, nor a range of releases"),
         Message("Write onnxruntime==1.20.1..1.32.0, or onnxruntime==1.32.0 for one release."),
     ),
     "release_no_network": ErrorText(
@@ -130,7 +130,9 @@ RELEASES: Mapping[ReleasesError, ErrorText] = {
         Message("Make it again: fusescope bisect MODEL --engine … --out FILE."),
     ),
     "releases_instead_of_recording": ErrorText(
-        Message("This file holds what releases of an engine make of a model, and no recording"),
+        Message(
+            "This file holds what releases of an engine make of a model; it is not a recording"
+        ),
         Message("Open it on the page Releases, or with: fusescope serve {file:name}."),
     ),
     "releases_file_newer": ErrorText(
