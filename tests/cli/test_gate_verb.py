@@ -14,6 +14,7 @@ from typer.testing import CliRunner, Result
 from analysis.errors import FuseScopeError
 from analysis.releases.history import RECORD_NAME, parse_history
 from app.cli.gating.gate import gate
+from app.cli.gating.keeping import kept_structure
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 LOST = ("--baseline", "fused", "--candidate", "unfused")
@@ -141,6 +142,16 @@ def test_what_keeps_no_structure_is_one_error(recording: str) -> None:
         refused = invoke(*arguments).exception
         assert isinstance(refused, FuseScopeError) and refused.code == code, refused
         assert not Path("none.zip").exists()
+
+
+def test_a_file_that_cannot_be_read_keeps_nothing(
+    recording: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    assert kept_structure(Path(recording)) is None
 
 
 def history_zip(record: bytes) -> bytes:

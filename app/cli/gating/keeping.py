@@ -33,7 +33,10 @@ def kept_structure(path: Path) -> History | None:
     from analysis.releases.history import MAX_BYTES, is_history, parse_history
     from analysis.text import display_name
 
-    if not path.is_file() or path.stat().st_size > MAX_BYTES:
-        return None
-    data = path.read_bytes()
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_BYTES:
+            return None
+        data = path.read_bytes()
+    except OSError:
+        return None  # whoever reads it as a recording or a model says why
     return parse_history(data, display_name(path.name)) if is_history(data) else None
