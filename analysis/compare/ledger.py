@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -74,7 +74,8 @@ class Ledger:
     `ungrouped`, one an operator that ran and is in no group: side, name, op_type, reason
     (inserted, not_in_graph, communication, unmatched), per_run_ns (without slow executions).
 
-    `slow`: the slow executions of baseline and candidate.
+    `slow`: the slow executions of baseline and candidate. `gains` are the times that the rows come
+    from, in the order of the groups' ids; None where nothing else is to be asked of them.
 
     Intervals are Student's over `blocks` paired blocks, Welch's over the blocks or runs of either
     side where they are not paired (`blocks`: the smaller number), NaN below 5. A group `hurts`
@@ -92,6 +93,18 @@ class Ledger:
     blocks: int
     slow: tuple[SlowExecutions, SlowExecutions] = (SlowExecutions(), SlowExecutions())
     no_shares: NoShares | None = None
+    gains: _Gains | None = None
+
+    def gain_of(self, groups: Collection[int], alpha: float) -> tuple[float, float, float] | None:
+        """The sum of the gains of these groups, by id, in ns, between the bounds of its own
+        interval at that level: (low, gain, high), NaN where one is not known; None without `gains`.
+        """
+        if self.gains is None:
+            return None
+        ids = np.sort(self.rows["group"].to_numpy())
+        both = self.gains.summed(np.where(np.isin(ids, list(groups)), 0, 1), 2)
+        low, high = both.interval(alpha)
+        return float(low[0]), float(both.mean_ns[0]), float(high[0])
 
     @property
     def dominated(self) -> pd.Series:
@@ -223,6 +236,7 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
         blocks=min(side.units for side in times),
         slow=(times[0].slow, times[1].slow),
         no_shares=no_shares,
+        gains=gains,
     )
 
 

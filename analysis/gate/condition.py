@@ -61,7 +61,7 @@ _RELATIONS: Mapping[Kind, tuple[Relation | Direction, ...]] = MappingProxyType(
         "loss": _BOUNDS,
     }
 )
-_NOISY: tuple[Kind, ...] = ("ratio", "time")
+NOISY: tuple[Kind, ...] = ("ratio", "time", "loss")  # that have an interval
 _SPACE = re.compile(r"\s*")
 _NAME = re.compile(r"[A-Za-z_][\w.]*")
 _ARGUMENT = re.compile(r"\(\s*([\w.:]+)\s*\)")
@@ -169,7 +169,7 @@ class _Parser:
 
     def _confidence(self, kind: Kind) -> float | None:
         self._skip()
-        noisy = DEFAULT_CONFIDENCE if kind in _NOISY else None
+        noisy = DEFAULT_CONFIDENCE if kind in NOISY else None
         found = _WORD.match(self._text[self._at :])
         if found is None or found.group() != "with":
             return noisy

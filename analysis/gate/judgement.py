@@ -9,10 +9,10 @@ from types import MappingProxyType
 from typing import assert_never
 
 from analysis.compare.comparison import Comparison
-from analysis.gate.condition import Condition
+from analysis.gate.condition import NOISY, Condition
 from analysis.gate.fusion_changes import FusionChange, FusionChanges, fusion_changes
 from analysis.gate.judged import Judged, Outcome, Reason
-from analysis.gate.times import judge_times
+from analysis.gate.times import judge_times, level_of
 
 _FIGURES: Mapping[str, str] = MappingProxyType(
     {
@@ -27,12 +27,11 @@ _TESTS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
         "==": operator.eq, "!=": operator.ne,
     }
 )  # fmt: skip
-_SHOWN_LEVEL = 0.95  # of the intervals of gains
 
 
 def judge(conditions: Sequence[Condition], comparison: Comparison) -> tuple[Judged, ...]:
     """Each condition, in the order given."""
-    timed = sum(condition.kind in ("ratio", "time") for condition in conditions)
+    timed = sum(condition.kind in NOISY for condition in conditions)
     changes = fusion_changes(comparison.fusion)
     return tuple(_judged(condition, comparison, changes, timed) for condition in conditions)
 
@@ -58,7 +57,7 @@ def _judged(
         case "count":
             return _of_fusion(condition, changes)
         case "loss":
-            return _of_lost_gain(condition, comparison, changes)
+            return _of_lost_gain(condition, comparison, changes, timed)
         case "value":
             return _of_figure(condition, comparison)
         case _:
@@ -99,27 +98,26 @@ def _of_fusion(condition: Condition, changes: FusionChanges | None) -> Judged:
 
 
 def _of_lost_gain(
-    condition: Condition, comparison: Comparison, changes: FusionChanges | None
+    condition: Condition, comparison: Comparison, changes: FusionChanges | None, timed: int
 ) -> Judged:
-    """What groups that lost a fusion take longer as profiled, as a part of the baseline's run. The
-    interval is the sum of theirs, so it is wide rather than narrow."""
+    """What groups that lost a fusion take longer as profiled, as a part of the baseline's run: the
+    interval of their sum, at the confidence that times are judged at."""
     if changes is None:
         return Judged(condition, "unknown", reason="no_groups")
     lost, times = changes.of("lost"), comparison.verdict.times_ns
-    rows = comparison.ledger.rows.set_index("group").loc[[change.group.id for change in lost]]
-    low, loss, high = (-float(rows[name].sum(skipna=False)) for name in _BOUNDS)
-    if times is None or math.isnan(loss):
+    experiment = comparison.baseline.experiment
+    looks = () if experiment is None else experiment.record.settings.looks
+    alpha = level_of(condition, looks, timed)
+    gain = comparison.ledger.gain_of([change.group.id for change in lost], alpha)
+    if times is None or gain is None or math.isnan(gain[1]):
         return Judged(condition, "unknown", reason="no_gain", changes=lost)
-    low, loss, high = (ns / times[0] for ns in (low, loss, high))
+    high, loss, low = (-ns / times[0] + 0.0 for ns in gain)  # a loss is the other way round
     if math.isnan(low):
         return Judged(condition, "cannot_tell", loss, reason="few_blocks", changes=lost)
     true_at = {_TESTS[condition.relation](bound, condition.limit) for bound in (low, loss, high)}
     outcome: Outcome = "cannot_tell" if len(true_at) > 1 else _outcome(true_at.pop())
     reason: Reason | None = "within_noise" if outcome == "cannot_tell" else None
-    return Judged(condition, outcome, loss, low, high, _SHOWN_LEVEL, reason, changes=lost)
-
-
-_BOUNDS = ("high_ns", "gain_ns", "low_ns")  # of a gain; a loss is the other way round
+    return Judged(condition, outcome, loss, low, high, 1 - alpha, reason, changes=lost)
 
 
 def _of_figure(condition: Condition, comparison: Comparison) -> Judged:

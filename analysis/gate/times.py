@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from analysis.compare.timing.samples import (
@@ -34,9 +34,7 @@ def judge_times(
 ) -> Judged:
     """A condition on a time of two variants (baseline, candidate) of one recording.
 
-    The interval is Yuen's over log-ratios of blocks, at (1 - confidence) / `timed`, the number of
-    such conditions (Bonferroni), corrected for the looks of the recording (Pocock): all of them
-    together are wrong no more often than 1 - confidence.
+    The interval is Yuen's over log-ratios of blocks, at the level of `level_of`.
     """
     baseline, candidate = (_times(condition, record.variant(name)) for name in names)
     differences = paired_differences(baseline, candidate)  # ln(candidate) - ln(baseline)
@@ -45,8 +43,7 @@ def judge_times(
         return Judged(
             condition, "cannot_tell", reason="few_blocks", blocks=blocks, blocks_needed=MIN_SAMPLES
         )
-    looks = look_alpha(len(record.settings.looks), timed) / _SHOWN_ALPHA
-    alpha = (1 - (condition.confidence or DEFAULT_CONFIDENCE)) * looks
+    alpha = level_of(condition, record.settings.looks, timed)
     # In logarithms: that of the speedup, or of candidate / baseline.
     sign = -1 if condition.kind == "ratio" else 1
     low, high = sorted(sign * bound for bound in estimate.interval(alpha))
@@ -67,6 +64,14 @@ def judge_times(
         blocks=blocks,
         blocks_needed=needed if reason == "within_noise" else None,
     )
+
+
+def level_of(condition: Condition, looks: Sequence[int], timed: int) -> float:
+    """Significance level of a condition's interval: (1 - confidence) / `timed`, the number of
+    conditions that have one (Bonferroni), corrected for the looks of the recording (Pocock), so
+    that all of them together are wrong no more often than 1 - confidence."""
+    corrected = look_alpha(len(looks), timed) / _SHOWN_ALPHA
+    return (1 - (condition.confidence or DEFAULT_CONFIDENCE)) * corrected
 
 
 def _times(condition: Condition, variant: VariantRecord) -> BlockTimes:

@@ -82,6 +82,18 @@ def test_what_the_lost_fusion_cost(lost: Comparison) -> None:
     assert outcome(lost, "fusion.lost_gain > 1%") == ["passed"]
 
 
+def test_the_confidence_of_what_the_lost_fusion_cost(lost: Comparison) -> None:
+    """One condition and one look: the level is what it asks for; two share what may be wrong."""
+    wide, narrow = (judged(lost, f"fusion.lost_gain > 0.5% with {of}%")[0] for of in ("99", "90"))
+    assert (wide.level, narrow.level) == pytest.approx((0.99, 0.9))
+    assert wide.value == narrow.value == pytest.approx(0.008)
+    bounds = (wide.low, narrow.low, narrow.high, wide.high)
+    assert None not in bounds and bounds == tuple(sorted(cast(tuple[float, ...], bounds)))
+    assert wide.low != narrow.low
+    both = judged(lost, "fusion.lost_gain > 0.5% with 90%", "speedup < 0.9 with 90%")
+    assert [one.level for one in both] == pytest.approx([0.95, 0.95])
+
+
 def test_figures_of_the_candidate_and_their_change(lost: Comparison) -> None:
     """Of 200 µs 50 are in light operators; 10 MB for 8; the output differs by 1e-6 at most."""
     light = judged(lost, "small_op_ratio > 20%")[0]
