@@ -17,6 +17,11 @@ _MAX_LINE = 4000
 _FILE = re.compile(r"\s*# File: (?:.{0,400}[\\/])?([^\\/:]{1,100}):(\d{1,7})(?: in (\w{1,100}))?"
                    r"(?:, code: (.{0,400}))?")  # fmt: skip
 _NODE = re.compile(r'\s+([A-Za-z_]\w{0,199})(?:\s*:\s*"[^"]{0,400}")?\s*=\s*(\S.{0,3600})')
+# `out_4 += x_3;  out_5: "f32[8]" = out_4;  out_4 = x_3 = None` is the node out_5.
+_IN_PLACE = re.compile(
+    r"\s+([A-Za-z_]\w{0,199}) (\*\*|//|<<|>>|[-+*/@%&|^])= (\S[^;]{0,400});"
+    r'\s{1,4}([A-Za-z_]\w{0,199})(?:\s*:\s*"[^"]{0,400}")?\s*= \1\s*(?:;|$)'
+)
 _CALL = re.compile(r"((?:[A-Za-z_]\w{0,99}\.){0,9}[A-Za-z_]\w{0,99})\(")
 _ITEM = re.compile(r"[A-Za-z_]\w{0,199}\[")
 _BINARY = re.compile(r"\S{1,200} (\*\*|//|<<|>>|==|!=|<=|>=|[-+*/@%&|^<>]) \S")
@@ -79,10 +84,15 @@ def _nodes(text: str) -> Iterator[Node]:
             code = f": {file[4].strip()}" if file[4] else ""
             place = clean_text(f"{file[1]}:{file[2]}{code}", 160)
             continue
-        found = _NODE.match(line)
-        if found is None or len(known) >= MAX_NODES:
+        if len(known) >= MAX_NODES:
             continue
-        name, code = found[1], found[2].split(";", 1)[0].strip()
+        in_place, found = _IN_PLACE.match(line), _NODE.match(line)
+        if in_place is not None:
+            name, code = in_place[4], f"{in_place[1]} {in_place[2]} {in_place[3]}"
+        elif found is not None:
+            name, code = found[1], found[2].split(";", 1)[0].strip()
+        else:
+            continue
         kind = _type(code)
         if kind is None or name in known:
             continue

@@ -7,6 +7,7 @@ that name.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,9 @@ from analysis.readers.pytorch.fx_graph import VIEWS, Node, type_of_name
 from analysis.readers.pytorch.steps import Steps
 
 T = TypeVar("T")
-_BARE = "a kernel"  # in place of a name that no program has
+# In place of names that no program has: a kernel, and one that adds up what that before it left.
+_BARE, _REST = "a kernel", "the rest of a kernel"
+_ADDS_UP = re.compile(r"split_?k_?(?:reduce|kernel)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -90,19 +93,24 @@ def _places(calls: Sequence[Span], graphs: Sequence[int], steps: Steps) -> list[
     return list(range(len(graphs)))
 
 
+# Positions of what ran -> the steps of the program that it is, several where they have it together.
+_Places = dict[int, tuple[str, ...]]
+_Fit = tuple[int, _Places]
+
+
 class _Fits:
     """Finds the graph of each call, once for calls that ran the same."""
 
     def __init__(self, graphs: Sequence[CompiledGraph]) -> None:
         self._graphs = graphs
-        self._known: dict[tuple[str, ...], tuple[int, dict[int, str]] | None] = {}
+        self._known: dict[tuple[str, ...], _Fit | None] = {}
         self._told: dict[int, _Told] = {}
 
-    def of(self, call: Span, ran: Sequence[Ran]) -> tuple[int, dict[int, str]] | None:
-        """The position of the graph, and the step of the program that each of `ran` is."""
+    def of(self, call: Span, ran: Sequence[Ran]) -> _Fit | None:
+        """The position of the graph, and the steps of the program that each of `ran` is."""
         found = CALL.match(call.name)
         key = found[1] if found else ""
-        names = (key, *(_BARE if _is_other(one) else one.name for one in ran))
+        names = (key, *map(_name, ran))
         if names not in self._known:
             self._known[names] = self._fit(key, names[1:])
         return self._known[names]
@@ -112,9 +120,9 @@ class _Fits:
             self._told[graph] = _Told(self._graphs[graph])
         return self._told[graph]
 
-    def _fit(self, key: str, names: Sequence[str]) -> tuple[int, dict[int, str]] | None:
+    def _fit(self, key: str, names: Sequence[str]) -> _Fit | None:
         """That of its key; else the first of those that fit, where all of them tell the same."""
-        found: list[tuple[int, dict[int, str]]] = []
+        found: list[_Fit] = []
         for at, graph in enumerate(self._graphs):
             if graph.key and key not in ("", "None", graph.key):
                 continue
@@ -133,11 +141,11 @@ def _same(one: CompiledGraph, other: CompiledGraph) -> bool:
     return (one.steps, one.nodes_of, one.sources) == (other.steps, other.nodes_of, other.sources)
 
 
-def _steps_of(steps: Sequence[str], names: Sequence[str]) -> dict[int, str] | None:
-    """Position among `names` -> step; None where the generated kernels are others, or fewer.
+def _steps_of(steps: Sequence[str], names: Sequence[str]) -> _Places | None:
+    """Position among `names` -> steps; None where the generated kernels are others, or fewer.
 
     Calls of libraries are found by name between the generated kernels around them; kernels of
-    theirs that nothing launched by its name are by their place, where that leaves no choice.
+    theirs that nothing launched by its name are by their place.
     """
     generated = [_plain(name) for name in names if GENERATED.match(name)]
     if generated != [_kernel(step) for step in steps if GENERATED.match(step)]:
@@ -159,25 +167,30 @@ def _steps_of(steps: Sequence[str], names: Sequence[str]) -> dict[int, str] | No
             found[ahead], at = step, ahead + 1
     if not generated and len(found) < len(steps):
         return None
-    return found | _by_place(steps, names, found)
+    return {at: (step,) for at, step in found.items()} | _by_place(steps, names, found)
 
 
-def _by_place(
-    steps: Sequence[str], names: Sequence[str], found: Mapping[int, str]
-) -> dict[int, str]:
-    """Bare kernels between two generated ones: all of them are of the only call of a library there,
-    or there are as many as calls."""
+def _by_place(steps: Sequence[str], names: Sequence[str], found: Mapping[int, str]) -> _Places:
+    """Bare kernels between two generated ones: as many as calls of libraries there are one of each,
+    in order; others are of all these calls together, since nothing tells them apart."""
     waiting = _between([(GENERATED.match(one) is not None, one) for one in steps])
     bare = _between([(GENERATED.match(one) is not None, at) for at, one in enumerate(names)])
     known = set(found.values())
-    more: dict[int, str] = {}
+    more: _Places = {}
     for calls, places in zip(waiting, bare, strict=True):
         left = [step for step in calls if step not in known]
-        kernels = [at for at in places if names[at] == _BARE]
-        if len(left) == 1:
-            more |= dict.fromkeys(kernels, left[0])
-        elif len(left) == len(kernels):
-            more |= dict(zip(kernels, left, strict=True))
+        kernels: list[list[int]] = []
+        for at in places:
+            if names[at] == _REST and kernels and kernels[-1][-1] == at - 1:
+                kernels[-1].append(at)
+            elif names[at] in (_BARE, _REST):
+                kernels.append([at])
+        if not left:
+            continue
+        is_one_each = len(left) == len(kernels)
+        for place, run in enumerate(kernels):
+            of = (left[place],) if is_one_each else tuple(left)
+            more |= dict.fromkeys(run, of)
     return more
 
 
@@ -192,9 +205,11 @@ def _between(marked: Iterable[tuple[bool, T]]) -> list[list[T]]:
     return parts
 
 
-def _is_other(ran: Ran) -> bool:
-    """Whether it is a kernel of a library that no operator launched."""
-    return ran.is_bare and GENERATED.match(ran.name) is None
+def _name(ran: Ran) -> str:
+    """Its name; of a kernel of a library that no operator launched, whether it stands alone."""
+    if not ran.is_bare or GENERATED.match(ran.name) is not None:
+        return ran.name
+    return _REST if _ADDS_UP.search(ran.name) else _BARE
 
 
 def _plain(name: str) -> str:
@@ -247,10 +262,10 @@ class _Told:
             step: tuple(sorted(names, key=self._order.__getitem__)) for step, names in found.items()
         }
 
-    def text(self, step: str, place: int) -> str:
-        """The members of a step, '' where nothing is known of it."""
-        names = tuple(_label(name, place) for name in self._of.get(step, ()))
-        return members_text(Members(names))
+    def text(self, steps: Sequence[str], place: int) -> str:
+        """The members of these steps, '' where nothing is known of them."""
+        names = dict.fromkeys(name for step in steps for name in self._of.get(step, ()))
+        return members_text(Members(tuple(_label(name, place) for name in names)))
 
     def nodes(self, place: int) -> Iterable[Original]:
         """The originals of the graph in a call at that place of the run."""

@@ -222,16 +222,27 @@ def test_kernels_that_are_played_again_are_known_by_their_place() -> None:
     assert beside(replayed(norm, "sgemm", last), log).originals == ()  # a kernel is missing
 
 
-def test_of_several_library_calls_and_other_kernels_none_is_guessed() -> None:
+def test_kernels_of_several_library_calls_are_told_apart_where_that_leaves_no_choice() -> None:
     given = {"a": "torch.mm(l_x_, l_w_)", "b": "torch.mm(a, l_w_)", "c": "torch.relu(b)"}
     steps = {"extern_kernels.mm:1": ["a"], "extern_kernels.mm:2": ["b"],
              "triton_poi_fused_relu_0:3": ["c"]}  # fmt: skip
     log = logs.log_text(given, given, steps, {name: [name] for name in given})
     relu = "triton_poi_fused_relu_0"
-    two = members(beside(replayed("sgemm_1", "sgemm_2", relu), log))
-    assert two[::-1] == [("sgemm_1", "a"), ("sgemm_2", "b"), (relu, "c")]
-    three = members(beside(replayed("sgemm_1", "reduce", "sgemm_2", relu), log))
-    assert [text for _, text in three] == ["c", "", "", ""]
+
+    def told(*names: str) -> list[str]:
+        found = members(beside(replayed(*names, relu), log))
+        assert [name for name, _ in found[::-1]] == [*names, relu]
+        return [text for _, text in found[::-1]]
+
+    assert told("sgemm_1", "sgemm_2") == ["a", "b", "c"]
+    # A product that is computed in parts has a second kernel, which adds them up.
+    reduce = "void cublasLt::splitKreduce_kernel<32, 16>"
+    assert told("sgemm_1", reduce, "sgemm_2") == ["a", "a", "b", "c"]
+    parts = "sm80_xmma_gemm_f32f32_execute_split_k_kernel__5x_cublas"
+    assert told("sgemm_1", "sgemm_2", parts) == ["a", "b", "b", "c"]
+    # Nothing says of which call the second of three is: they are of both.
+    assert told("sgemm_1", "cast", "sgemm_2") == ["a + b", "a + b", "a + b", "c"]
+    assert told("sgemm_1") == ["a + b", "c"]
 
 
 @pytest.mark.exhaustive
@@ -296,6 +307,18 @@ def test_graphs_are_read_and_not_run() -> None:
         "h": ("cat", ("g", "f", "d")),
     }  # fmt: skip
     assert read_graph("    x = " + "(" * 100_000) == ()
+    # `out += x` in a residual block, as it is printed: the node is the name behind it.
+    lines = (
+        '        out: "f32[8]cuda:0" = torch.relu(l_x_)',
+        '        out += l_x_;  out_1: "f32[8]cuda:0" = out;  out = None',
+        "        out_1 *= 2;  out_2 = out_1;  out_1 = None",
+        "        out_2 += out;  unrelated = out;  out = None",
+    )
+    assert [(node.name, node.op_type, node.inputs) for node in read_graph("\n".join(lines))] == [
+        ("out", "relu", ()), ("out_1", "add", ("out",)), ("out_2", "mul", ("out_1",)),
+    ]  # fmt: skip
+    hostile = ("    a += " + "b" * n + ";  " + "c" * n + " = a" for n in (10, 3000))
+    assert [len(read_graph(line)) for line in hostile] == [1, 0]
 
 
 def test_a_lone_log_is_no_recording_but_has_a_sentence() -> None:
