@@ -7,7 +7,6 @@ that name.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from typing import TypeVar
 
 from analysis.operators.members import Members, members_text
 from analysis.originals import MAX_ORIGINALS, Original
+from analysis.readers.building.replays import adds_up, placed
 from analysis.readers.pytorch.compiled_graph import CompiledGraph
 from analysis.readers.pytorch.dispatch import CALL, GENERATED
 from analysis.readers.pytorch.event import Span
@@ -24,7 +24,6 @@ from analysis.readers.pytorch.steps import Steps
 T = TypeVar("T")
 # In place of names that no program has: a kernel, and one that adds up what that before it left.
 _BARE, _REST = "a kernel", "the rest of a kernel"
-_ADDS_UP = re.compile(r"split_?k_?(?:reduce|kernel)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -171,26 +170,17 @@ def _steps_of(steps: Sequence[str], names: Sequence[str]) -> _Places | None:
 
 
 def _by_place(steps: Sequence[str], names: Sequence[str], found: Mapping[int, str]) -> _Places:
-    """Bare kernels between two generated ones: as many as calls of libraries there are one of each,
-    in order; others are of all these calls together, since nothing tells them apart."""
+    """Bare kernels between two generated ones, as far as their place tells what they are of."""
     waiting = _between([(GENERATED.match(one) is not None, one) for one in steps])
     bare = _between([(GENERATED.match(one) is not None, at) for at, one in enumerate(names)])
     known = set(found.values())
     more: _Places = {}
     for calls, places in zip(waiting, bare, strict=True):
         left = [step for step in calls if step not in known]
-        kernels: list[list[int]] = []
-        for at in places:
-            if names[at] == _REST and kernels and kernels[-1][-1] == at - 1:
-                kernels[-1].append(at)
-            elif names[at] in (_BARE, _REST):
-                kernels.append([at])
-        if not left:
-            continue
-        is_one_each = len(left) == len(kernels)
-        for place, run in enumerate(kernels):
-            of = (left[place],) if is_one_each else tuple(left)
-            more |= dict.fromkeys(run, of)
+        kernels = [at for at in places if names[at] in (_BARE, _REST)]
+        if left:
+            rests = [names[at] == _REST for at in kernels]
+            more |= zip(kernels, placed(left, rests), strict=True)
     return more
 
 
@@ -209,7 +199,7 @@ def _name(ran: Ran) -> str:
     """Its name; of a kernel of a library that no operator launched, whether it stands alone."""
     if not ran.is_bare or GENERATED.match(ran.name) is not None:
         return ran.name
-    return _REST if _ADDS_UP.search(ran.name) else _BARE
+    return _REST if adds_up(ran.name) else _BARE
 
 
 def _plain(name: str) -> str:

@@ -83,29 +83,37 @@ class Frames:
 
 @dataclass
 class Module:
-    """A compiled program."""
+    """A compiled program. `entry` is the id of the computation that runs, `schedule` the order of
+    its instructions by id, empty where the file does not have it."""
 
     computations: dict[int, Computation] = field(default_factory=dict)
     frames: Frames = field(default_factory=Frames)
+    entry: int = 0
+    schedule: list[int] = field(default_factory=list)
 
 
 def read_computations(proto: memoryview) -> Module:
     """The program in an `HloProto`; what is beyond the limit is left out. Raises DamagedMessage."""
     made = Module()
     count = 0
+    schedules: dict[int, list[int]] = {}
     for number, module in messages(proto):
         if number != 1:
             continue
-        for part, value in messages(module):
-            if part == 17:
+        for part, value in fields(module):
+            if isinstance(value, int):
+                made.entry = value if part == 6 else made.entry
+            elif part == 17:
                 made.frames = _frames(value)
-            if part != 3:
-                continue
-            computation = _computation(value)
-            count += len(computation.instructions)
-            if count > _MAX_INSTRUCTIONS:
-                return made
-            made.computations[computation.id] = computation
+            elif part == 7:
+                schedules = _schedules(value)
+            elif part == 3:
+                computation = _computation(value)
+                count += len(computation.instructions)
+                if count > _MAX_INSTRUCTIONS:
+                    return made
+                made.computations[computation.id] = computation
+    made.schedule = schedules.get(made.entry, [])
     return made
 
 
@@ -126,6 +134,20 @@ def _computation(data: memoryview) -> Computation:
         elif number == 6:
             made.root = signed(value) or 0
     return made
+
+
+def _schedules(data: memoryview) -> dict[int, list[int]]:
+    """The order of the instructions of each computation, by their ids."""
+    found: dict[int, list[int]] = {}
+    for _, entry in messages(data):
+        computation, order = 0, list[int]()
+        for number, value in fields(entry):
+            if isinstance(value, int):
+                computation = value if number == 1 else computation
+            elif number == 2:
+                order = [one for n, ids in fields(value) if n == 1 for one in _numbers(ids)]
+        found[computation] = order[:_MAX_INSTRUCTIONS]
+    return found
 
 
 def _raw(data: memoryview) -> tuple[Raw, int]:

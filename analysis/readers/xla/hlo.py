@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from analysis.operators.members import Members
 from analysis.readers.building.trace_tables import shape_text
-from analysis.readers.xla.computations import MAX_TENSORS, Raw, read_computations, together
+from analysis.readers.xla.computations import (
+    MAX_TENSORS,
+    Module,
+    Raw,
+    read_computations,
+    together,
+)
 from analysis.readers.xla.origins import origins
 
 _NAMES: Mapping[str, str] = {
@@ -34,7 +40,8 @@ _OPCODE = re.compile(r"[\])}] ([a-z][\w-]*)\(")
 @dataclass(frozen=True)
 class Instruction:
     """One operator of a program: opcode, tensors as canonical text, its originals, and the opcodes
-    inside a fusion."""
+    inside a fusion. `turn` is its place among what the program runs one after the other, None for
+    what is inside of one of them, or runs nothing."""
 
     opcode: str
     inputs: str
@@ -42,6 +49,7 @@ class Instruction:
     members: Members | None = None
     op_name: str = ""  # the framework's name for it
     types: tuple[str, ...] = ()
+    turn: int | None = None
 
 
 def read_module(proto: memoryview) -> dict[str, Instruction]:
@@ -49,11 +57,24 @@ def read_module(proto: memoryview) -> dict[str, Instruction]:
     module = read_computations(proto)
     originals = _short(origins(module))
     summaries = {own: _summary(c.instructions) for own, c in module.computations.items()}
-    return {
+    found = {
         raw.name: _instruction(raw, computation.instructions, summaries, originals)
         for computation in module.computations.values()
         for raw in computation.instructions.values()
     }
+    for turn, name in enumerate(_scheduled(module)):
+        found[name] = replace(found[name], turn=turn)
+    return found
+
+
+def _scheduled(module: Module) -> Iterator[str]:
+    """The instructions that the program runs, in its order."""
+    entry = module.computations.get(module.entry)
+    instructions = entry.instructions if entry is not None else {}
+    for identity in dict.fromkeys(module.schedule):
+        raw = instructions.get(identity)
+        if raw is not None and raw.opcode not in _PLUMBING:
+            yield raw.name
 
 
 def from_text(line: str) -> tuple[str, Instruction] | None:

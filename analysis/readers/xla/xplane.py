@@ -22,7 +22,10 @@ from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
+from analysis.readers.xla.host_steps import host_steps, spans_of
+from analysis.readers.xla.nested import own_times
 from analysis.readers.xla.protobuf import DamagedMessage
+from analysis.readers.xla.replayed import Told, replayed
 from analysis.readers.xla.steps import Executed, Step, host_runs, labels_at
 from analysis.readers.xla.xspace import (
     COUNTERS,
@@ -87,9 +90,7 @@ XPLANE = Reader(
             ("shapes", "dtypes", "members", "memory"),
             mark("Record with a JAX or TensorFlow that stores its HLO (the default)."),
         ),
-        "runs": mark(
-            "Record on TPU or CPU, with jax.profiler.StepTraceAnnotation around each step."
-        ),
+        "runs": mark("Record with jax.profiler.StepTraceAnnotation around each step."),
         "flops": mark("Record on TPU."),
         "counters": mark("Record on TPU, or on an NVIDIA GPU."),
     },
@@ -113,6 +114,8 @@ class Rows:
     other: int = 0
     nested: int = 0
     with_executions: bool = False
+    launches: list[object] = field(default_factory=list)  # what the host calls each launch by
+    ends_ns: list[int | None] = field(default_factory=list)
 
     def execution(self, plane: Plane, event: Event) -> dict[str, object]:
         """Those columns."""
@@ -149,6 +152,8 @@ def rows_of(
     steps: dict[str, tuple[int, int]] = {}
     for plane in devices:
         _add_device(plane, programs, rows, steps, source)
+    if rows.columns.count and not steps:
+        _mark_by_host(planes, rows, steps, source)
     if not rows.columns.count:
         for plane in planes:
             if plane.name.startswith("/host:") and plane.name != "/host:metadata":
@@ -158,6 +163,17 @@ def rows_of(
             "xla_cut_before_operators" if notes else "xla_empty", where=source.name
         )
     return rows, steps, device_name(devices), hosts, notes
+
+
+def _mark_by_host(
+    planes: Sequence[Plane], rows: Rows, steps: dict[str, tuple[int, int]], source: Source
+) -> None:
+    """Runs of kernels are the steps of the host that launched them, where none are the device's."""
+    marks = host_steps(planes, source.limits, source.name)
+    labels = marks.labels(rows.launches)
+    if any(labels):
+        rows.columns["step"] = list(labels)
+        steps.update(spans_of(marks.steps, labels, rows.columns["start_ns"], rows.ends_ns))
 
 
 def _add_device(
@@ -253,12 +269,17 @@ def _add_events(
     )
     own, nested = [event.dur_ns for event in events], 0
     if not lane[1].startswith("Stream #"):  # kernels of a stream only follow each other
-        own, nested = _self_times(events)
+        own, nested = own_times(events)
     rows.nested += nested
     stream = clean_text(lane[1], 60) or None
-    for event, dur, label in zip(events, own, labels, strict=True):
+    known = replayed(plane, programs, events) if plane.name.startswith("/device:") else {}
+    for at, (event, dur, label) in enumerate(zip(events, own, labels, strict=True)):
+        stats = {**fact_of(plane, event.kind).stats, **stats_of(plane, event.stats)}
+        rows.launches.append(stats.get("correlation_id"))
+        is_timed = event.start_ns is not None and event.dur_ns is not None
+        rows.ends_ns.append((event.start_ns or 0) + (event.dur_ns or 0) if is_timed else None)
         rows.columns.add(
-            **_operator(plane, programs, event),
+            **_operator(plane, programs, event, stats, known.get(at)),
             **(rows.execution(plane, event) if rows.with_executions else {}),
             device=lane[0],
             stream=stream,
@@ -271,13 +292,20 @@ def _add_events(
         )
 
 
-def _operator(plane: Plane, programs: Programs, event: Event) -> dict[str, object]:
-    """What is known of the operator of an event, as columns of a trace."""
+def _operator(
+    plane: Plane,
+    programs: Programs,
+    event: Event,
+    stats: Mapping[str, object],
+    told: Told | None,
+) -> dict[str, object]:
+    """What is known of the operator of an event, as columns of a trace; `told` is what its place
+    tells where the event names no instruction of the program."""
     fact = fact_of(plane, event.kind)
-    stats = {**fact.stats, **stats_of(plane, event.stats)}
-    hlo_op = text_of(stats.get("hlo_op"))
+    hlo_op = told[0] if told is not None else text_of(stats.get("hlo_op"))
     name = fact.name if hlo_op or fact.hlo is None else fact.display_name or fact.name
-    known = programs.find(stats.get("program_id"), hlo_op or name) or fact.hlo
+    found = programs.find(stats.get("program_id"), hlo_op or name)
+    known = told[1] if told is not None else found or fact.hlo
     path, framework_type = _framework_op(text_of(stats.get("tf_op")))
     path = path or text_of(stats.get("name")) or (known.op_name if known else "")
     opcode = _unnumbered(hlo_op) or (known.opcode if known else "")
@@ -339,29 +367,6 @@ def _class(types: tuple[str, ...]) -> str | None:
     """The class of a fusion's heaviest part; None where its parts are not known."""
     found = heaviest([_CLASSES.get(name) or op_class(name) for name in types])
     return None if found == "unknown" else found
-
-
-def _self_times(events: Sequence[Event]) -> tuple[list[int | None], int]:
-    """Durations without the time of events inside (loops, calls); how many lie inside others."""
-    own = [event.dur_ns for event in events]
-    order = [
-        index
-        for index, event in enumerate(events)
-        if event.start_ns is not None and event.dur_ns is not None and event.dur_ns >= 0
-    ]
-    order.sort(key=lambda index: (events[index].start_ns, -(events[index].dur_ns or 0)))
-    stack: list[tuple[int, int]] = []  # (end, place)
-    nested = 0
-    for index in order:
-        start, dur = events[index].start_ns or 0, events[index].dur_ns or 0
-        while stack and stack[-1][0] <= start:
-            stack.pop()
-        if stack and start + dur <= stack[-1][0]:
-            outer = stack[-1][1]
-            own[outer] = max(0, (own[outer] or 0) - dur)
-            nested += 1
-        stack.append((start + dur, index))
-    return own, nested
 
 
 def _runs(

@@ -23,7 +23,7 @@ _WANTED = frozenset(
     (
         "hlo_op", "hlo_module", "hlo_category", "tf_op", "name", "kernel_details", "flops",
         "model_flops", "program_id", "run_id", "step_num", "occupancy_pct",
-        "theoretical_occupancy_pct", *COUNTERS,
+        "theoretical_occupancy_pct", "correlation_id", *COUNTERS,
     )
 )  # fmt: skip
 
@@ -254,15 +254,24 @@ class Programs:
 
     def find(self, program: object, name: str) -> Instruction | None:
         """The instruction of that name, None where its program was not stored."""
+        return self._module(program).get(name)
+
+    def scheduled(self, program: object) -> list[tuple[str, Instruction]]:
+        """What the program runs, one after the other; nothing where that is not known."""
+        told = [(one.turn, name) for name, one in self._module(program).items()
+                if one.turn is not None]  # fmt: skip
+        return [(name, self._module(program)[name]) for _, name in sorted(told)]
+
+    def _module(self, program: object) -> Mapping[str, Instruction]:
         key = str(program) if program is not None else ""
         if key not in self._protos:
-            return None
+            return {}
         if key not in self._read:
             try:
                 self._read[key] = read_module(self._protos[key])
             except DamagedMessage:
                 self._read[key] = {}
-        return self._read[key].get(name)
+        return self._read[key]
 
 
 def is_mangled(data: bytes) -> bool:
