@@ -274,8 +274,14 @@ class _Recorder:
                 "variants": sorted(prepared.plan.names),
                 **({"library": library.sha256} if library is not None else {}),
                 **({"rules": dict(self._recording.rules)} if self._recording.rules else {}),
+                **({"models": self._other_models()} if self._recording.models else {}),
             }
         )
+
+    def _other_models(self) -> list[str]:
+        derived = self._prepared.settings.derived.values()
+        return sorted(str(one.settings["model_sha256"]) for one in derived
+                      if "model_sha256" in one.settings)  # fmt: skip
 
     def _series(self, folder: Path, deadline: Deadline) -> Series:
         recording, prepared = self._recording, self._prepared

@@ -16,7 +16,7 @@ from collectors.runtimes import optimizers
 from collectors.workers.jobs import Optimization
 
 Kind = Literal[
-    "", "eager", "rules", "custom", "segments", "inside", "library", "int8", "dynamic"
+    "", "eager", "rules", "custom", "segments", "inside", "library", "int8", "dynamic", "model"
 ]  # fmt: skip
 
 
@@ -96,6 +96,8 @@ _ABLATION = re.compile(r"(without|only):([A-Za-z]\w{0,79})", re.ASCII)
 _DENIAL = re.compile(r"without:((?:\d{1,4}:)?[A-Za-z]\w{0,199}:\d{1,6})", re.ASCII)
 _DENIED = Message("torch.compile with the operators of {kernel:name} each in a kernel of its own")
 RULES = "rules:<file>"
+MODEL = "model:<file>"
+_OF_MODEL = Message("every optimisation on, another model: {file:name}")
 RELEASE = "onnxruntime==<version>"
 _OF_RELEASE = Message("every optimisation on, ONNX Runtime {version:name}")
 KERNELS = ("custom:<kernel>", "segments:<kernel>", "inside:<kernel>")
@@ -134,6 +136,7 @@ _INSIDE = Message(
     "every optimisation on, and FuseScope's own kernel inside the session in place of every "
     "{operators} that the engine leaves"
 )
+_MODEL = re.compile(r"model:(\w[\w.+-]{0,79})", re.ASCII)
 _RULES = re.compile(r"rules:(\w[\w.+-]{0,79})", re.ASCII)
 
 
@@ -190,12 +193,14 @@ def find(name: str) -> Variant:
         return Variant(name, "all", _OF_RELEASE.of(version=version), release=version)
     if name.startswith("rules:"):
         return _rules(name)
+    if name.startswith("model:"):
+        return _other_model(name)
     if name == LIBRARY.name:
         return LIBRARY
     if name.startswith(("custom:", "segments:", "inside:")):
         return _kernel(name)
     known = [*(variant.name for variant in VARIANTS), *ABLATIONS, THREADS, RULES]
-    known += [*KERNELS, LIBRARY.name, RELEASE]
+    known += [*KERNELS, LIBRARY.name, MODEL, RELEASE]
     raise FuseScopeError(
         "variant_unknown", variant=name[:60], known=", ".join(known), nearest=nearest(name, known)
     )
@@ -217,6 +222,14 @@ def _rules(name: str) -> Variant:
     if found is None:
         raise FuseScopeError("variant_name_impossible", variant=name[:60])
     return Variant(name, "none", _BY_RULES.of(rules=found[1]), "rules", found[1])
+
+
+def _other_model(name: str) -> Variant:
+    """Models are known by the last part of their file's name, likewise."""
+    found = _MODEL.fullmatch(name)
+    if found is None:
+        raise FuseScopeError("variant_name_impossible", variant=name[:60])
+    return Variant(name, "all", _OF_MODEL.of(file=found[1]), "model", found[1])
 
 
 def _kernel(name: str) -> Variant:

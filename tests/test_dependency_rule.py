@@ -158,7 +158,8 @@ ALLOWED = {
         "analysis",
         *within("app", "application fleet library recipes recording server sources store"),
         *within(
-            "collectors", "bisect environments files.publication fuse progress record releases"
+            "collectors",
+            "bisect environments files.publication fuse optimise progress record releases",
         ),
         "collectors.zoo.catalogue",
         "collectors.torch.names",
@@ -176,6 +177,7 @@ FORBIDDEN = {
     "collectors": ("plotly", "streamlit"),
     "collectors.bisect": ("plotly", "streamlit", *ENGINES),
     "collectors.fuse": ("plotly", "streamlit", *ENGINES),
+    "collectors.optimise": ("plotly", "streamlit", *ENGINES),
     "collectors.record": ("plotly", "streamlit", *ENGINES),
     "collectors.zoo.catalogue": ("plotly", "streamlit", *ENGINES),
     "app": ENGINES,
@@ -185,6 +187,7 @@ FORBIDDEN = {
 # fused by the third; importing them must load no engine, by whatever way.
 ENGINE_FREE = (
     "collectors.bisect",
+    "collectors.optimise",
     "collectors.record",
     "collectors.zoo.catalogue",
     "collectors.fuse",

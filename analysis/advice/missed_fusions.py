@@ -13,6 +13,7 @@ from analysis.advice.settings import conditions_of, is_dynamic
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, Group
 from analysis.compare.side import Side
+from analysis.experiment import OwnFusion
 from analysis.graph import Graph, Node
 from analysis.metrics.breakdown import by_operator
 from analysis.operators.classes import is_heavy, op_class
@@ -92,8 +93,22 @@ def missed_fusions(comparison: Comparison) -> tuple[MissedFusion, ...]:
         return (_without_engine(side, values),)
     if side.is_quantised:
         return (MissedFusion("every pattern", (), (), "", "quantised", values),)
-    survey = _Survey(graph, comparison.fusion, side, told)
+    survey = _Survey(graph, comparison.fusion, told, _version(side), side)
     return _folded(list(survey.misses()))
+
+
+def missed_untimed(
+    graph: Graph, fusion: Fusion, told: Conditions, engine: str
+) -> tuple[MissedFusion, ...]:
+    """The same of a model that a release of the engine optimised, and nobody timed: `fusion` from
+    the model to what was made of it. No stake is known, so they are in model order."""
+    if told.level == "none" or fusion.source != "graphs":
+        return ()
+    return _folded(list(_Survey(graph, fusion, told, engine).misses()))
+
+
+def _version(side: Side) -> str:
+    return side.experiment.record.engine.version if side.experiment else ""
 
 
 def unjudged_attention(comparison: Comparison) -> Unjudged | None:
@@ -110,7 +125,7 @@ def unjudged_attention(comparison: Comparison) -> Unjudged | None:
         return None
     if comparison.fusion.source != "graphs" or side.is_quantised:
         return None
-    survey = _Survey(graph, comparison.fusion, side, told)
+    survey = _Survey(graph, comparison.fusion, told, _version(side), side)
     places = [
         tuple(node.name for node in nodes)
         for nodes in attentions(survey.view)
@@ -154,12 +169,14 @@ class Unjudged:
 
 @dataclass(frozen=True, eq=False)
 class _Survey:
-    """One candidate: its model, its groups, and the time of what ran."""
+    """One candidate: its model, its groups, and the time of what ran; without a side nothing was
+    timed."""
 
     graph: Graph
     fusion: Fusion
-    side: Side
     told: Conditions
+    engine: str
+    side: Side | None = None
 
     @cached_property
     def view(self) -> View:
@@ -173,12 +190,16 @@ class _Survey:
     @cached_property
     def times(self) -> dict[str, float]:
         """ns per run by the name of an operator that ran."""
+        if self.side is None:
+            return {}
         table = by_operator(self.side.trace)
         return dict(table.groupby(table["name"].astype(str))["per_run_ns"].sum())
 
     @cached_property
     def providers(self) -> dict[str, str]:
         """Execution provider by the name of an operator that ran, where the trace says."""
+        if self.side is None:
+            return {}
         table = self.side.trace.operators
         known = table[table["provider"].notna()]
         names, providers = known["name"].astype(str), known["provider"].astype(str)
@@ -216,8 +237,7 @@ class _Survey:
     def own_only(self, claimed: Collection[str]) -> Iterator[Match]:
         """What our own pass makes one operator around a heavy one, and no pattern of the engine
         does, with the light operators of it that the candidate still runs."""
-        known = self.side.experiment.own_fusions if self.side.experiment else None
-        for own in known or ():
+        for own in self.own_pass or ():
             nodes = [self.graph.node[name] for name in own.operators if name in self.graph.node]
             light = [node for node in nodes if not is_heavy(op_class(node.op_type))]
             left = [n for n in light if self.survives(n) and n.name not in claimed]
@@ -290,8 +310,14 @@ class _Survey:
     @cached_property
     def own_fusions(self) -> tuple[frozenset[str], ...] | None:
         """Operators of each group that our own pass fuses; None where it was not tried."""
-        known = self.side.experiment.own_fusions if self.side.experiment else None
+        known = self.own_pass
         return None if known is None else tuple(frozenset(one.operators) for one in known)
+
+    @property
+    def own_pass(self) -> tuple[OwnFusion, ...] | None:
+        """What the recording says of our own pass."""
+        experiment = None if self.side is None else self.side.experiment
+        return None if experiment is None else experiment.own_fusions
 
     def provider_differs(self, match: Match) -> Block | None:
         """The Block where parts of the pattern ran on different execution providers."""
@@ -325,9 +351,8 @@ class _Survey:
         """The Block that says that no condition explains it; at a tensor whose shape is not
         known, if there is one. The graph has the shapes that ran: where the engine was not told
         them, that is what differs."""
-        engine = self.side.experiment.record.engine.version if self.side.experiment else ""
-        facts = {"engine": engine, "checked": CHECKED_WITH, "optimizer": match.optimizer}
-        if is_dynamic(self.side):
+        facts = {"engine": self.engine, "checked": CHECKED_WITH, "optimizer": match.optimizer}
+        if self.side is not None and is_dynamic(self.side):
             return Block("dynamic_dimensions", values=facts)
         for node in match.nodes:
             for name in (*node.inputs, *node.outputs):

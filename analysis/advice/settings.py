@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from analysis.compare.side import Side
 from analysis.graph import Graph
 from analysis.patterns import LEVELS, Conditions, Level
 
 ENGINE = "onnxruntime"  # the one whose conditions are known
+OTHER_MODEL = "model:"  # how variants begin that run one
 DYNAMIC = "dynamic"  # the variant whose dimensions are as the model declares them
 _LEVEL_OF: dict[str, Level] = {
     "eager": "none",
@@ -19,8 +22,9 @@ _LEVEL_OF: dict[str, Level] = {
 
 
 def conditions_of(side: Side) -> Conditions | None:
-    """What the engine was told for this side; None for engines and variants not known."""
-    if side.experiment is None or side.variant is None:
+    """What the engine was told for this side; None for engines and variants not known, and for
+    another model than the recorded one, of which the recording does not have the graph."""
+    if side.experiment is None or side.variant is None or is_other_model(side):
         return None
     record = side.experiment.record
     if record.engine.name != ENGINE:
@@ -40,9 +44,29 @@ def conditions_of(side: Side) -> Conditions | None:
     )
 
 
+def conditions_untimed(variant: str, opset: int | None, made: Graph) -> Conditions | None:
+    """What the engine was told for a variant that is no more than a level of it, of which nothing
+    but the graph `made` is known; None for other variants."""
+    level = _LEVEL_OF.get(variant)
+    if level is None or opset is None:
+        return None
+    blocked = _has_blocked_layout(made) or level != "all"
+    return Conditions(level=level, opset=opset, blocked_layout=blocked)
+
+
 def is_of_engine(side: Side) -> bool:
     """Whether FuseScope recorded the side with the engine whose conditions are known."""
     return side.experiment is not None and side.experiment.record.engine.name == ENGINE
+
+
+def is_other_model(side: Side) -> bool:
+    """Whether another model than the recorded one ran."""
+    return side.variant is not None and side.variant.name.startswith(OTHER_MODEL)
+
+
+def why_no_conditions(side: Side) -> Literal["other_engine", "other_model"]:
+    """Why `conditions_of` has none."""
+    return "other_model" if is_other_model(side) else "other_engine"
 
 
 def is_dynamic(side: Side) -> bool:

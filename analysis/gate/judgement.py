@@ -29,11 +29,21 @@ _TESTS: Mapping[str, Callable[[float, float], bool]] = MappingProxyType(
 )  # fmt: skip
 
 
-def judge(conditions: Sequence[Condition], comparison: Comparison) -> tuple[Judged, ...]:
-    """Each condition, in the order given."""
+def judge(
+    conditions: Sequence[Condition],
+    comparison: Comparison,
+    structure: FusionChanges | None = None,
+) -> tuple[Judged, ...]:
+    """Each condition, in the order given. Those of structure are judged of `structure` where it is
+    given, as for two models, of which each is optimised by itself."""
     timed = sum(condition.kind in NOISY for condition in conditions)
     changes = fusion_changes(comparison.fusion)
-    return tuple(_judged(condition, comparison, changes, timed) for condition in conditions)
+    return tuple(
+        _of_fusion(condition, structure)
+        if structure is not None and condition.is_structural
+        else _judged(condition, comparison, changes, timed)
+        for condition in conditions
+    )
 
 
 def judge_structure(

@@ -6,6 +6,7 @@ from analysis.compare.groups.fusion import Fusion
 from analysis.compare.groups.graphs import Optimised, group_graphs
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.gate.fusion_changes import FusionChanges, fusion_changes
 from analysis.releases.history import SCHEMA_VERSION, History, Made, Release
 
 
@@ -38,3 +39,12 @@ def fusion_of(history: History) -> Fusion:
     made = history.made_by(history.compared[-1])
     model = history.graph
     return group_graphs(model, Optimised(model), Optimised(made.graph, made.matches))
+
+
+def changes_of_variants(baseline: History, candidate: History) -> FusionChanges | None:
+    """What the newest release of one history makes different of the model that both are of. Raises
+    FuseScopeError for a graph with a cycle."""
+    model = baseline.graph
+    sides = [one.made_by(one.compared[-1]) for one in (baseline, candidate)]
+    before, after = (Optimised(made.graph, made.matches) for made in sides)
+    return fusion_changes(group_graphs(model, before, after))

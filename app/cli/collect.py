@@ -40,6 +40,7 @@ _Variants = Annotated[
         "segments:<kernel>, the same cut without the kernel, is recorded beside it), "
         "inside:<kernel> (the kernel inside the session of fused, needs a C compiler), "
         "custom:library (the kernels of --custom-op-library), "
+        "model:<file.onnx> (another model with the same inputs and outputs), "
         "onnxruntime==<version> (a release of the engine); comma-separated. Default: "
         "eager,unfused,fused."
     ),
@@ -156,6 +157,7 @@ def collect(
     """Record a model's variants and write one experiment file."""
     try:
         from app.recording.shapes import shape_of
+        from app.sources.model_files import read_models
         from app.sources.rule_files import read_variants
         from collectors.record import OWN, Recording
         from collectors.zoo.catalogue import chosen
@@ -165,8 +167,10 @@ def collect(
     batches, numbers = sweeping.numbers(batch, "--batch"), sweeping.numbers(threads, "--threads")
     names = _names(variants, ablate, runtime)
     rules: dict[str, str] = {}
+    models: dict[str, Path] = {}
     if runtime == OWN:
         names, rules = read_variants(names)
+        names, models = read_models(names)
     recording = Recording(
         model=model if backbone is None else chosen(model, backbone).name,
         out=out,
@@ -186,6 +190,7 @@ def collect(
         memory_bytes=recording_run.memory_bytes(memory_limit),
         run_timeout=Recording.run_timeout if timeout is None else timeout,
         rules=rules,
+        models=models,
         custom_op_library=custom_op_library,
         command=_command(sys.argv[1:]),
         runtime=runtime,

@@ -60,7 +60,10 @@ class Copy:
 
 def reseeded(job: MatchJob, optimised: Sequence[Node], folder: Path) -> Copy | None:
     """The copy in `folder`, or None where it would be another graph: the engine must make of it
-    what it made of the model, operator by operator."""
+    what it made of the model, operator by operator. Another model has no copy: nothing says which
+    of its weights is which."""
+    if find(job.variant).kind == "model":
+        return None
     folder.mkdir(parents=True)
     copy = Copy(folder / "model.onnx", folder / "optimised.onnx", {})
     for tied in (False, True):  # engines merge operators whose weights are equal

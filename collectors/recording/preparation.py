@@ -215,6 +215,7 @@ def _derive_job(
 ) -> DeriveJob:
     own = folder / "derived" / variants.file_name(name)
     own.mkdir(parents=True)
+    file = recording.models.get(name)
     return DeriveJob(
         settings=settings,
         variant=name,
@@ -222,6 +223,8 @@ def _derive_job(
         rules=recording.rules.get(name),
         seed=recording.seed,
         cache=str(cache.folder()),
+        file="" if file is None else str(file.absolute()),
+        allow_external_data=recording.allow_external_data,
     )
 
 

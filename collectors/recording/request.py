@@ -61,7 +61,8 @@ class Recording:
     time budget for everything. `memory_bytes` limits the address space of each engine process
     (80 % of the free memory by default), `run_timeout` is how long loading and a few runs of one
     variant may take. `rules` holds the text of the rule file of each `rules:` variant, by name; for
-    rules that are built in none is needed. `custom_op_library` is the user's own library of
+    rules that are built in none is needed. `models` has the file of each `model:` variant, by name:
+    another model with the same inputs and outputs. `custom_op_library` is the user's own library of
     operators, registered in every session: code that is run, so only the command line sets it.
     `sha256` is what the model must have, '' for any.
     `own_pass` also tries our own fusion pass on the model, so that the page can say where it would
@@ -91,6 +92,7 @@ class Recording:
     memory_bytes: int | None = None
     allow_external_data: bool = True
     rules: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    models: Mapping[str, Path] = field(default_factory=lambda: MappingProxyType({}))
     custom_op_library: Path | None = None
     command: str = ""
     profiled_rounds: int = PROFILED_ROUNDS
@@ -179,6 +181,8 @@ class Recording:
         for variant in named:
             if variant.kind == "rules":
                 rules.check(variant.argument, self.rules.get(variant.name))
+            if variant.kind == "model":
+                self._check_file(variant)
             if variant.kind == "custom":
                 kernels.check_compiler()
             if variant.kind == "inside":
@@ -190,6 +194,13 @@ class Recording:
             raise FuseScopeError("variant_given_twice")
         needed = map(variants.find, ("unfused", "fused") if self.ablate else ())
         return tuple(dict.fromkeys((*variants.with_cuts(named), *needed)))
+
+    def _check_file(self, variant: Variant) -> None:
+        file = self.models.get(variant.name)
+        if file is None:
+            raise FuseScopeError("other_model_not_given", variant=variant.name)
+        if not file.is_file():
+            raise FuseScopeError("other_model_missing", where=shown(str(file), 120))
 
     def _engine_plan(self, found: tuple[Variant, ...], baseline: str) -> Plan:
         """Raises FuseScopeError for options that only ONNX models have."""

@@ -21,6 +21,7 @@ MODULES: dict[Kind, str] = {
     "library": "collectors.derive.library",
     "int8": "collectors.derive.quantise",
     "dynamic": "collectors.derive.dynamic",
+    "model": "collectors.derive.other_model",
 }
 
 

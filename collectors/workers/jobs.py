@@ -183,8 +183,9 @@ class SessionSettings(msgspec.Struct, frozen=True):
 class DeriveJob(msgspec.Struct, frozen=True):
     """Make what `variant` runs in place of the working copy, in the empty folder `folder`.
 
-    `rules` is the text of its rule file, None without one. `cache` is the user's cache folder,
-    where what takes long to make may stay.
+    `rules` is the text of its rule file, None without one; `file` the other model that it runs, ''
+    without one, which may keep weights in files beside it where that is allowed. `cache` is the
+    user's cache folder, where what takes long to make may stay.
     """
 
     settings: SessionSettings
@@ -193,6 +194,8 @@ class DeriveJob(msgspec.Struct, frozen=True):
     rules: str | None = None
     seed: int = 0
     cache: str = ""
+    file: str = ""
+    allow_external_data: bool = True
 
 
 class KernelCall(msgspec.Struct, frozen=True):
@@ -259,6 +262,29 @@ class OwnPassJob(msgspec.Struct, frozen=True):
     settings: SessionSettings
     folder: str
     seed: int
+
+
+class OptimiseJob(msgspec.Struct, frozen=True):
+    """Prepare a model, have the engine optimise it as each of the `variants`, and follow its
+    tensors for at most so many `seconds` each. The model's graph, with shapes as they ran, goes to
+    `graph`. A share of `memory_bytes` may be tensors that are compared."""
+
+    prepare: PrepareJob
+    variants: tuple[str, ...]
+    threads: int
+    graph: str
+    seconds: float
+    memory_bytes: int
+
+
+class Optimised(msgspec.Struct, frozen=True):
+    """The model, and by variant the files of its graph and of the tensors that were found in it, as
+    far as there are such files; `problems` says why there is no graph."""
+
+    model: Prepared
+    graphs: dict[str, str]
+    matches: dict[str, str]
+    problems: dict[str, str]
 
 
 class StructuresJob(msgspec.Struct, frozen=True):

@@ -102,7 +102,7 @@ def test_two_models_are_compared_by_their_fusions(recording: str) -> None:
     assert told in result.stdout and "FusedConv became" in Path("g.md").read_text()
     assert invoke("new.zip", *asked[:1], *asked[2:]).exit_code == 0
     for wrong, code in (
-        ((), "gate_models_by_structure"),
+        ((), "gate_models_without_file"),
         (("--structure", "--base", "fused"), "options_exclude"),
     ):
         refused = invoke(recording, "new.zip", "--fail-if", "fusion.lost > 0", *wrong).exception

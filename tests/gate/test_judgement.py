@@ -16,7 +16,7 @@ from analysis.compare.groups.grouping import group_operators
 from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.gate.condition import parse_condition
-from analysis.gate.fusion_changes import fusion_changes
+from analysis.gate.fusion_changes import FusionChanges, fusion_changes
 from analysis.gate.judged import Judged
 from analysis.gate.judgement import has_failed, judge, judge_structure
 from analysis.readers import read
@@ -120,6 +120,13 @@ def test_structure_is_judged_without_times(lost: Comparison) -> None:
     (one,) = judge_structure([parse_condition("fusion.lost > 0")], fusion_changes(lost.fusion))
     assert one.outcome == "failed" and len(one.changes) == 1
     assert fusion_changes(Fusion("inferred", lost.fusion.groups)) is None
+
+
+def test_structure_that_is_known_otherwise_counts(lost: Comparison) -> None:
+    """As of two models, each optimised by itself; what the lost fusion cost is of the recording."""
+    conditions = [parse_condition(text) for text in ("fusion.lost > 0", "fusion.lost_gain > 0.5%")]
+    none = FusionChanges((), fusion_changes(lost.fusion).operators)  # type: ignore[union-attr]
+    assert [one.outcome for one in judge(conditions, lost, none)] == ["passed", "failed"]
 
 
 def test_what_all_conditions_together_say(lost: Comparison) -> None:

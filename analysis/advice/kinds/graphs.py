@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from analysis.advice.finding import Finding
-from analysis.advice.settings import is_of_engine
+from analysis.advice.settings import is_of_engine, is_other_model
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.compare.groups.equivalence import duplicates, in_order
 from analysis.errors import FuseScopeError
@@ -28,6 +28,8 @@ def graph_growth(subject: Subject) -> Answer:
     model = side.experiment.model_graph if side.experiment else None
     if model is None or side.graph is None:
         return "no_graph"
+    if is_other_model(side):
+        return "other_model"
     if not is_of_engine(side):  # kernels of a compiler have other types than the model's operators
         return ()
     before, after = _types(model), _types(side.graph)

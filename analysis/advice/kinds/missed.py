@@ -6,7 +6,7 @@ from analysis.advice import prediction
 from analysis.advice.finding import Finding, Gain
 from analysis.advice.missed_fusions import MissedFusion, missed_fusions
 from analysis.advice.own_kernels import kernel_for
-from analysis.advice.settings import conditions_of
+from analysis.advice.settings import conditions_of, why_no_conditions
 from analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
 from analysis.operators.classes import is_heavy, op_class
 
@@ -24,7 +24,7 @@ def missed_fusion(subject: Subject) -> Answer:
         return "no_graph"
     told = conditions_of(side)
     if told is None:
-        return "other_engine"
+        return why_no_conditions(side)
     if comparison is None:
         return () if told.level == "none" else "no_comparison"
     return tuple(

@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.advice.finding import Finding, Gain
 from analysis.advice.optimizers import MADE_BY
-from analysis.advice.settings import conditions_of
+from analysis.advice.settings import conditions_of, why_no_conditions
 from analysis.advice.subject import Answer, Subject
 from analysis.operators.classes import is_heavy
 
@@ -26,7 +26,7 @@ def slow_kernel(subject: Subject) -> Answer:
     """
     told = conditions_of(subject.side)
     if told is None:
-        return "other_engine"
+        return why_no_conditions(subject.side)
     if told.level == "none":
         return ()
     texts = subject.texts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from analysis.advice import prediction
 from analysis.advice.expected import expected_fusions
 from analysis.advice.finding import Finding
-from analysis.advice.settings import conditions_of
+from analysis.advice.settings import conditions_of, why_no_conditions
 from analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
 
 # Variants of our own that keep the engine's optimisation off on purpose: their point is the rest.
@@ -22,7 +22,7 @@ def not_optimised(subject: Subject) -> Answer:
         return "no_graph"
     told = conditions_of(side)
     if told is None:
-        return "other_engine"
+        return why_no_conditions(side)
     if told.level != "none" or side.label.partition(":")[0] in _ON_PURPOSE:
         return ()
     times = subject.times

@@ -26,6 +26,11 @@ VariantsError = Literal[
     "no_operator_left",
     "nothing_dynamic",
     "numba_missing",
+    "other_inputs_differ",
+    "other_model_missing",
+    "other_model_not_given",
+    "other_models_alike",
+    "other_outputs_differ",
     "piece_constant_output",
     "piece_reads_no_tensor",
     "piece_too_big",
@@ -122,6 +127,41 @@ VARIANTS: Mapping[VariantsError, ErrorText] = {
     "numba_missing": ErrorText(
         Message("Custom kernels need the package 'numba'"),
         Message("Run: pip install 'fusescope[kernels]', or leave custom: out of the variants."),
+    ),
+    "other_inputs_differ": ErrorText(
+        Message(
+            "This model has other inputs than the recorded one, so both cannot be timed on the "
+            "same values: {given:name} in place of {recorded:name}"
+        ),
+        Message(
+            "Export it with the same inputs, or compare both without times: fusescope gate OLD NEW "
+            "--structure."
+        ),
+    ),
+    "other_model_missing": ErrorText(
+        Message("There is no such model file"),
+        Message("Give the path of an ONNX file."),
+    ),
+    "other_model_not_given": ErrorText(
+        Message("The file of the variant '{variant:name}' was not given"),
+        Message("On the command line a path may stand after 'model:'."),
+    ),
+    "other_models_alike": ErrorText(
+        Message("Two other models have the name '{name:name}'"),
+        Message(
+            "Rename one: a variant has the name of its file, and upper and lower case count as the "
+            "same."
+        ),
+    ),
+    "other_outputs_differ": ErrorText(
+        Message(
+            "This model has other outputs than the recorded one, so both do not compute the same: "
+            "{given:name} in place of {recorded:name}"
+        ),
+        Message(
+            "Export it with the same outputs, or compare both without times: fusescope gate OLD "
+            "NEW --structure."
+        ),
     ),
     "piece_constant_output": ErrorText(
         Message("A model in pieces cannot return the constant output '{output:name}'"),

@@ -35,6 +35,7 @@ REASONS: Mapping[Unknown, Message] = {
     "no_times": Message("No operator took any time"),
     "no_types": Message("The file has no op types that are known"),
     "other_engine": Message("The conditions under which this engine fuses are not known"),
+    "other_model": Message("It runs another model than the recorded one, whose graph is not known"),
     "runs_unknown": Message("The file does not mark its runs"),
     "threads_spin": Message("Threads that spin take CPU time while they wait"),
     "too_few_samples": Message("There are fewer than 20 un-profiled runs"),

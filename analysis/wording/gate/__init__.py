@@ -11,6 +11,7 @@ from analysis.advice.missed_fusions import MissedFusion
 from analysis.compare.groups.fusion import Group
 from analysis.compare.ledger import common_scope, sequence_text
 from analysis.gate.condition import Condition
+from analysis.gate.fusion_changes import FusionChange
 from analysis.gate.judged import Judged, Outcome, Reason
 from analysis.messages import Message, paragraph
 from analysis.text import clean_text
@@ -118,12 +119,13 @@ def change_lines(judged: Sequence[Judged]) -> list[str]:
     """The groups behind conditions that are true, alike ones in one sentence: 'BiasGelu became
     Add + Gelu in 12 groups: layer0/ffn, layer1/ffn and others.'; at most SHOWN_CHANGES sentences,
     most groups first, and how many groups are left."""
-    changes = {
-        change.group.id: change
-        for one in judged
-        if one.outcome == "failed"
-        for change in one.changes
-    }
+    changes: dict[frozenset[str], FusionChange] = {}
+    for one in judged:
+        for change in one.changes if one.outcome == "failed" else ():
+            # Of two models, groups of either have numbers of their own.
+            ran = frozenset(operator.name for operator in change.group.baseline)
+            named = ran or frozenset(operator.name for operator in change.group.original)
+            changes.setdefault(named, change)
     return group_lines([change.group for change in changes.values()])
 
 

@@ -31,7 +31,8 @@ def gate(
         Path | None,
         typer.Argument(
             metavar="NEW",
-            help="Another model or recording: which fusions of FILE it has lost (--structure).",
+            help="Another model: whether it is slower than FILE, or has lost fusions of it. With "
+            "--structure also a recording.",
         ),
     ] = None,
     fail_if: Annotated[
@@ -48,11 +49,12 @@ def gate(
         typer.Option(
             "--base",
             "--baseline",
-            help="Variant that is compared with, or a release: onnxruntime==1.20.1.",
+            help="Variant that is compared with, a release (onnxruntime==1.20.1), or another "
+            "model's file.",
         ),
     ] = "",
     head: Annotated[
-        str, typer.Option("--head", "--candidate", help="Variant that is judged.")
+        str, typer.Option("--head", "--candidate", help="Variant, release or model that is judged.")
     ] = "",
     structure: Annotated[
         bool,
@@ -93,8 +95,9 @@ def gate(
     """Exit code 1 where a condition is true, 2 where one cannot be judged."""
     from analysis.gate.condition import parse_condition
     from app.cli.gating.judging import Asked, is_recording, judge_one
+    from app.cli.gating.models import models_of
     from app.cli.gating.releases import judge_releases
-    from app.cli.gating.two_models import judge_models
+    from app.cli.gating.two_models import Given, judge_structures, judge_timed
     from app.cli.outputs import refuse_lost
 
     if not fail_if and (keep is None or junit or markdown or html or json):
@@ -106,15 +109,20 @@ def gate(
     if structure and timed is not None:
         raise FuseScopeError("gate_structure_only", condition=timed.text)
     are_releases = "==" in base and "==" in head and not is_recording(given)
+    asked = Asked(base, head, structure, threads, blocks, seconds, out)
+    timing = {"--blocks": blocks, "--seconds": seconds, "--threads": threads, "--html": html}
+    pair = models_of(given, other, base, head)
     if structure and other is None and are_releases:
-        timing = {"--blocks": blocks, "--seconds": seconds, "--threads": threads, "--html": html}
         refused: dict[str, object] = {**timing, "--out": out, "--keep": keep}
         outcome = judge_releases(given, base, head, conditions, refused)
-    elif other is not None:
-        refused = {"--base": base, "--blocks": blocks, "--seconds": seconds, "--html": html}
-        outcome = judge_models(given, other, conditions, head, structure, out, keep, refused)
+    elif pair is not None and structure:
+        refused = {"--base": base if other is not None else "", **timing}
+        two = Given(*pair, head if other is not None else "", refused)
+        outcome = judge_structures(two, conditions, out, keep)
+    elif pair is not None:
+        refused = {"--base": base, "--head": head} if other is not None else {}
+        outcome = judge_timed(Given(*pair, refused=refused), conditions, asked, html, keep)
     else:
-        asked = Asked(base, head, structure, threads, blocks, seconds, out)
         outcome = judge_one(given, conditions, asked, html, keep)
     if not conditions:
         return

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ from app.cli import streams
 
 if TYPE_CHECKING:
     from analysis.advice.missed_fusions import MissedFusion
+    from analysis.compare.comparison import Comparison
     from analysis.gate.condition import Condition
     from analysis.gate.judged import Judged
 
@@ -56,9 +59,11 @@ def judge_one(
     from analysis.gate.fusion_changes import fusion_changes
     from analysis.gate.judgement import judge, judge_structure
     from app.cli.gating.keeping import keep_structure
-    from app.cli.outputs import write_whole
     from app.cli.reading import read_given
 
+    is_short = asked.structure and html is None and asked.out is None
+    if is_short and not is_recording(given) and _can_be_optimised(asked):
+        return _optimised(given, conditions, asked, keep)
     value = read_given(recording_of(given, asked))
     sides = choose_sides(value, None, asked.base or None, asked.head or None)
     shown = (sides[0].name, sides[1].name)
@@ -69,10 +74,7 @@ def judge_one(
         return Outcome(judge_structure(conditions, changes), shown)
     comparison = compare(*sides)
     if html is not None:
-        from analysis.report.html import report_html
-
-        data = report_html(comparison).encode()
-        write_whole(html, data, option="--html", code="report_unwritable")
+        write_html(comparison, html)
     return Outcome(judge(conditions, comparison), shown)
 
 
@@ -85,29 +87,89 @@ def is_recording(given: Path) -> bool:
 
 def recording_of(given: Path, asked: Asked) -> Path:
     """The file itself where it is a recording; else that of a recording of the model, with both
-    variants in the same blocks."""
-    from app.cli.recording import run as recording_run
-
+    variants in the same blocks. Raises FuseScopeError."""
     if is_recording(given):
         return given
-    if not asked.base or not asked.head:
-        raise FuseScopeError("gate_needs_variants")
+    _check_variants(asked)
+    return recorded(given, asked, (asked.base, asked.head), {})
+
+
+def recorded(
+    model: Path, asked: Asked, variants: tuple[str, str], models: Mapping[str, Path]
+) -> Path:
+    """The file of a recording of the model with both variants, the first one as baseline; `models`
+    has the files of those that are other models."""
+    from app.cli.recording import run as recording_run
+    from app.sources.rule_files import read_variants
+
     try:
         from collectors.record import Recording
     except ImportError as error:
         raise recording_run.missing_package(error) from None
+    names, rules = read_variants(variants)
     recording = Recording(
-        model=str(given),
+        model=str(model),
         out=asked.out,
-        variants=(asked.base, asked.head),
-        baseline=asked.base,
+        variants=names,
+        baseline=names[0],
         threads=asked.threads,
         blocks=1 if asked.structure else asked.blocks,
         rounds=1 if asked.structure else None,
         seconds=None if asked.structure else asked.seconds,
         own_pass=False,
-        command=f"fusescope gate {given}",
+        rules=rules,
+        models=models,
+        command=shlex.join(["fusescope", *sys.argv[1:]]),
     )
     path = recording_run.run(recording)
     streams.tell(say("Recorded: {file:name}", file=recording_run.relative(path)))
     return path
+
+
+def write_html(comparison: Comparison, html: Path) -> None:
+    """Writes the report of both sides. Raises FuseScopeError."""
+    from analysis.report.html import report_html
+    from app.cli.outputs import write_whole
+
+    data = report_html(comparison).encode()
+    write_whole(html, data, option="--html", code="report_unwritable")
+
+
+def names_of(old: Path, new: Path) -> tuple[str, str]:
+    """What two files are called: by their names, with those of their folders where alike."""
+    from analysis.text import display_name
+
+    names = (display_name(old.name), display_name(new.name))
+    if names[0] != names[1]:
+        return names
+    folders = (display_name(path.absolute().parent.name) for path in (old, new))
+    first, second = (f"{folder}/{name}" for folder, name in zip(folders, names, strict=True))
+    return first, second
+
+
+def _check_variants(asked: Asked) -> None:
+    if not asked.base or not asked.head:
+        raise FuseScopeError("gate_needs_variants")
+
+
+def _can_be_optimised(asked: Asked) -> bool:
+    from app.cli.gating.optimising import can_be_optimised
+
+    _check_variants(asked)
+    return asked.base != asked.head and can_be_optimised((asked.base, asked.head))
+
+
+def _optimised(
+    model: Path, conditions: Sequence[Condition], asked: Asked, keep: Path | None
+) -> Outcome:
+    """What came of the conditions on what the engine makes of the model now."""
+    from analysis.gate.judgement import judge_structure
+    from analysis.gate.structure import changes_of_variants
+    from app.cli.gating.keeping import keep_history
+    from app.cli.gating.optimising import optimised
+
+    [made] = optimised([model], (asked.base, asked.head))
+    if keep is not None:
+        keep_history(made[asked.head], keep)
+    changes = changes_of_variants(made[asked.base], made[asked.head])
+    return Outcome(judge_structure(conditions, changes), (asked.base, asked.head))

@@ -17,12 +17,18 @@ def keep_structure(side: Side, path: Path) -> None:
     """Writes what runs on this side to the file, and says so. Raises FuseScopeError."""
     from analysis.errors import FuseScopeError
     from analysis.gate.structure import structure_of
-    from analysis.releases.history import history_file
-    from app.cli.outputs import write_whole
 
     if side.experiment is None or side.variant is None:
         raise FuseScopeError("gate_no_structure", where=side.name, variant=side.label)
-    data = history_file(structure_of(side.experiment, side.variant.name))
+    keep_history(structure_of(side.experiment, side.variant.name), path)
+
+
+def keep_history(history: History, path: Path) -> None:
+    """Writes what one release made of a model, likewise."""
+    from analysis.releases.history import history_file
+    from app.cli.outputs import write_whole
+
+    data = history_file(history)
     write_whole(path, data, option="--keep", code="report_unwritable")
     streams.tell(say("Kept: {file:name}", file=str(path)))
 

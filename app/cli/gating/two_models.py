@@ -1,76 +1,167 @@
-"""A gate on two models: the fusions that the second one has lost, and what blocks them."""
+"""A gate on two models: fusions that the second one has lost, what blocks them, and times."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.errors import FuseScopeError
-from analysis.text import display_name
-from app.cli.gating.judging import Asked, Outcome, recording_of
+from app.cli.gating.judging import Asked, Outcome, is_recording, names_of, recorded
 
 if TYPE_CHECKING:
     from analysis.advice.missed_fusions import MissedFusion
-    from analysis.compare.comparison import Comparison
+    from analysis.compare.groups.fusion import Fusion
+    from analysis.compare.side import Side
     from analysis.gate.condition import Condition
-    from analysis.gate.fusion_changes import FusionChange
+    from analysis.gate.fusion_changes import FusionChange, FusionChanges
+    from analysis.releases.history import History
 
 _PLAIN, _OPTIMISED = "unfused", "fused"
 
 
-def judge_models(
-    old: Path,
-    new: Path,
-    conditions: Sequence[Condition],
-    head: str,
-    structure: bool,
-    out: Path | None,
-    keep: Path | None,
-    refused: Mapping[str, object],
+@dataclass(frozen=True)
+class Made:
+    """What the engine makes of a model: its fusions, what it misses, and, where it was optimised
+    now, its history, else the side of its recording."""
+
+    fusion: Fusion
+    misses: tuple[MissedFusion, ...] = ()
+    history: History | None = None
+    side: Side | None = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """Two models, the variant that is looked at (that of all optimisations where none is named),
+    and options that are not for them, by name."""
+
+    old: Path
+    new: Path
+    head: str = ""
+    refused: Mapping[str, object] | None = None
+
+    def check(self) -> None:
+        """Raises FuseScopeError where an option is given that is not for two models."""
+        for option, value in (self.refused or {}).items():
+            if value:
+                raise FuseScopeError("options_exclude", first="NEW", second=option)
+
+
+def judge_structures(
+    given: Given, conditions: Sequence[Condition], out: Path | None, keep: Path | None
 ) -> Outcome:
-    """What came of the conditions on what the engine fuses in either model, with the variant
-    `head` (that of all optimisations where none is named). The old one may be a kept structure;
-    that of the new one is written to `keep`. Raises FuseScopeError."""
+    """What came of the conditions on what the engine fuses in either model. The old one may be a
+    kept structure; that of the new one is written to `keep`. Raises FuseScopeError."""
     from analysis.gate.judgement import judge_structure
-    from analysis.gate.structure import fusion_of
-    from analysis.gate.two_models import changes_between
-    from app.cli.gating.keeping import keep_structure, kept_structure
 
-    if not structure:
-        raise FuseScopeError("gate_models_by_structure")
-    for option, value in refused.items():
-        if value:
-            raise FuseScopeError("options_exclude", first="NEW", second=option)
-    asked = Asked(_PLAIN, head or _OPTIMISED, structure=True, out=out)
-    kept = kept_structure(old)
-    first = _compared(old, asked).fusion if kept is None else fusion_of(kept)
-    second = _compared(new, asked)
-    if keep is not None:
-        keep_structure(second.given[1], keep)
-    changes = changes_between(first, second.fusion)
-    return Outcome(
-        judge_structure(conditions, changes),
-        (display_name(old.name), display_name(new.name)),
-        () if changes is None else tuple(_misses(second, changes.of("lost"))),
-    )
+    given.check()
+    changes, misses = _changes(given, out, keep)
+    judged = judge_structure(conditions, changes)
+    return Outcome(judged, names_of(given.old, given.new), misses)
 
 
-def _compared(given: Path, asked: Asked) -> Comparison:
-    """What the optimisations of the engine make of a model."""
+def judge_timed(
+    given: Given,
+    conditions: Sequence[Condition],
+    asked: Asked,
+    html: Path | None,
+    keep: Path | None,
+) -> Outcome:
+    """The same with both models recorded in the same blocks, on the same inputs. What the engine
+    fuses is that of each by itself, as without times. Raises FuseScopeError."""
     from analysis.compare import compare
     from analysis.compare.choice import choose_sides
+    from analysis.gate.judgement import judge
+    from app.cli.gating.judging import write_html
+    from app.cli.reading import read_given
+    from app.sources.model_files import PREFIX, read_models
+
+    given.check()
+    if is_recording(given.old) or is_recording(given.new):
+        raise FuseScopeError("gate_models_without_file")
+    changes: FusionChanges | None = None
+    misses: tuple[MissedFusion, ...] = ()
+    if keep is not None or any(condition.is_structural for condition in conditions):
+        changes, misses = _changes(given, None, keep)
+    [head], models = read_models([f"{PREFIX}{given.new}"])
+    path = recorded(given.old, asked, (_OPTIMISED, head), models)
+    comparison = compare(*choose_sides(read_given(path), None, _OPTIMISED, head))
+    if html is not None:
+        write_html(comparison, html)
+    judged = judge(conditions, comparison, changes)
+    return Outcome(judged, names_of(given.old, given.new), misses)
+
+
+def _changes(
+    given: Given, out: Path | None, keep: Path | None
+) -> tuple[FusionChanges | None, tuple[MissedFusion, ...]]:
+    """Between both models, and what the second one misses where one was lost."""
+    from analysis.gate.two_models import changes_between
+    from app.cli.gating.keeping import keep_history, keep_structure
+
+    first, second = _made_of(given, out)
+    if keep is not None and second.history is not None:
+        keep_history(second.history, keep)
+    elif keep is not None and second.side is not None:
+        keep_structure(second.side, keep)
+    changes = changes_between(first.fusion, second.fusion)
+    lost = () if changes is None else changes.of("lost")
+    return changes, _behind(second.misses, lost)
+
+
+def _made_of(given: Given, out: Path | None) -> list[Made]:
+    """Of either: of the kept structure, of the recording, or of the model, which the engine
+    optimises now; both at once where both are models."""
+    from analysis.gate.structure import fusion_of
+    from app.cli.gating.keeping import kept_structure
+    from app.cli.gating.optimising import can_be_optimised, optimised
+
+    head = given.head or _OPTIMISED
+    kept = kept_structure(given.old)
+    made: dict[int, Made] = {} if kept is None else {0: Made(fusion_of(kept))}
+    left = [at for at in (0, 1) if at not in made]
+    paths = (given.old, given.new)
+    now = [at for at in left if not is_recording(paths[at])]
+    if now and out is None and can_be_optimised((head,)):
+        histories = optimised([paths[at] for at in now], (head,))
+        made |= {at: _of(found[head], head) for at, found in zip(now, histories, strict=True)}
+    for at in left:
+        if at not in made:
+            made[at] = _compared(paths[at], head, out)
+    return [made[0], made[1]]
+
+
+def _of(history: History, variant: str) -> Made:
+    from analysis.advice.missed_fusions import missed_untimed
+    from analysis.advice.settings import conditions_untimed
+    from analysis.gate.structure import fusion_of
+
+    fusion = fusion_of(history)
+    told = conditions_untimed(variant, history.model.opset, history.made[0].graph)
+    version = history.releases[0].version
+    misses = () if told is None else missed_untimed(history.graph, fusion, told, version)
+    return Made(fusion, misses, history)
+
+
+def _compared(given: Path, head: str, out: Path | None) -> Made:
+    """What a recording of the model says, which is made first where there is none."""
+    from analysis.advice.missed_fusions import missed_fusions
+    from analysis.compare import compare
+    from analysis.compare.choice import choose_sides
+    from app.cli.gating.judging import recording_of
     from app.cli.reading import read_given
 
-    value = read_given(recording_of(given, asked))
-    return compare(*choose_sides(value, None, asked.base, asked.head))
+    asked = Asked(_PLAIN, head, structure=True, out=out)
+    sides = choose_sides(read_given(recording_of(given, asked)), None, _PLAIN, head)
+    comparison = compare(*sides)
+    return Made(comparison.fusion, missed_fusions(comparison), side=sides[1])
 
 
-def _misses(new: Comparison, lost: Sequence[FusionChange]) -> Iterator[MissedFusion]:
-    """Fusions that the new model misses where one was lost."""
-    from analysis.advice.missed_fusions import missed_fusions
-
+def _behind(
+    misses: Sequence[MissedFusion], lost: Sequence[FusionChange]
+) -> tuple[MissedFusion, ...]:
+    """Those where a fusion was lost."""
     gone = {operator.name for change in lost for operator in change.group.candidate}
-    for miss in missed_fusions(new):
-        if any(gone.intersection(place) for place in miss.places):
-            yield miss
+    return tuple(miss for miss in misses if any(gone.intersection(place) for place in miss.places))

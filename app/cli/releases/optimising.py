@@ -43,7 +43,7 @@ def optimised(
         raise recording_run.missing_package(error) from None
     recording = recording_of(model, batch, shapes)
     recording.plan()  # refuses before anything is fetched
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
     try:
         if isinstance(releases, tuple):
             found = collector.find_both(*releases)
@@ -123,9 +123,14 @@ class Line:
             self._status.stop()
 
     def __call__(self, step: object, done: int, total: int) -> None:
+        self.show(
+            say("{done:count} of {total:count}: {step}", step=str(step), done=done, total=total)
+        )
+
+    def show(self, said: str) -> None:
+        """Says this in place of what was said before."""
         from rich.text import Text
 
-        said = say("{done:count} of {total:count}: {step}", step=str(step), done=done, total=total)
         if self._status is not None:
             self._status.update(Text(said))
         else:
@@ -134,6 +139,6 @@ class Line:
                 print(f"{said}\n", end="", file=sys.stderr, flush=True)
 
 
-def _interrupt(_signal: int, _frame: object) -> None:
+def interrupt(_signal: int, _frame: object) -> None:
     """Whoever ends us politely gets what Ctrl-C gets."""
     raise KeyboardInterrupt

@@ -17,12 +17,15 @@ ConditionsError = Literal[
     "condition_wants_percent",
     "condition_without_noise",
     "condition_without_relation",
-    "gate_models_by_structure",
+    "gate_interrupted",
+    "gate_models_without_file",
     "gate_needs_condition",
     "gate_needs_variants",
     "gate_no_structure",
     "gate_not_judged",
     "gate_structure_only",
+    "gate_third_model",
+    "gate_variant_beside_model",
 ]
 _EXAMPLES = Message("For example: speedup < 0.97 with 95%, p50 slower 3%, fusion.lost > 0.")
 CONDITIONS: Mapping[ConditionsError, ErrorText] = {
@@ -82,9 +85,16 @@ CONDITIONS: Mapping[ConditionsError, ErrorText] = {
         ),
         _EXAMPLES,
     ),
-    "gate_models_by_structure": ErrorText(
-        Message("Two models are compared by what the engine fuses in them, not by times"),
-        Message("Add --structure, and keep only conditions of fusion and operators."),
+    "gate_interrupted": ErrorText(
+        Message("The gate was interrupted"),
+        Message("Nothing was written. Start it again."),
+    ),
+    "gate_models_without_file": ErrorText(
+        Message("Two models are timed in blocks that both run in, which takes both as models"),
+        Message(
+            "Name two ONNX files, or add --structure and keep only conditions of fusion and "
+            "operators."
+        ),
     ),
     "gate_needs_condition": ErrorText(
         Message("A gate needs a condition to fail at"),
@@ -107,5 +117,16 @@ CONDITIONS: Mapping[ConditionsError, ErrorText] = {
             "The condition '{condition:name}' needs times, and with --structure nothing is measured"
         ),
         Message("Leave out --structure, or keep only conditions of fusion and operators."),
+    ),
+    "gate_third_model": ErrorText(
+        Message("--base and --head name two other models than this one"),
+        Message("A gate is on two models: fusescope gate OLD.onnx NEW.onnx."),
+    ),
+    "gate_variant_beside_model": ErrorText(
+        Message(
+            "Beside a model's file, {option:name} cannot be the variant '{variant:name}': two "
+            "models are compared with all optimisations on"
+        ),
+        Message("Leave it out, or name a model's file for it."),
     ),
 }

@@ -1,0 +1,48 @@
+"""Having the installed engine optimise models, for gates on structure alone."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.messages import say
+from app.cli.recording import run as recording_run
+from app.cli.releases.optimising import Line, interrupt
+
+if TYPE_CHECKING:
+    from analysis.releases.history import History
+
+
+def can_be_optimised(variants: Sequence[str]) -> bool:
+    """Whether these variants need no recording to tell what they run."""
+    try:
+        from collectors.optimise import needs_no_recording
+    except ImportError as error:
+        raise recording_run.missing_package(error) from None
+    return needs_no_recording(variants)
+
+
+def optimised(models: Sequence[Path], variants: Sequence[str]) -> tuple[dict[str, History], ...]:
+    """What the engine makes of each model, by variant. Raises FuseScopeError."""
+    try:
+        from collectors.optimise import optimise
+        from collectors.record import Recording
+    except ImportError as error:
+        raise recording_run.missing_package(error) from None
+    signal.signal(signal.SIGTERM, interrupt)
+    command = shlex.join(["fusescope", *sys.argv[1:]])
+    with Line() as line:
+        line.show(say("The engine optimises {models:name}", models=", ".join(_names(models))))
+        return optimise(
+            [Recording(model=str(one), variants=tuple(variants), command=command) for one in models]
+        )
+
+
+def _names(models: Sequence[Path]) -> list[str]:
+    from analysis.text import display_name
+
+    return [display_name(one.name) for one in models]
