@@ -371,8 +371,13 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
     @property
     def releases(self) -> tuple[str, ...]:
         """Variants that another release of the engine ran than the installed one. With one of them
-        every session of a block had a process of its own."""
+        every session of a block had a process of its own, unless they shared one."""
         return tuple(one.name for one in self.variants if "engine_release" in one.settings)
+
+    @property
+    def releases_share_process(self) -> bool:
+        """Whether all variants were releases that ran in one process, each by its library."""
+        return any(one.settings.get("releases_share_process") is True for one in self.variants)
 
     def spins(self, variant: VariantRecord) -> bool:
         """Whether its idle threads spun."""

@@ -274,6 +274,7 @@ class _Recorder:
                 "variants": sorted(prepared.plan.names),
                 **({"library": library.sha256} if library is not None else {}),
                 **({"rules": dict(self._recording.rules)} if self._recording.rules else {}),
+                **({"shared": True} if prepared.sharing.libraries else {}),
                 **({"models": self._other_models()} if self._recording.models else {}),
             }
         )
@@ -296,7 +297,8 @@ class _Recorder:
 
         def run_block(job: BlockJob) -> BlockMeasured:
             longest_s = recording.run_timeout + 10 * cost.seconds(job.rounds)
-            return self._crew.run("block", job, BlockMeasured, longest_s)
+            task = "release_block" if job.libraries else "block"
+            return self._crew.run(task, job, BlockMeasured, longest_s)
 
         return Series(
             settings=prepared.settings,
@@ -310,6 +312,7 @@ class _Recorder:
             deadline=deadline,
             quiet_reference=quiet.stored(self._quiet_key),
             run_worker=run_block,
+            libraries=prepared.sharing.libraries,
         )
 
     def _record(self, stopped: Stopped, load_after: float | None = None) -> ExperimentRecord:
@@ -364,6 +367,7 @@ class _Recorder:
             settings={
                 **prepared.trials.settings(name),
                 **prepared.plan.settings.get(name, {}),
+                **prepared.sharing.settings,
                 **(library.settings if library is not None else {}),
             },
             samples=self.series.samples(name),

@@ -82,7 +82,8 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
     if are_paired(baseline, candidate) and first is not None:
         if baseline.label == candidate.label:
             yield _note("warning", "same_variant")
-        code: DiagnosticCode = "paired_releases" if first.releases else "paired"
+        are_apart = first.releases and not first.releases_share_process
+        code: DiagnosticCode = "paired_releases" if are_apart else "paired"
         code = "paired_spin" if first.spinning else code
         yield _note("info", code, blocks=verdict.samples[0], rounds=first.settings.rounds)
         return

@@ -19,14 +19,15 @@ from collectors.environments.catalogue import OWN
 from collectors.files import cache
 from collectors.progress import Progress, Stage
 from collectors.recording import ablation, denials, quiet
-from collectors.recording.blocks import lanes
 from collectors.recording.budget import Deadline
 from collectors.recording.refused import Refused
 from collectors.recording.request import Plan, Recording
+from collectors.recording.sharing import Sharing, sharing
 from collectors.recording.trials import Trials
-from collectors.releases import fetching
+from collectors.releases import fetching, kept
 from collectors.workers import machine
 from collectors.workers.jobs import (
+    BlockMeasured,
     Derived,
     DeriveJob,
     Drawing,
@@ -56,6 +57,7 @@ _FUSES = Message("{variant:name} fuses {groups:name}")
 _TRYING = Message("Trying {variant:name} alone")
 _FOLLOWING = Message("Following the tensors of {variant:name}")
 _OWN_PASS = Message("Trying FuseScope's own fusion pass")
+_ALONE = Message("Releases run in processes of their own: {reason:name}")
 _PEAKS = Message("Measuring what this machine can do")
 
 OnProgress = Callable[[Progress], None]
@@ -66,7 +68,8 @@ class Preparation:
     """`started` is ISO 8601 in UTC, `machine` holds the load of then. `model` is the working copy,
     `plan` the variants to record, `trials` what each of them did alone. `own_fusions` is what our
     own pass would fuse, None where it was not tried or did not end in time. `tries` are those of
-    the recording, with what refused them. `seconds` is what all of this took."""
+    the recording, with what refused them. `sharing` says whether releases run in one
+    process. `seconds` is what all of this took."""
 
     started: str
     machine: Machine
@@ -77,12 +80,13 @@ class Preparation:
     peaks: Peaks
     own_fusions: tuple[OwnFusion, ...] | None
     tries: tuple[Try, ...]
+    sharing: Sharing
     seconds: float
 
     @property
     def lanes(self) -> tuple[Lane, ...]:
         """The sessions of a block."""
-        return lanes(self.plan.names, self.plan.baseline)
+        return self.sharing.lanes(self.plan)
 
 
 def prepare(
@@ -111,7 +115,8 @@ def prepare(
     if pool.library is not None:
         pool.run("library", LibraryJob(pool.library.path), type(None))
     for release in dict.fromkeys(one.release for one in plan.variants if one.release):
-        report("prepare", _FETCHING.of(version=release))
+        if not kept.is_kept(release):
+            report("prepare", _FETCHING.of(version=release))
         if not fetching.fetch(release, lambda said: report("prepare", said)):
             raise FuseScopeError("release_no_wheel", version=release)
     model = pool.run("prepare", recording.prepare_job(plan, folder), Prepared)
@@ -182,9 +187,28 @@ def prepare(
     peaks = pool.at_home().run("peaks", job, Peaks)
     if recording.runtime != OWN:  # what an operator costs, is a matter of the engine
         peaks = msgspec.structs.replace(peaks, dispatch_ns=None)
+    together = sharing(
+        recording,
+        plan,
+        settings,
+        folder / "shared",
+        lambda job: pool.run("release_block", job, BlockMeasured),
+    )
+    if together.why_not is not None:
+        report("check", _ALONE.of(reason=together.why_not))
     took_s = time.monotonic() - begun
     return Preparation(
-        started, facts, model, settings, plan, trials, peaks, own_fusions, refused.tries, took_s
+        started,
+        facts,
+        model,
+        settings,
+        plan,
+        trials,
+        peaks,
+        own_fusions,
+        refused.tries,
+        together,
+        took_s,
     )
 
 

@@ -6,7 +6,7 @@ import math
 import shutil
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -33,7 +33,7 @@ RunBlock = Callable[[BlockJob], BlockMeasured]
 @dataclass
 class Series:
     """Complete blocks so far. `looks` are the numbers of blocks at which `enough` is asked;
-    the last one ends the recording."""
+    the last one ends the recording. `libraries` are those of releases that share a process."""
 
     settings: SessionSettings
     lanes: tuple[Lane, ...]
@@ -46,6 +46,7 @@ class Series:
     deadline: Deadline
     quiet_reference: float | None
     run_worker: RunBlock
+    libraries: Mapping[str, str] = field(default_factory=dict)
     attempts: int = 0
     replaced: int = 0
     complete: list[BlockMeasured] = field(default_factory=list)
@@ -146,7 +147,8 @@ class Series:
             self.complete.append(measured)
 
     def _measure(self, folder: Path) -> BlockMeasured:
-        if not self.settings.spin and not any(is_alone(lane.variant) for lane in self.lanes):
+        are_alone = any(is_alone(lane.variant) for lane in self.lanes) and not self.libraries
+        if not self.settings.spin and not are_alone:
             return self.run_worker(self._job(self.lanes, folder))
         # sessions that spin steal each other's cores, and a process imports one release: each lane
         # has a process alone
@@ -169,6 +171,7 @@ class Series:
             profile_warmup_rounds=PROFILE_WARMUP_ROUNDS,
             profiled_variants=tuple(lane.variant for lane in lanes if lane.copy == 1),
             profiles=str(folder),
+            libraries=dict(self.libraries),
         )
 
     def _is_loaded(self, block: BlockMeasured) -> bool:

@@ -41,6 +41,12 @@ def is_kept(version: str) -> bool:
     return (folder_of(version) / ENGINE / "__init__.py").is_file()
 
 
+def library_of(version: str) -> Path | None:
+    """The library of a release that is there; None where its package has none, as some of old."""
+    found = sorted((folder_of(version) / ENGINE / "capi").glob(f"lib{ENGINE}.*"))
+    return next((path for path in found if path.is_file()), None)
+
+
 def all_kept() -> tuple[Kept, ...]:
     """Those that are there, oldest first."""
     if not root().is_dir():

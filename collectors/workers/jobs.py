@@ -385,6 +385,7 @@ class BlockJob(msgspec.Struct, frozen=True):
     """One block, or with spinning one lane of it.
 
     Every lane runs `rounds` times un-profiled; profiles go to `profiles`/<variant>.json.
+    `libraries` has the library of each variant where all are releases that share the process.
     """
 
     settings: SessionSettings
@@ -397,6 +398,7 @@ class BlockJob(msgspec.Struct, frozen=True):
     profile_warmup_rounds: int
     profiled_variants: tuple[str, ...]
     profiles: str
+    libraries: dict[str, str] = {}
 
 
 class LaneRuns(msgspec.Struct, frozen=True):

@@ -56,7 +56,9 @@ class WorkerPool:
         return result
 
     def _packages(self, job: msgspec.Struct) -> Path | None:
-        """What a job that is for one variant is to import."""
+        """What a job for one variant is to import; a job for several releases imports none."""
+        if getattr(job, "libraries", None):
+            return None
         lanes = getattr(job, "lanes", ())
         variant = getattr(job, "variant", lanes[0].variant if lanes else "")
         return self.releases.get(variant, self.packages)

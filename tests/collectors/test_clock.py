@@ -12,7 +12,7 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from collectors.files import archive
-from collectors.tasks import block
+from collectors.recording import measuring
 from collectors.workers import clock
 from collectors.workers.jobs import BlockJob, ProfiledRuns
 
@@ -42,14 +42,15 @@ def profiles(monkeypatch: pytest.MonkeyPatch, offsets: list[int]) -> list[str]:
     readings: Iterator[int] = iter(offsets)
     attempts: list[str] = []
 
-    def attempt(_: object) -> list[ProfiledRuns]:
+    def attempt(*_: object) -> list[ProfiledRuns]:
         attempts.append(f"{len(attempts) + 1}.json")
         return [ProfiledRuns("fused", attempts[-1])]
 
     monkeypatch.setattr(clock, "offset_ns", lambda: next(readings))
-    monkeypatch.setattr(block, "_profiled", attempt)
+    monkeypatch.setattr(measuring, "_profiled", attempt)
     job: BlockJob = None  # type: ignore[assignment]
-    return [kept.file for kept in block._profiled_steadily(job)]
+    opened: measuring.Opens = None  # type: ignore[assignment]
+    return [kept.file for kept in measuring._profiled_steadily(job, opened)]
 
 
 def test_profiles_during_which_the_clock_was_set_are_taken_again(
@@ -63,7 +64,7 @@ def test_a_clock_that_never_rests_ends_the_recording_with_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(FuseScopeError, match="system's clock was set") as caught:
-        profiles(monkeypatch, [n * HOUR_NS for n in range(2 * block.PROFILE_ATTEMPTS)])
+        profiles(monkeypatch, [n * HOUR_NS for n in range(2 * measuring.PROFILE_ATTEMPTS)])
     assert "synchronised" in caught.value.hint
 
 

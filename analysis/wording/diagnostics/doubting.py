@@ -353,8 +353,8 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "paired_releases": told(
         Message("Both sides ran on the same machine with the same input."),
         Message(
-            "They were recorded in {blocks:blocks}. A process runs one release of the engine, so "
-            "each ran in its own process, one after the other in random order."
+            "They were recorded in {blocks:blocks}. Each release of the engine ran in its own "
+            "process, one after the other in random order."
         ),
     ),
     "paired_spin": told(

@@ -8,6 +8,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import sequence_text
 from analysis.messages import Message, paragraph
 from analysis.releases.changes import Change
+from analysis.text import clean_text
 from analysis.wording.sentences import verdict_basis, verdict_sentence
 
 _COST = Message(
@@ -18,9 +19,16 @@ _COST_ALONE = Message(
     "{before:name} became {after:name} in {n:groups}: {cost:signed_duration} a run, without an "
     "interval."
 )
-_HOW = Message(
-    "A process runs one release: both ran in processes of their own, one after the other in random "
-    "order, block by block."
+_TOGETHER = Message(
+    "Both releases ran in the same processes, each by its library, two copies of each, in random "
+    "order."
+)
+_ALONE = Message(
+    "Both ran in processes of their own, one after the other in random order, block by block."
+)
+_ALONE_BECAUSE = Message(
+    "Both ran in processes of their own, one after the other in random order, block by block: "
+    "{reason:name}."
 )
 _NOTHING = Message("nothing")
 _BOUNDS = ("gain_ns", "low_ns", "high_ns")
@@ -29,7 +37,15 @@ _BOUNDS = ("gain_ns", "low_ns", "high_ns")
 def cost_sentence(comparison: Comparison) -> str:
     """The verdict on both releases, what it rests on, and how they were run."""
     verdict = f"{verdict_sentence(comparison).rstrip('.')}."
-    return paragraph(verdict, verdict_basis(comparison.verdict), _HOW.text())
+    return paragraph(verdict, verdict_basis(comparison.verdict), _how(comparison))
+
+
+def _how(comparison: Comparison) -> str:
+    experiment, variant = comparison.baseline.experiment, comparison.baseline.variant
+    if experiment is not None and experiment.record.releases_share_process:
+        return str(_TOGETHER)
+    why = None if variant is None else variant.settings.get("releases_alone_because")
+    return str(_ALONE) if why is None else _ALONE_BECAUSE.text(reason=clean_text(str(why), 200))
 
 
 def cost_lines(change: Change, comparison: Comparison) -> list[str]:

@@ -107,7 +107,8 @@ def test_what_a_change_costs_is_measured(
     asked = [model, "--engine", "onnxruntime==9.1.0..9.2.0", "--measure"]
     result = CliRunner().invoke(app, asked, env={"COLUMNS": "500"})
     assert result.exit_code == 0, (result.output, result.exception)
-    assert "both ran in processes of their own" in result.stdout
+    why = "the package of a release has no library of its own"
+    assert "Both ran in processes of their own" in result.stdout and why in result.stdout
     lines = [line for line in result.stdout.splitlines() if "a run, without an interval" in line]
     assert len(lines) == 1 and "became Div + Erf + Add + Mul ×2 in 1 group:" in lines[0]
     assert Path("model-9.1.0-9.2.0.zip").is_file()
