@@ -27,6 +27,8 @@ _MOST = 6000  # on either side: comparing takes the product of both
 _ATEN = "aten::"
 # Nodes that stand for no operator of eager mode, or for several, and what these are.
 _LOOSE = frozenset(("getitem", "getattr", "size", "dim", "shape", "numel", "stride", "sym_size"))
+# Calls that eager mode does not even start where there is nothing to do.
+_IDLE = frozenset(("contiguous",))
 _INDEXING = frozenset(("select", "slice", "unsqueeze", "squeeze", "index", "alias", "permute"))
 
 
@@ -140,8 +142,12 @@ def _laid_beside(kinds: Sequence[str], originals: Sequence[Original]) -> list[st
     pairs = list(
         _pairs([kinds[at] for at in ran], [originals[at].op_type for at in strict], ran, strict)
     )
-    computing = [at for at in strict if originals[at].computes]
     found = {node for _, node in pairs}
+    computing = [
+        at
+        for at in strict
+        if originals[at].computes and (at in found or originals[at].op_type not in _IDLE)
+    ]
     if sum(at in found for at in computing) < _MIN_FOUND * max(1, len(computing)):
         return None
     texts = [""] * len(kinds)

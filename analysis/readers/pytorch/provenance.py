@@ -7,6 +7,7 @@ that name.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from analysis.readers.pytorch.steps import Steps
 T = TypeVar("T")
 # In place of names that no program has: a kernel, and one that adds up what that before it left.
 _BARE, _REST = "a kernel", "the rest of a kernel"
+_TEMPLATE = re.compile(r"triton_tem_fused")
 
 
 @dataclass(frozen=True)
@@ -236,8 +238,7 @@ class _Told:
         found: dict[str, set[str]] = {}
         where: dict[str, set[str]] = {}
         opened = set()
-        for step in graph.steps:
-            nodes = graph.nodes_of.get(step) or graph.nodes_of.get(_kernel(step), ())
+        for step, nodes in _nodes_of(graph).items():
             computed = [name for name in nodes if self._types.get(name, type_of_name(name))
                         not in VIEWS]  # fmt: skip
             for name in computed:
@@ -275,6 +276,27 @@ class _Told:
 
     def _all_sources(self, names: Iterable[str]) -> set[str]:
         return {source for name in names for source in self._sources_of(name)}
+
+
+def _nodes_of(graph: CompiledGraph) -> dict[str, tuple[str, ...]]:
+    """The nodes that each step computes.
+
+    Of a template, such as a product that was tuned, the map also lists the nodes that made what it
+    reads: those that another kernel lists are not its own. A producer that is computed inside the
+    template has no kernel.
+    """
+    found = {
+        step: tuple(graph.nodes_of.get(step) or graph.nodes_of.get(_kernel(step), ()))
+        for step in graph.steps
+    }
+    elsewhere = {
+        name for step, nodes in found.items() if not _TEMPLATE.match(step) for name in nodes
+    }
+    for step, nodes in found.items():
+        own = tuple(name for name in nodes if name not in elsewhere)
+        if own and _TEMPLATE.match(step):
+            found[step] = own
+    return found
 
 
 def _with_readers(

@@ -101,6 +101,19 @@ def test_another_program_is_not_laid_beside_the_graph() -> None:
     assert all(group.known_by != "compiler" for group in comparison.fusion.groups)
 
 
+def test_calls_that_eager_mode_need_not_start_do_not_make_another_program() -> None:
+    """`contiguous()` of a tensor that is contiguous runs nothing, and is no event."""
+    idle = {f"same_{at}": "z.contiguous()" for at in range(3)}
+    given = {**GIVEN, **idle}
+    steps = {**STEPS, "cpp_fused_b_1:3": ["y", "z", *idle]}
+    log = logs.log_text(given, given, steps, {name: [name] for name in given})
+    comparison = compared(trace_of(logs.eager_steps(EAGER)), trace_of(COMPILED, log))
+    assert "originals_unmatched" not in codes(comparison)
+    assert [group.kind for group in comparison.fusion.groups] == [
+        "kept", "removed", "removed", "fused",
+    ]  # fmt: skip
+
+
 def test_two_compilations_of_one_graph_are_joined_by_its_operators() -> None:
     apart = {"extern_kernels.mm:1": ["linear"], "cpp_fused_r_0:2": ["relu"],
              "cpp_fused_y_1:3": ["y"], "cpp_fused_z_2:4": ["z"]}  # fmt: skip

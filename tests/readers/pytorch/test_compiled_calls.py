@@ -245,6 +245,19 @@ def test_kernels_of_several_library_calls_are_told_apart_where_that_leaves_no_ch
     assert told("sgemm_1") == ["a + b", "c"]
 
 
+def test_a_template_does_not_compute_what_the_map_lists_of_its_inputs() -> None:
+    """Of a tuned product the map lists the kernel that made its input, too; of a product with the
+    producer inside there is no other kernel."""
+    given = {"a": "torch.relu(l_x_)", "b": "torch.mm(a, l_w_)", "c": "torch.sigmoid(b)",
+             "d": "torch.mm(c, l_w_)"}  # fmt: skip
+    steps = {"triton_poi_fused_relu_0:1": ["a"], "triton_tem_fused_mm_relu_1:2": ["b", "a"],
+             "triton_tem_fused_mm_sigmoid_2:3": ["d", "c"]}  # fmt: skip
+    log = logs.log_text(given, given, steps, {name: [name] for name in given})
+    trace = beside(replayed(*(step.rpartition(":")[0] for step in steps)), log)
+    assert [text for _, text in members(trace)[::-1]] == ["a", "b", "c + d"]
+    assert not any(one.recomputed for one in trace.originals)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.usefixtures("shared_traces")
 def test_a_real_file_whose_kernels_are_played_again_fits_a_program_of_their_order() -> None:
