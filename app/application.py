@@ -31,7 +31,8 @@ from streamlit import config
 
 from analysis.errors import FuseScopeError
 from app.recording.recorder import RECORDER
-from app.server import receiving
+from app.server import answering, receiving
+from app.server.desk import DESK
 from app.server.memory import housekeeping, keep_few_arenas
 from app.server.same_origin import LOOPBACK, SameOrigin, is_local
 from app.server.spool import SPOOL
@@ -103,11 +104,11 @@ async def _lifespan(_: st.App) -> AsyncIterator[None]:
     """While the server runs; at its end a recording keeps its complete blocks."""
     keep_few_arenas()
     keeping = asyncio.create_task(housekeeping())
-    SPOOL.is_served = True
+    SPOOL.is_served = DESK.is_served = True
     try:
         yield
     finally:
-        SPOOL.is_served = False
+        SPOOL.is_served = DESK.is_served = False
         keeping.cancel()
         await asyncio.to_thread(SPOOL.close)
         await asyncio.to_thread(RECORDER.stop)
@@ -123,7 +124,10 @@ def _on_script_error(error: Exception) -> bool:
 app = st.App(
     MAIN,
     lifespan=_lifespan,
-    routes=[receiving.route(SPOOL, lambda: places.limits().file_bytes)],
+    routes=[
+        receiving.route(SPOOL, lambda: places.limits().file_bytes),
+        answering.route(DESK),
+    ],
     middleware=[
         Middleware(
             SecurityHeaders, headers={**HEADERS, "Content-Security-Policy": content_policy()}

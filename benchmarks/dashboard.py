@@ -96,9 +96,10 @@ def measure() -> list[Row]:
     ]
 
 
-def serve(port: int) -> subprocess.Popen[bytes]:
+def serve(port: int, *paths: Path) -> subprocess.Popen[bytes]:
+    given = " ".join(map(str, paths))
     return subprocess.Popen(
-        ["make", "run", f"ARGS=--no-browser --port {port}"],
+        ["make", "run", f"ARGS=--no-browser --port {port} {given}"],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Timelines of a million operators: the bytes of an overview, a question, and a redraw."""
+"""Timelines of a million operators: the bytes of an overview, a question, a redraw, a zoom."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from analysis.timeline.drawing import Drawing, Layers, packed
 from analysis.timeline.packing import Columns, json_text
 from analysis.timeline.question import Question
 from analysis.wording.timeline.script import script_words
+from benchmarks import zoom
 from benchmarks.dashboard import CHROMIUM, FLAGS
 from benchmarks.row import Row
 
@@ -26,7 +27,7 @@ _CLASSES = ("convolution", "matrix_product", "elementwise", "normalisation", "da
 
 
 def measure() -> list[Row]:
-    """Rows for what the server does; and, with Chromium, for a redraw."""
+    """Rows for what the server does; and, with Chromium, for a redraw and a zoom."""
     one, pair = payload(1, OPERATORS), payload(2, _DISTINCT)
     began = time.process_time()
     layers = Layers(one)
@@ -58,6 +59,8 @@ def measure() -> list[Row]:
             f"{median / first:.3f} of making all levels",
         ),
         *_redraw(pair),
+        Row("from the wheel to finer detail in the dashboard", "", ""),
+        *zoom.measure(),
     ]
 
 

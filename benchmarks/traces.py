@@ -65,8 +65,16 @@ _KERNELS = (
 _STREAMS = (7, 7, 7, 20)
 
 
-def kineto(count: int, seed: int = 0, *, names: int = 0, streams: int = 0) -> Iterator[str]:
-    """A PyTorch profiler trace of a GPU with Python stacks, about `count` events, a line each.
+def kineto(
+    count: int,
+    seed: int = 0,
+    *,
+    names: int = 0,
+    streams: int = 0,
+    step_events: int = _STEP_EVENTS,
+) -> Iterator[str]:
+    """A PyTorch profiler trace of a GPU with Python stacks, about `count` events, a line each, in
+    steps of about `step_events`.
 
     With `names` kernels have so many different names in turn, with `streams` they run on so many
     streams.
@@ -80,7 +88,7 @@ def kineto(count: int, seed: int = 0, *, names: int = 0, streams: int = 0) -> It
     host = _Host(random.Random(seed), names, streams)
     step = 0
     while host.count < count:
-        until = min(count, host.count + _STEP_EVENTS)
+        until = min(count, host.count + step_events)
         start = host.now
         while host.count < until:
             host.frame(0)

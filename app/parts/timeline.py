@@ -10,6 +10,8 @@ from analysis.timeline import script
 from analysis.timeline.drawing import Drawing
 from analysis.timeline.question import question_of
 from app import state
+from app.server import answering
+from app.server.desk import DESK
 
 Mode = Literal["time", "flow", "aligned"]
 
@@ -64,6 +66,7 @@ def _draw(
     names = ("from", "to", "number")
     data = {
         "drawing": drawing.id,
+        "route": _route(drawing),
         "by": by,
         "selected": selected,
         "mode": mode,
@@ -76,9 +79,20 @@ def _draw(
     return selected if picked is None else _picked(picked, by)
 
 
+def _route(drawing: Drawing) -> dict[str, str] | None:
+    """How the browser asks about a drawing; None where the server has no route for that, as under
+    `streamlit run`."""
+    if not DESK.is_served:
+        return None
+    ticket = state.timeline.ticket(DESK.ticket, DESK.knows)
+    DESK.draw(ticket, drawing)
+    return {"address": answering.PATH, "ticket": ticket}
+
+
 @st.fragment
 def _load(drawing: Drawing, key: str) -> None:
-    """The drawing, or the answer to what the browser asked about it."""
+    """The drawing; and the answer to what the browser asked about it where it has no route, or the
+    route did not answer."""
     question = question_of(state.timeline.asked(key))
     is_known = question is not None and question.drawing == drawing.id
     data = drawing.answer(question) if question is not None and is_known else drawing.base

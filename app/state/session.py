@@ -34,6 +34,7 @@ class Session:
     told_beside: tuple[str | None, str | None] | None = None
     uploads: int = 0
     upload_ticket: str = ""
+    timeline_ticket: str = ""
     pair: tuple[str | None, str | None] = (None, None)
     traced: str | None = None
     several: tuple[str, ...] = ()

@@ -1,10 +1,13 @@
-"""What a timeline in the browser has asked for."""
+"""What timelines in the browser have asked for, and what they ask with."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
+
+from app.state.session import session
 
 
 def asked(key: str) -> object:
@@ -12,3 +15,11 @@ def asked(key: str) -> object:
     the first."""
     state: Any = st.session_state.get(key) or {}
     return state.get("asked")
+
+
+def ticket(new: Callable[[], str], is_known: Callable[[str], bool]) -> str:
+    """The ticket of this tab for questions, a new one where it has none that is known."""
+    kept = session()
+    if not is_known(kept.timeline_ticket):
+        kept.timeline_ticket = new()
+    return kept.timeline_ticket

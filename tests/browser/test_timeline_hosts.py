@@ -74,6 +74,18 @@ def layers():
 
 {"operators": operators, "groups": groups, "layers": layers}[st.query_params["host"]]()
 """
+# The server of the script, with the route by which timelines ask.
+SERVER = """
+import sys
+
+sys.path.insert(0, {root!r})
+import streamlit as st
+from app.server import answering
+from app.server.desk import DESK
+
+DESK.is_served = True
+app = st.App({script!r}, routes=[answering.route(DESK)])
+"""
 
 
 @pytest.fixture(scope="module")
@@ -82,9 +94,11 @@ def host_url(tmp_path_factory: pytest.TempPathFactory, allowed_origins: set[str]
     folder = tmp_path_factory.mktemp("hosts")
     script = folder / "script.py"
     script.write_text(HOSTS.replace("{root!r}", repr(str(ROOT))), encoding="utf-8")
+    server = folder / "server.py"
+    server.write_text(SERVER.format(root=str(ROOT), script=str(script)), encoding="utf-8")
     options = [f"--server.port={free_port()}", "--server.fileWatcherType=none"]
-    with started([STREAMLIT, "run", str(script), *options], folder) as server:
-        address = server.wait_for(RUNS_AT)
+    with started([STREAMLIT, "run", str(server), *options], folder) as running:
+        address = running.wait_for(RUNS_AT)
         allowed_origins.add(f"{address}/")
         yield address
 
@@ -160,6 +174,10 @@ def test_groups(page: Page, host_url: str) -> None:
 
 def test_more_detail_comes_without_a_run_of_the_page(page: Page, host_url: str) -> None:
     """10 ms in 20 000 calls of 900 and 100 ns on one side, and 10 000 of 100 ns on the other."""
+    asked: list[str] = []
+    page.on(
+        "request", lambda one: asked.append(one.post_data or "") if one.method == "POST" else None
+    )
     page.goto(f"{host_url}/?host=layers")
     timeline = Timeline(page)
     detail = timeline.root.locator(".fst-detail")
@@ -201,5 +219,25 @@ def test_more_detail_comes_without_a_run_of_the_page(page: Page, host_url: str) 
     field.press("Shift+Enter")
     expect(timeline.root).to_have_attribute("data-hits", "10000 10000")
     expect(timeline.tip).to_contain_text("9.9999")
+    # Nothing goes up with a question but the question.
+    assert len(asked) > 5 and max(map(len, asked)) < 500
     assert page.outside_requests == []
     assert page.console_errors == []
+
+
+def test_more_detail_comes_by_a_fragment_where_the_route_is_closed(
+    page: Page, host_url: str
+) -> None:
+    sent: list[int] = []
+    page.on("websocket", lambda one: one.on("framesent", lambda data: sent.append(len(data))))
+    page.route("**/fusescope/timeline", lambda route: route.fulfill(status=410))
+    page.goto(f"{host_url}/?host=layers")
+    timeline = Timeline(page)
+    timeline.canvas.focus()
+    timeline.hover(5_000_400)
+    for _ in range(7):
+        page.keyboard.press("w")
+    expect(timeline.root).to_have_attribute("data-level", "exact")
+    expect(timeline.root).to_have_attribute("data-fine", "true")
+    expect(page.get_by_text("runs 1", exact=True)).to_be_visible()
+    assert max(sent) < 4000

@@ -1,5 +1,6 @@
-/* Streamlit host. `data` is {drawing, by, selected, mode, stretch}: `drawing` names what the loader
-   (loader.js) brings, `by` says whether the page follows rows of the operator table or fusion
+/* Streamlit host. `data` is {drawing, route, by, selected, mode, stretch}: `drawing` names what the
+   loader (loader.js) brings; `route`, which may be null, is {address, ticket} of the server's way to
+   answer questions about it; `by` says whether the page follows rows of the operator table or fusion
    groups, and `selected` is one of those; `stretch`, which may be null, is {side, from, to, number}:
    a new number shows it. Streamlit calls this again for new data and for a new theme, with the same
    parentElement for as long as the component stays on the page. */
@@ -25,6 +26,25 @@ function isDark(root) {
   return 0.299 * red + 0.587 * green + 0.114 * blue < 128;
 }
 
+/* Takes a question to the server, and its answer to the view that asked. Without a route, and where
+   it does not answer, the loader takes it, for which a fragment of the page has to run. */
+async function ask(host, question) {
+  const { mounts, data: { drawing, route } } = host;
+  if (!route) return entryOf(drawing).send?.(question);
+  try {
+    const response = await fetch(route.address, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-fusescope-ticket": route.ticket },
+      body: JSON.stringify({ ...question, drawing }),
+    });
+    if (!response.ok) throw new Error(response.statusText);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    if (host.mounts === mounts) host.view?.answer(bytes);
+  } catch {
+    entryOf(drawing).send?.(question);
+  }
+}
+
 /* Draws what the loader has brought; what is drawn already stays. */
 function draw(host, entry, theme) {
   const { data } = host;
@@ -35,12 +55,13 @@ function draw(host, entry, theme) {
     host.view.update(whole, columns);
   } else { // the first one, or another language
     host.view?.destroy();
+    host.mounts += 1;
     host.view = mount(host.root, whole, {
       columns,
       theme,
       mode: data.mode,
       byGroup: data.by === "group",
-      ask: (question) => entryOf(host.data.drawing).send?.(question),
+      ask: (question) => ask(host, question),
       onSelect: (row, group) => {
         const told = host.data.by === "group" ? group : row;
         if (told === host.told) return;
@@ -81,7 +102,7 @@ export default function (component) {
   if (!host) {
     const root = document.createElement("div");
     parentElement.appendChild(root);
-    host = { root, told: null, sent: [], calls: 0 };
+    host = { root, told: null, sent: [], calls: 0, mounts: 0 };
     views.set(parentElement, host);
   }
   const theme = isDark(host.root) ? "dark" : "light";

@@ -14,7 +14,8 @@
    (px: top and bottom of the ribbons), folded-lanes (how many are), stretch (from and to, in ns), hits (place and
    count of what is searched), axes (what each side shows, where they have their own), active (the
    side that keys move then), level
-   (where not every call is here: bins are 2**level ns long; "exact" where there are none). */
+   (where not every call is here: bins are 2**level ns long; "exact" where there are none), fine
+   (likewise: whether nothing finer is waited for). */
 
 import { createContent } from "./input/content.js";
 import { createCursor } from "./input/cursor.js";

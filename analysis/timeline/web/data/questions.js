@@ -1,6 +1,7 @@
 /* What the server is asked for, one question at a time: what is wanted while it has not answered is
    asked together, behind its answer. `send(question)` takes one to the server (question.py), and
-   `receive` its answer; without `send` there is no server, and nothing is ever answered. */
+   `receive` its answer; without `send` there is no server, and nothing is ever answered. What a wish
+   keeps in `asking` stays here, for whoever is told of the answer. */
 
 import { openContainer } from "./unpack.js";
 
@@ -23,7 +24,7 @@ export function createQuestions(send) {
     wanted = {};
     waiting = ++number;
     since = performance.now();
-    send({ ...question, number });
+    send({ ...question, asking: undefined, number });
   }
 
   return {

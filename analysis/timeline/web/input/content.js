@@ -90,6 +90,7 @@ export function createContent(root, view, parts) {
     root.dataset.level = view.layers.isExact() ? "exact" : String(view.layers.level());
     detailLine.fill();
     const isFine = view.layers.isFine(windows(), pixels());
+    root.dataset.fine = String(isFine);
     if (!isFine || isUnmarked()) refine();
   }
 
