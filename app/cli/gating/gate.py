@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -149,8 +151,19 @@ def _write(outcome: Outcome, junit: Path | None, markdown: Path | None) -> None:
     if markdown is not None:
         from analysis.report.gate.markdown import gate_markdown
 
-        data = gate_markdown(outcome.judged, *outcome.names, outcome.misses).encode()
+        text = gate_markdown(outcome.judged, *outcome.names, outcome.misses)
+        data = _step_summary(markdown) + text.encode()
         write_whole(markdown, data, option="--markdown", code="report_unwritable")
+
+
+def _step_summary(path: Path) -> bytes:
+    """What the file holds already where it is the summary of a step of a CI job: several programs
+    of the step write to it."""
+    if os.environ.get("GITHUB_STEP_SUMMARY") != str(path):
+        return b""
+    with contextlib.suppress(OSError):
+        return path.read_bytes()
+    return b""
 
 
 def _leave(judged: Sequence[Judged]) -> None:
