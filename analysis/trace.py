@@ -295,7 +295,8 @@ def _frame(
         name: made[name] if name in made else _one(defaults.get(name), dtype).take(first)
         for name, dtype in schema.items()
     }
-    return pd.DataFrame(filled | made, index=None if listed else given.index)
+    # What was given as arrays is not copied: whoever makes a frame gives its columns away.
+    return pd.DataFrame(filled | made, index=None if listed else given.index, copy=False)
 
 
 def _array(values: Any, dtype: Any) -> ExtensionArray:
@@ -305,7 +306,7 @@ def _array(values: Any, dtype: Any) -> ExtensionArray:
     elif isinstance(values, pd.Series):
         made = (values if dtype is None else values.astype(dtype)).array
     elif dtype is None:
-        made = pd.Series(values).array
+        made = values if isinstance(values, ExtensionArray) else pd.Series(values).array
     else:
         made = _of_cells(values, dtype)
     return made

@@ -105,7 +105,6 @@ def _needs_guard(text: str) -> bool:
     )
 
 
-@lru_cache(maxsize=4096)
 def task_kind(core: str | None, op_type: str | None = None, name: str | None = None) -> Kind:
     """What a device task is, by its core type; by type and name where the file gives no core."""
     if core:
@@ -117,6 +116,7 @@ def task_kind(core: str | None, op_type: str | None = None, name: str | None = N
     return "communication" if any(_COLLECTIVE.match(text) for text in known) else "operator"
 
 
+@lru_cache(maxsize=4096)
 def _is_control(core: str) -> bool:
     if core.isdigit():
         return core not in _COMPUTES_BY_NUMBER

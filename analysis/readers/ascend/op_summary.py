@@ -63,6 +63,7 @@ def _read(source: Source) -> Trace:
     rows = _joined(parts)
     beside = read_beside(source, rows, _sniff)
     files = [part.path for part, _ in tables[1:]] + beside.files
+    del tables, parts  # with all cells
     columns = {**rows.columns, **beside.columns, **_members(source, rows, files, notes)}
     runs: pd.DataFrame | None = None
     if labels is None:

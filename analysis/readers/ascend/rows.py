@@ -69,6 +69,8 @@ def ascend_rows(table: CsvTable) -> AscendRows:
     waits = _times(table, *WAIT)
     notes = list(table.notes)
     starts, impossible = _starts(table, notes)
+    for heads in (DURATION, WAIT, START):
+        _forget(table.find(*heads))
     cores, types = _texts(table, CORE), _texts(table, TYPE)
     types = types.mapped(lambda op_type: None if op_type == "0" else op_type)
     told = _Combined(cores, types, _texts(table, NAME))
@@ -120,6 +122,11 @@ def ascend_rows(table: CsvTable) -> AscendRows:
     return AscendRows(columns, _Later(table, TASK, kept), steps, notes)
 
 
+def _forget(column: Column | None) -> None:
+    if column is not None:
+        column.forget()
+
+
 class _Combined:
     """Columns whose cells are looked at together, each combination once."""
 
@@ -145,15 +152,15 @@ class _Later(Sequence[object]):
     """Texts of a column that few files need: with a number for each task all are different."""
 
     def __init__(self, table: CsvTable, names: Sequence[str], rows: np.ndarray | None) -> None:
-        self._table, self._names, self._rows = table, names, rows
+        self._column, self._count, self._rows = table.find(*names), len(table), rows
 
     @cached_property
     def _texts(self) -> Coded:
-        texts = _raw_texts(self._table, self._names)
+        texts = _as_told(self._column, self._count)
         return texts if self._rows is None else texts.take(self._rows)
 
     def __len__(self) -> int:
-        return len(self._table) if self._rows is None else len(self._rows)
+        return self._count if self._rows is None else len(self._rows)
 
     def __iter__(self) -> Iterator[object]:
         return iter(self._texts)
@@ -186,10 +193,14 @@ def _tensors(table: CsvTable, side: str) -> Coded:
 
 
 def _raw_texts(table: CsvTable, names: Sequence[str]) -> Coded:
-    column = table.find(*names)
+    return _as_told(table.find(*names), len(table))
+
+
+def _as_told(column: Column | None, count: int) -> Coded:
     if column is None:
-        return Coded.same(None, len(table))
+        return Coded.same(None, count)
     cells = column.coded
+    column.forget()
     return coded(cells.codes, [cell or None for cell in cells.values])
 
 
@@ -233,6 +244,7 @@ def _counters(table: CsvTable) -> dict[str, Cells]:
         if not may_be_counter(name) or name in found:
             continue
         numbers = column.floats()
+        column.forget()
         if not np.isnan(numbers).all():
             found[name] = numbers
     return found

@@ -46,10 +46,20 @@ class Coded(Sequence[object]):
 
     def present(self) -> Coded:
         """The same with only the values that a cell has, in the order in which they first come."""
+        if self._is_present():
+            return self
         numbers, found = pd.factorize(self.codes)
         is_value = found >= 0
         renumbered = np.where(is_value, np.cumsum(is_value) - 1, -1)
         return Coded(renumbered[numbers], [self.values[at] for at in found[is_value].tolist()])
+
+    def _is_present(self) -> bool:
+        """True where the values are such already."""
+        if not len(self.codes):
+            return not self.values
+        so_far = np.maximum.accumulate(self.codes)
+        in_order = self.codes[0] <= 0 and (self.codes[1:] <= so_far[:-1] + 1).all()
+        return bool(in_order and so_far[-1] == len(self.values) - 1)
 
     def mapped(self, make: Callable[[Any], object]) -> Coded:
         """The column of what `make` makes of each value that a cell has."""

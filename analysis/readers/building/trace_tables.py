@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
@@ -93,8 +94,9 @@ def build_trace(
         name = clean_text(name, _HEAD_CHARS)
         if name not in OPERATOR_COLUMNS and name not in CALL_COLUMNS:
             numbers = _numbers(values)
-            if numbers.notna().any():
-                calls[name] = numbers.astype("Float64").array
+            is_none = np.isnan(numbers)
+            if not is_none.all():
+                calls[name] = pd.arrays.FloatingArray(numbers, is_none)
     frame = calls_frame(**calls)
     frame, overlapping = _in_order(frame, has_wait="wait_ns" in columns)
     if overlapping:
@@ -311,6 +313,8 @@ def _class(op_type: str | None, name: str) -> str:
 
 
 def _text(value: object) -> str | None:
+    if isinstance(value, str):
+        return value or None
     return None if value is None or pd.isna(value) else str(value) or None  # type: ignore[call-overload]
 
 
@@ -344,14 +348,15 @@ def _whole_numbers(values: Iterable[object]) -> ExtensionArray:
     return made
 
 
-def _numbers(values: Cells) -> pd.Series:
+def _numbers(values: Cells) -> npt.NDArray[np.float64]:
     """Numbers of a counter; NaN for what is none."""
     if isinstance(values, np.ndarray) and values.dtype == np.float64:
-        counters = pd.Series(values)
+        counters = values
     else:
         told = pd.Series(list(values), dtype="object")
-        counters = pd.to_numeric(told, errors="coerce").astype("float64")
-    return counters.replace([math.inf, -math.inf], math.nan)
+        counters = pd.to_numeric(told, errors="coerce").to_numpy("float64")
+    infinite = np.isinf(counters)
+    return np.where(infinite, math.nan, counters) if infinite.any() else counters
 
 
 def _long_text(columns: Columns, limits: Limits) -> list[Diagnostic]:

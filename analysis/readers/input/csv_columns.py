@@ -1,12 +1,11 @@
-"""Cells of a large CSV at once, column by column, where every row is as regular as profilers write.
-
-Each column is one array of texts that becomes numbers, times or positions of distinct texts when a
-reader asks. What is not regular, csv_table reads row by row, with all repairs.
+"""Cells of a large CSV, column by column: texts, few of them where they repeat, that become
+numbers, times or positions of distinct texts when a reader asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import bisect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.readers.input.csv_totals import ALONE_EMPTY, names_summary
 from analysis.readers.input.times import Bools, Ints, Unit, exact_lines
 
 if TYPE_CHECKING:
@@ -22,8 +20,9 @@ if TYPE_CHECKING:
 
 BLANKS = " \t\r\n\x0b\x0c"
 MISSING = frozenset({"", "n/a", "na", "null", "none", "-", "--"})
-_MIN_BYTES = 1024 * 1024  # below it rows are as quick as loading Arrow
-_MAX_BYTES = 2**31 - 2  # Arrow reads them as one block
+_REPEATS = 4  # times at least that a text stands in a part, to be numbered there
+_MOST_DISTINCT = 65_536
+_GROUP = 4  # a point, and the digits up to the next
 
 
 @dataclass(frozen=True)
@@ -47,118 +46,188 @@ class Cells:
 
 
 class ArrowCells:
-    """The cells of one column of a regular table."""
+    """The cells of one column of a regular table, part by part: texts as they stand in the file.
 
-    def __init__(self, array: pa.Array) -> None:
-        self._array = array
+    While they repeat, they are kept as numbers of distinct ones.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[Any] = []  # numbers of distinct texts, then arrays of texts
+        self._distinct: dict[str, int] = {}
+        self.repeats = True  # so far: its cells may come as numbers of distinct ones
+        self._ends = [0]  # of the parts, in rows
+
+    def add(self, array: pa.Array) -> None:
+        """The next cells."""
+        self._ends.append(self._ends[-1] + len(array))
+        part = array
+        if self.repeats:
+            told = array if hasattr(array, "dictionary") else array.dictionary_encode()
+            new = len(told.dictionary)
+            self.repeats = new * _REPEATS <= len(array) and len(self._distinct) < _MOST_DISTINCT
+            if self.repeats:
+                values = told.dictionary.to_pylist()
+                numbers = _numbered(self._distinct, values)
+                small = np.min_scalar_type(len(self._distinct))
+                part = numbers.astype(small)[np.asarray(told.indices)]
+            elif told is array:
+                part = told.dictionary_decode()
+        self._parts.append(part)
 
     @cached_property
     def cells(self) -> Cells:
         """As positions in distinct texts."""
-        import pyarrow.compute as pc
+        import pyarrow as pa
 
-        told = self._array.dictionary_encode()
-        again = _cleaned(told.dictionary).dictionary_encode()
-        codes = again.indices.take(told.indices)
-        return Cells(
-            np.asarray(pc.cast(codes, "int64")).astype("int64"), again.dictionary.to_pylist()
-        )
+        known: dict[str, int] = {}
+        numbers = _numbered(known, _cleaned(self._texts).to_pylist())
+        found = [numbers[part] for part in self._parts if isinstance(part, np.ndarray)]
+        if self._arrays:  # which follow those
+            told = pa.chunked_array(self._arrays).dictionary_encode().unify_dictionaries()
+            own = _numbered(known, _cleaned(told.chunk(0).dictionary).to_pylist())
+            found += [own[np.asarray(chunk.indices)] for chunk in told.chunks]
+        return Cells(_joined(found, "int64"), list(known))
 
     def numbers(self) -> npt.NDArray[np.float64] | None:
         """All cells as numbers, NaN for none; None where one needs to be looked at."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        found = []
         try:
-            return np.asarray(pc.cast(self._array, pa.float64()))
-        except pa.ArrowInvalid:
-            pass
-        told = self._array.dictionary_encode()
-        cleaned = _cleaned(told.dictionary)
-        cleaned = pc.if_else(pc.equal(cleaned, ""), pa.scalar(None, pa.string()), cleaned)
-        try:
-            values = pc.cast(cleaned, pa.float64()).to_numpy(zero_copy_only=False)
+            values = _floats(self._texts)
+            for part in self._parts:
+                if isinstance(part, np.ndarray):
+                    found.append(values[part])
+                    continue
+                try:
+                    found.append(np.asarray(pc.cast(part, pa.float64())))
+                except pa.ArrowInvalid:
+                    told = part.dictionary_encode()
+                    found.append(_floats(told.dictionary)[np.asarray(told.indices)])
         except pa.ArrowInvalid:
             return None
-        found: npt.NDArray[np.float64] = values[np.asarray(told.indices)]
-        return found
+        numbers: npt.NDArray[np.float64] = _joined(found, "float64")
+        return numbers
 
     def ns(self, unit: Unit) -> tuple[Ints, Bools]:
         """Plain decimals as whole ns, and which are such; of others nothing is said."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
+        numbers, known = _ns(self._texts, unit)
+        found = [
+            (numbers[part], known[part]) if isinstance(part, np.ndarray) else _ns(part, unit)
+            for part in self._parts
+        ]
+        return _joined([one for one, _ in found], "int64"), _joined([is_ for _, is_ in found], bool)
 
-        trimmed = pc.utf8_trim(self._array, characters=BLANKS).cast(pa.large_string())
-        _, offsets, text = trimmed.buffers()
-        if text is None:
-            return np.zeros(len(trimmed), dtype="int64"), np.zeros(len(trimmed), dtype=bool)
-        ends = np.frombuffer(offsets, dtype="int64")[trimmed.offset :][: len(trimmed) + 1]
-        return exact_lines(np.frombuffer(text, dtype=np.uint8), ends[:-1], ends[1:], unit)
+    def forget(self) -> None:
+        """Let go of all cells, which nobody asks for any more."""
+        self._parts.clear()
+        self._distinct.clear()
+        for name in ("_texts", "cells"):
+            vars(self).pop(name, None)
 
     def __len__(self) -> int:
-        return len(self._array)
+        return self._ends[-1]
 
     def text(self, at: int) -> str:
         """One cell."""
-        cell = self._array[at].as_py().strip(BLANKS)
+        cell = self.raw(at).strip(BLANKS)
         return "" if cell.lower() in MISSING else cell
+
+    def raw(self, at: int) -> str:
+        """One cell as it stands in the file."""
+        number = bisect.bisect_right(self._ends, at) - 1
+        part, place = self._parts[number], at - self._ends[number]
+        if isinstance(part, np.ndarray):
+            return str(self._texts[int(part[place])].as_py())
+        return str(part[place].as_py())
 
     def holding(self, letter: str) -> list[int]:
         """Positions of the cells with this letter, small or large."""
-        import pyarrow.compute as pc
-
-        is_held = pc.match_substring(self._array, letter, ignore_case=True)
-        found: list[int] = np.flatnonzero(is_held.to_numpy(zero_copy_only=False)).tolist()
+        is_held = self._where(lambda texts: _holds_letter(texts, letter))
+        found: list[int] = np.flatnonzero(is_held).tolist()
         return found
 
     def holds_comma(self) -> bool:
         """True where a cell has a comma, or points between groups of digits."""
-        import pyarrow.compute as pc
+        return any(map(_holds_comma, (self._texts, *self._arrays)))
 
-        is_grouped = pc.match_substring_regex(self._array, r",|\d\.\d{3}\.\d{3}")
-        return bool(pc.any(is_grouped).as_py())
+    def lacks_before_last(self) -> bool:
+        """True where a cell that is not the last one says nothing."""
+        return bool(self._where(_is_missing)[:-1].any())
 
+    @property
+    def _arrays(self) -> list[Any]:
+        return [part for part in self._parts if not isinstance(part, np.ndarray)]
 
-def regular_columns(
-    data: bytes, begin: int, heads: Sequence[str], delimiter: str
-) -> list[ArrowCells] | None:
-    """The columns of what follows the row of heads, from `begin` on; None where a row is not of the
-    form that all are of, or might be something else than a row of its own, or no Arrow is there."""
-    end = len(data)
-    while end > begin and data[end - 1] in b"\r\n":
-        end -= 1
-    odd = b"\0" in data or data.count(b"\r", begin, end) != data.count(b"\r\n", begin, end)
-    if not _MIN_BYTES <= end - begin < _MAX_BYTES or odd or len(heads) < 2:
-        return None
-    try:
+    @cached_property
+    def _texts(self) -> pa.Array:
         import pyarrow as pa
-        import pyarrow.csv
-    except ImportError:
-        return None
-    names = [str(number) for number in range(len(heads))]
-    try:
-        table = pa.csv.read_csv(
-            pa.py_buffer(data).slice(begin, end - begin),
-            read_options=pa.csv.ReadOptions(
-                column_names=names, use_threads=False, block_size=end - begin + 1
-            ),
-            parse_options=pa.csv.ParseOptions(delimiter=delimiter),
-            convert_options=pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-            ),
-        )
-    except (pa.ArrowInvalid, pa.ArrowKeyError):
-        return None
-    # As many rows as lines: none is empty, and no cell holds a line end.
-    if table.num_rows != data.count(b"\n", begin, end) + 1:
-        return None
-    columns = [
-        column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-        for column in table.columns
-    ]
-    if _may_head(columns, heads) or _may_sum_up(columns):
-        return None
-    return [ArrowCells(column) for column in columns]
+
+        return pa.array(list(self._distinct), pa.string())
+
+    def _where(self, is_one: Callable[[Any], Any]) -> Bools:
+        """Which cells are such, as told of an array of texts."""
+        of_texts = np.asarray(is_one(self._texts))
+        told = [
+            of_texts[part] if isinstance(part, np.ndarray) else np.asarray(is_one(part))
+            for part in self._parts
+        ]
+        found: Bools = _joined(told, bool)
+        return found
+
+
+def _numbered(known: dict[str, int], values: Sequence[str]) -> Ints:
+    """The number of each text; new ones are numbered as they come."""
+    return np.array([known.setdefault(value, len(known)) for value in values], dtype="int64")
+
+
+def _joined(parts: Sequence[np.ndarray], dtype: Any) -> Any:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=dtype)
+
+
+def _floats(texts: Any) -> npt.NDArray[np.float64]:
+    """Texts as numbers, NaN for none. Raises ArrowInvalid where one needs to be looked at."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cleaned = _cleaned(texts)
+    cleaned = pc.if_else(pc.equal(cleaned, ""), pa.scalar(None, pa.string()), cleaned)
+    found: npt.NDArray[np.float64] = pc.cast(cleaned, pa.float64()).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _ns(texts: Any, unit: Unit) -> tuple[Ints, Bools]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim(texts, characters=BLANKS).cast(pa.large_string())
+    _, offsets, text = trimmed.buffers()
+    if text is None:
+        return np.zeros(len(trimmed), dtype="int64"), np.zeros(len(trimmed), dtype=bool)
+    ends = np.frombuffer(offsets, dtype="int64")[trimmed.offset :][: len(trimmed) + 1]
+    return exact_lines(np.frombuffer(text, dtype=np.uint8), ends[:-1], ends[1:], unit)
+
+
+def _holds_letter(texts: Any, letter: str) -> Any:
+    import pyarrow.compute as pc
+
+    small, large = (pc.match_substring(texts, one) for one in (letter.lower(), letter.upper()))
+    return pc.or_(small, large)
+
+
+def _holds_comma(texts: Any) -> bool:
+    import pyarrow.compute as pc
+
+    text = texts.buffers()[2]
+    if text is None:
+        return False
+    codes = np.frombuffer(text, dtype=np.uint8)
+    points = np.flatnonzero(codes == ord("."))
+    if not (codes == ord(",")).any() and not (np.diff(points) == _GROUP).any():
+        return False
+    is_grouped = pc.match_substring_regex(texts, r",|\d\.\d{3}\.\d{3}")
+    return bool(pc.any(is_grouped).as_py())
 
 
 def _cleaned(texts: Any) -> Any:
@@ -174,23 +243,3 @@ def _is_missing(texts: Any) -> Any:
 
     bare = pc.utf8_lower(pc.utf8_trim(texts, characters=BLANKS))
     return pc.is_in(bare, value_set=pa.array(sorted(MISSING)))
-
-
-def _may_head(columns: Sequence[Any], heads: Sequence[str]) -> bool:
-    """True where a row begins or ends with what heads a column."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    known = pa.array(sorted({head for head in heads if head}))
-    return any(pc.any(pc.is_in(columns[at], value_set=known)).as_py() for at in (0, -1))
-
-
-def _may_sum_up(columns: Sequence[Any]) -> bool:
-    """True where the last row is named as a sum, or leaves out what all others have."""
-    import pyarrow.compute as pc
-
-    last = [column[-1].as_py().strip(BLANKS) for column in columns]
-    if any(map(names_summary, last)):
-        return True
-    empty = [column for column, cell in zip(columns, last, strict=True) if not cell]
-    return sum(not pc.any(_is_missing(column[:-1])).as_py() for column in empty) >= ALONE_EMPTY

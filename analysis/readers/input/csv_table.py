@@ -6,8 +6,10 @@ head, and a comma too many; all of that is read, and what had to be repaired is 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
+import itertools
 import math
 import re
 from collections import Counter, deque
@@ -21,7 +23,7 @@ import numpy.typing as npt
 from analysis.errors import FuseScopeError
 from analysis.messages.errors.places import AT_LINE, AT_ROW
 from analysis.messages.places import in_row
-from analysis.readers.input.csv_columns import BLANKS, MISSING, ArrowCells, Cells, regular_columns
+from analysis.readers.input.csv_columns import BLANKS, MISSING, ArrowCells, Cells
 from analysis.readers.input.csv_numbers import (
     POINT,
     Marks,
@@ -31,6 +33,7 @@ from analysis.readers.input.csv_numbers import (
     time_unit,
     unit_of,
 )
+from analysis.readers.input.csv_regular import BLOCK_BYTES, may_be_large, regular_columns
 from analysis.readers.input.csv_rows import CsvRows
 from analysis.readers.input.csv_totals import ends_in_summary
 from analysis.readers.input.encoding import decoded, utf8
@@ -124,12 +127,18 @@ class Column:
         if isinstance(self.told, ArrowCells) and self.marks.point == "decimal":
             numbers = self.told.numbers()
             if numbers is not None:
-                is_number = np.isfinite(numbers) & (np.abs(numbers) < _LARGEST)
-                return np.where(is_number, numbers * self._scale, math.nan)
+                numbers[~(np.abs(numbers) < _LARGEST)] = math.nan
+                return numbers if self._scale == 1.0 else numbers * self._scale
         scale = self._scale
         values = [_number(plain(cell, self.marks), scale) for cell in self.coded.values]
         found: npt.NDArray[np.float64] = np.array(values, dtype="float64")[self.coded.codes]
         return found
+
+    def forget(self) -> None:
+        """Let go of the cells of a large table, which nobody asks for any more."""
+        if isinstance(self.told, ArrowCells):
+            self.told.forget()
+            vars(self).pop("coded", None)
 
     def integers(self) -> list[int | None]:
         """Cells as whole numbers of at most 64 bits; None where they are none."""
@@ -298,11 +307,10 @@ def read_csv(source: Source, *heads: str | Sequence[str]) -> CsvTable:
     Raises FuseScopeError for a table without head or rows, and for more rows than the limit.
     """
     notes: list[Diagnostic] = []
-    data = utf8(source.content)
-    table = _regular(data, heads, source)
+    table = _regular(source, heads) if may_be_large(source) else None
     if table is not None:
         return table
-    text = decoded(data, notes)
+    text = decoded(utf8(source.content), notes)
     delimiter = _delimiter(text)
     reader = CsvRows(text, delimiter)
     try:
@@ -330,9 +338,14 @@ def read_csv(source: Source, *heads: str | Sequence[str]) -> CsvTable:
     return CsvTable(tuple(columns), rows, notes, source.name)
 
 
-def _regular(data: bytes, wanted: Sequence[str | Sequence[str]], source: Source) -> CsvTable | None:
-    """The table where it is large and all its rows are regular: the same, read at once."""
-    text = data[:_HEAD_BYTES].decode("utf-8", errors="replace")
+def _regular(source: Source, wanted: Sequence[str | Sequence[str]]) -> CsvTable | None:
+    """The table where it is large and all its rows are regular: the same, read part by part."""
+    blocks = source.blocks(BLOCK_BYTES)
+    first = next(blocks, b"")
+    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return None
+    first = first.removeprefix(codecs.BOM_UTF8)
+    text = first[:_HEAD_BYTES].decode("utf-8", errors="replace")
     delimiter = _delimiter(text)
     reader = CsvRows(text, delimiter)
     try:
@@ -342,10 +355,11 @@ def _regular(data: bytes, wanted: Sequence[str | Sequence[str]], source: Source)
     lines = text.splitlines(keepends=True)[: reader.line] if heads is not None else []
     begin = sum(len(line.encode()) for line in lines)
     is_odd = "\ufffd" in "".join(lines) or not lines or not lines[-1].endswith("\n")
-    many = data.count(b"\n", begin) >= source.limits.events
-    if heads is None or is_odd or many or len(heads) >= _MAX_COLUMNS or reader.notes():
+    if heads is None or is_odd or len(heads) >= _MAX_COLUMNS or reader.notes():
         return None
-    cells = regular_columns(data, begin, heads, delimiter)
+    rows = itertools.chain([first[begin:]], blocks)
+    del first
+    cells = regular_columns(rows, heads, delimiter, source.limits.events)
     if cells is None:
         return None
     named = [

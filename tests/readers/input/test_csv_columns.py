@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,8 +12,9 @@ from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS
-from analysis.readers.input import csv_columns, csv_table
+from analysis.readers.input import csv_columns, csv_regular, csv_table
 from analysis.readers.input.csv_table import CsvTable, read_csv
+from analysis.readers.input.folder import source_with_neighbours
 from analysis.readers.input.source import Source
 
 _REGULAR = ["1", "2.5", "12.345\t", " 7", "N/A", "", '"x,y"', '"""8,1;7"""', "-3", "name_1", "1e5"]
@@ -41,9 +44,11 @@ def _said(table: CsvTable | str) -> object:
     return columns, floats, list(table.rows), table.notes
 
 
-def _both(data: bytes) -> tuple[CsvTable | str, CsvTable | str]:
+def _both(data: bytes, block: int = 40) -> tuple[CsvTable | str, CsvTable | str]:
+    """The table part by part, each of about `block` bytes, and row by row."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_columns, "_MIN_BYTES", 1)
+        patch.setattr(csv_regular, "_MIN_BYTES", 1)
+        patch.setattr(csv_table, "BLOCK_BYTES", block)
         at_once = _read(data)
         patch.setattr(csv_table, "regular_columns", lambda *_: None)
         return at_once, _read(data)
@@ -58,18 +63,29 @@ def _table(cells: list[str], width: int, end: str) -> bytes:
     st.lists(st.sampled_from(_ODD), min_size=4, max_size=24),
     st.integers(2, 4),
     st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from([33, 40, 1000]),
 )
 def test_any_table_says_the_same_at_once_and_row_by_row(
-    cells: list[str], width: int, end: str
+    cells: list[str], width: int, end: str, block: int
 ) -> None:
-    at_once, by_rows = _both(_table(cells, width, end))
+    at_once, by_rows = _both(_table(cells, width, end), block)
     assert _said(at_once) == _said(by_rows)
 
 
-@given(st.lists(st.sampled_from(_PLAIN), min_size=8, max_size=24))
-def test_tables_as_profilers_write_them_are_read_at_once(cells: list[str]) -> None:
+@given(
+    st.lists(st.sampled_from(_PLAIN), min_size=8, max_size=120),
+    st.sampled_from([40, 120, 1000]),
+    st.sampled_from([1, 2, 4]),
+    st.sampled_from([2, 1000]),
+)
+def test_tables_as_profilers_write_them_are_read_at_once(
+    cells: list[str], block: int, repeats: int, most: int
+) -> None:
     whole = cells[: len(cells) // 4 * 4]  # the last row leaves no cell out
-    at_once, by_rows = _both(_table([*whole, "1", "2", "3", "4"], 4, "\n"))
+    with pytest.MonkeyPatch.context() as patch:  # texts kept as numbers, or not, or not any more
+        patch.setattr(csv_columns, "_REPEATS", repeats)
+        patch.setattr(csv_columns, "_MOST_DISTINCT", most)
+        at_once, by_rows = _both(_table([*whole, "1", "2", "3", "4"], 4, "\n"), block)
     assert isinstance(at_once, CsvTable)
     assert _said(at_once) == _said(by_rows)
     assert not isinstance(at_once.columns[0].told, list)
@@ -86,6 +102,7 @@ def test_tables_as_profilers_write_them_are_read_at_once(cells: list[str]) -> No
         ('a,1\n"b,2\nc,3\nd,4\n', "a quote that does not close"),
         ('a,"1,5"\nb,2\n', "a comma may be a decimal sign"),
         ("a,1\0\n", "no text"),
+        ('a,1\nb,2\nc,"3\nd,"4\n', "a quote closes in another part"),
     ],
 )
 def test_what_is_odd_is_left_to_the_rows(rows: str, why: str) -> None:
@@ -102,3 +119,25 @@ def test_times_of_a_large_table_are_exact() -> None:
     assert not isinstance(table.columns[0].told, list)
     found = table.times("Start Time")
     assert found == [1727650800000000000 + at * 1000 + at % 1000 for at in range(70_000)]
+
+
+def test_line_ends_between_parts_are_no_rows_and_empty_rows_are() -> None:
+    rows = b"a,1\r\n" * 30
+    for block in range(20, 60):
+        at_once, by_rows = _both(b"name,Time(us)\r\n" + rows + b"\r\n\r\n", block)
+        assert isinstance(at_once, CsvTable)
+        assert not isinstance(at_once.columns[0].told, list), block
+        assert _said(at_once) == _said(by_rows)
+        at_once, by_rows = _both(b"name,Time(us)\r\n" + rows + b"\r\n" + rows, block)
+        assert _said(at_once) == _said(by_rows)
+
+
+def test_a_large_table_on_the_disk_is_hashed_while_it_is_read(tmp_path: Path) -> None:
+    data = b"name,Time(us)\n" + b"op,1.5\n" * 200_000
+    path = tmp_path / "table.csv"
+    path.write_bytes(data)
+    source = source_with_neighbours(path, DEFAULT_LIMITS)
+    table = read_csv(source, "name")
+    assert not isinstance(table.columns[0].told, list)
+    assert "data" not in vars(source)
+    assert source.sha256 == hashlib.sha256(data).hexdigest()
