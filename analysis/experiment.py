@@ -296,6 +296,12 @@ class VariantRecord(msgspec.Struct, frozen=True):
         """Whether the model was quantised for it, so that it computes something else."""
         return "quantisation" in self.settings
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether results of operators were copied out of the model, which keeps OpenVINO from
+        fusing them: its run is none of the model, though its operators are."""
+        return "marked_outputs" in self.settings
+
 
 class OwnFusion(msgspec.Struct, frozen=True):
     """Operators of the model that FuseScope's own pass makes one, tried and verified on this

@@ -50,7 +50,7 @@ DiagnosticCode = Literal[
     "groups_by_class", "groups_inferred", "groups_launched", "groups_listed", "gzip_cut_short",
     "gzip_junk",
     "heads_again", "heavy_counts_differ", "inferred_without_partner", "json_mended",
-    "kernels_hidden", "kernels_of_nodes", "large_output_difference", "launch_times",
+    "kernels_hidden", "kernels_of_nodes", "large_output_difference", "layer_means", "launch_times",
     "levels_differ", "load", "load_seen", "log_read", "log_unreadable", "long_rows",
     "long_text", "longest_block", "machines_unknown", "mean_differs", "means_only",
     "members_unknown", "memory_beyond", "missing_bracket", "neighbours_left", "nested_operators",

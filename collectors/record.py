@@ -155,6 +155,8 @@ def first_variants(model: str, runtime: str = OWN) -> tuple[str, ...]:
     which brings its cut; else what the engine does, node by node, as a graph, and fused."""
     if runtime == "jax":
         return "eager", "unfused", "fused"
+    if runtime == "openvino":
+        return "marked", "fused"
     if runtime != OWN:
         return "eager", "captured", "unfused", "fused"
     known = zoo.find(model)
@@ -188,7 +190,7 @@ def record(
         custom_ops.read(library) if library is not None else None,
         cancelled,
         None if recording.runtime == OWN else python_of(recording.runtime),
-        "" if recording.runtime == OWN else f"{recording.runtime}_",
+        "" if recording.runtime == OWN else f"{recording.runtime}.",
         releases={one.name: kept.folder_of(one.release) for one in plan.variants if one.release},
     )
     with scratch.folder() as folder:

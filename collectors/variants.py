@@ -88,7 +88,28 @@ JAX = (
     Variant("unfused", "none", Message("one compiled program, XLA's fusion passes off")),
     Variant("fused", "all", Message("jax.jit as it comes")),
 )
-_OF_ENGINES = {"torch": TORCH, "jax": JAX}
+OPENVINO = (
+    Variant(
+        "marked",
+        "none",
+        Message(
+            "the result of every operator copied out of the model, which keeps OpenVINO from "
+            "fusing them"
+        ),
+    ),
+    Variant("fused", "all", Message("OpenVINO as it comes, in float32")),
+    Variant("latency", "all", Message("OpenVINO in float32 with the performance hint LATENCY")),
+    Variant(
+        "throughput",
+        "all",
+        Message(
+            "OpenVINO in float32 with the performance hint THROUGHPUT, as many requests at once as "
+            "it asks for"
+        ),
+    ),
+    Variant("bf16", "all", Message("OpenVINO with bfloat16 where it computes")),
+)
+_OF_ENGINES = {"torch": TORCH, "jax": JAX, "openvino": OPENVINO}
 ABLATIONS = ("without:<Optimizer>", "only:<Optimizer>")
 THREADS = "threads:<number>"
 _THREADS = re.compile(r"threads:([1-9]\d{0,3})", re.ASCII)
@@ -129,6 +150,9 @@ _OTHER_THREADS = Message(
     "every optimisation on, one thread inside an operator",
     "every optimisation on, {n:count} threads inside an operator",
 )
+_OPENVINO_THREADS = Message(
+    "OpenVINO in float32 with one thread", "OpenVINO in float32 with {n:count} threads"
+)
 _BY_RULES = Message("FuseScope's own fusion pass, by the rules {rules:name}")
 _OWN_KERNEL = Message("FuseScope's own kernel in place of every {operators}")
 _CUT = Message("the cut of {variant:name}, without the kernel")
@@ -147,12 +171,12 @@ def is_alone(name: str) -> bool:
 
 
 def all_of_engine(engine: str) -> tuple[Variant, ...]:
-    """Every variant of torch or jax that has a name of its own."""
+    """Every variant of an engine beside ONNX Runtime that has a name of its own."""
     return _OF_ENGINES[engine]
 
 
 def of_engine(name: str, engine: str) -> Variant:
-    """The variant of that name for torch or jax. Raises FuseScopeError that suggests the nearest.
+    """The variant of that name for such an engine. Raises FuseScopeError that suggests the nearest.
     Whether there is a kernel of the name that it is without shows when the model is compiled."""
     known = {variant.name: variant for variant in _OF_ENGINES[engine]}
     listed = tuple(known)
@@ -160,6 +184,11 @@ def of_engine(name: str, engine: str) -> Variant:
         listed += ("without:<kernel>",)
         if found := _DENIAL.fullmatch(name):
             return Variant(name, "all", _DENIED.of(kernel=found[1]), argument=found[1])
+    if engine == "openvino":
+        listed += (THREADS,)
+        if found := _THREADS.fullmatch(name):
+            threads = int(found[1])
+            return Variant(name, "all", _OPENVINO_THREADS.of(n=threads), threads=threads)
     if name not in known:
         raise FuseScopeError(
             "variant_unknown",

@@ -10,7 +10,7 @@ from analysis.compare.assumptions import Assumptions, cache_size, tau
 from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import doubts
 from analysis.compare.entered_runs import assumed_per_run, with_entered_runs
-from analysis.compare.figures import figures
+from analysis.compare.figures import OF_RUNS, figures
 from analysis.compare.groups.detail import with_shared_detail
 from analysis.compare.groups.eager import with_originals
 from analysis.compare.groups.fusion import Fusion
@@ -25,7 +25,6 @@ from analysis.compare.groups.origin import counterparts
 from analysis.compare.joined_time import (
     are_different_models,
     joined_shares,
-    without_change,
     without_changes_of,
 )
 from analysis.compare.ledger import ledger
@@ -34,6 +33,7 @@ from analysis.compare.reconciliation import Reconciliation
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import judge
+from analysis.compare.timing.verdict import without_change
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import short_ops, small_ops
 from analysis.trace import Diagnostic
@@ -68,7 +68,7 @@ def compare(
     shares = joined_shares(joined[0], fusion, traces)
     differ = are_different_models(baseline, candidate, shares)
     if differ:
-        verdict, fusion = without_change(verdict), Fusion("none")
+        verdict, fusion = without_change(verdict, "different_models"), Fusion("none")
     if differ or verdict.reason == "runs_unknown":
         joined = [without_changes(table) for table in joined]
     operators, op_types, op_classes = joined
@@ -78,6 +78,8 @@ def compare(
     shown = figures(baseline, candidate, verdict, small, short, under, cache)
     shown = assumed_per_run(shown, entered)
     gains = ledger(baseline, candidate, fusion)
+    if verdict.reason == "marked":
+        shown = without_changes_of(shown, OF_RUNS)
     if differ:
         shown = without_changes_of(shown)
         gains = replace(gains, reconciliation=Reconciliation(gains.reconciliation.of))

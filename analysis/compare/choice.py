@@ -48,6 +48,10 @@ def chosen_names(
     """The variants of one experiment that are compared; a name that is given may be of none."""
     base = baseline or default_baseline(record)
     other = candidate or default_candidate(record, base)
+    if baseline is None and candidate is None and not record.compared:
+        marked = next((one.name for one in record.variants if one.is_marked), base)
+        usual = default_candidate(record, marked)  # the one recording of operators before fusion
+        base, other = (marked, usual) if usual != marked else (base, other)
     if baseline is None:
         base = same_cut(other, record.names) or base
     return base, other

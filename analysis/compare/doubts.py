@@ -334,12 +334,20 @@ def _groups(baseline: Side, candidate: Side, fusion: Fusion) -> Iterator[Diagnos
         yield Diagnostic("warning", "unmapped_originals", lost)
     for side, name in ((baseline, "baseline"), (candidate, "candidate")):
         ran = set(side.trace.operators["name"].astype(str))
-        # A Constant is read when the model is loaded: no run executes it.
+        views = (
+            {node.name for node in side.graph.nodes if "view" in node.attributes}
+            if (side.graph is not None)
+            else set()
+        )
+        # A Constant is read when the model is loaded: no run executes it. Nor does one execute what
+        # only shows memory in another shape.
         untimed = [
             operator.name
             for group in fusion.groups
             for operator in (group.baseline if name == "baseline" else group.candidate)
-            if operator.op_type != "Constant" and clean_text(operator.name) not in ran
+            if operator.op_type != "Constant"
+            and operator.name not in views
+            and clean_text(operator.name) not in ran
         ]
         if untimed:
             example = clean_text(untimed[0], 80)

@@ -39,6 +39,8 @@ from analysis.metrics.utilisation import (
 from analysis.quantity import Basis, Quantity, Reason, ratio
 
 Pair = tuple[Quantity, Quantity]
+# Of whole runs, and of the process that makes them.
+OF_RUNS = ("latency", "throughput", "cpu_time", "compute_utilisation", "memory")
 # Of traces with kernels of a device; launch time and copies only where there are any.
 DEVICE_FIGURES = (
     "kernels", "device_busy", "device_idle", "launches", "launch_time", "copies", "copy_time",

@@ -6,7 +6,7 @@ does, and then a change between them says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +15,6 @@ import pandas as pd
 from analysis.compare.comparison import Figure
 from analysis.compare.groups.fusion import Fusion, Group
 from analysis.compare.side import Side
-from analysis.compare.timing.verdict import Verdict
 from analysis.operators.classes import plain_type
 from analysis.operators.flops import parse_shapes
 from analysis.operators.members import inductor, parse_members
@@ -84,25 +83,14 @@ def joined_shares(
     return shares[0], shares[1]
 
 
-def without_change(verdict: Verdict) -> Verdict:
-    """The verdict on two models: there is none, and no number that would look like one."""
-    return replace(
-        verdict,
-        outcome="cannot_tell",
-        reason="different_models",
-        speedup=None,
-        interval=None,
-        corrected=None,
-        noise_floor=None,
-        smallest_detectable=None,
-        decided_at=None,
-        times_ns=None,
+def without_changes_of(
+    figures: Iterable[Figure], codes: Container[str] | None = None
+) -> tuple[Figure, ...]:
+    """The figures of both sides, those of the `codes`, or all, without a change."""
+    return tuple(
+        replace(figure, kind="none") if codes is None or figure.code in codes else figure
+        for figure in figures
     )
-
-
-def without_changes_of(figures: Iterable[Figure]) -> tuple[Figure, ...]:
-    """The figures of both sides, none with a change."""
-    return tuple(replace(figure, kind="none") for figure in figures)
 
 
 def _evidence(trace: Trace) -> dict[int, set[object]]:

@@ -34,6 +34,7 @@ from analysis.operators import flops
 from analysis.readers.input.folder import ZIP_ERRORS, check_size
 from analysis.readers.input.source import Source
 from analysis.readers.onnxruntime.profile import ProfileTables
+from analysis.readers.openvino.recorded import RecordedCounters
 from analysis.readers.packed.tables import parse_trace
 from analysis.readers.pytorch.recorded import RecordedCalls
 from analysis.readers.reader import ALWAYS, Reader
@@ -41,7 +42,7 @@ from analysis.readers.xla.recorded import RecordedSteps
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, Value, runs_frame
 
-TORCH, JAX = "torch", "jax"  # as experiment.json names the engines
+TORCH, JAX, OPENVINO = "torch", "jax", "openvino"  # as experiment.json names the engines
 _NO_SAMPLES = Samples([], [], [], [], [])
 _REASON = Message("{reason:name}")
 _Part = TypeVar("_Part")
@@ -148,6 +149,8 @@ def _trace(
         trace = _compiled_trace(archive, variant, meta, RecordedCalls(graph, archive.limits))
     elif record.engine.name == JAX:
         trace = _compiled_trace(archive, variant, meta, RecordedSteps(graph, archive.limits))
+    elif record.engine.name == OPENVINO:
+        trace = _compiled_trace(archive, variant, meta, RecordedCounters(graph, archive.limits))
     else:
         trace = _onnxruntime_trace(archive, variant, meta)
     return Trace(
@@ -160,7 +163,10 @@ def _trace(
 
 
 def _compiled_trace(
-    archive: _Archive, variant: VariantRecord, meta: Meta, runs: RecordedCalls | RecordedSteps
+    archive: _Archive,
+    variant: VariantRecord,
+    meta: Meta,
+    runs: RecordedCalls | RecordedSteps | RecordedCounters,
 ) -> Trace:
     """That of an engine whose own profiles mark the runs."""
     for profile in variant.profiles:

@@ -169,10 +169,11 @@ def try_import(engine: Engine) -> str:
         raise FuseScopeError(
             "runtime_import_failed", engine=engine.name, reason=error.said
         ) from None
-    if answer.version.partition("+")[0] != engine.version:
+    version = answer.version.partition("-")[0]  # behind it OpenVINO has the number of its build
+    if version.partition("+")[0] != engine.version:
         other = _OTHER_VERSION.of(version=answer.version)
         raise FuseScopeError("runtime_import_failed", engine=engine.name, reason=other)
-    return answer.version
+    return version
 
 
 def disk_bytes(folder: Path) -> int:

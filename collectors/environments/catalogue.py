@@ -35,7 +35,8 @@ class Engine:
     Of `builds` the first is installed that pip finds for this machine. `shared` are packages that a
     worker imports beside the engine: they come in the versions that FuseScope runs with. Importing
     `module` proves that the engine is there; `version` is what it calls itself then, without a
-    local part (+cpu). `minutes` is how long adding it takes on a fast connection.
+    local part (+cpu). `minutes` is how long adding it takes on a fast connection. An engine that
+    `takes_onnx` runs the models that ONNX Runtime does.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Engine:
     shared: tuple[str, ...] = ("msgspec", "numpy")
     newest_python: tuple[int, int] = (3, 14)
     minutes: int = 2
+    takes_onnx: bool = False
 
 
 # Sizes of the CPU builds were measured with Python 3.11 on Linux (x86-64), with all that they need;
@@ -85,9 +87,23 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
                 minutes=1,
                 builds=(Build("jax[cpu]==0.10.2", 140 * _MB, 650 * _MB),),
             ),
+            Engine(
+                name="openvino",
+                what=Message("OpenVINO, its plugin for the CPU"),
+                version="2026.4.1",
+                module="openvino",
+                minutes=1,
+                builds=(Build("openvino==2026.4.1", 80 * _MB, 290 * _MB),),
+                takes_onnx=True,
+            ),
         )
     }
 )
+
+
+def takes_onnx(runtime: str) -> bool:
+    """Whether the engine of that name runs ONNX models; one that there is not does not."""
+    return runtime == OWN or (runtime in ENGINES and ENGINES[runtime].takes_onnx)
 
 
 def engine_of(name: str) -> Engine:

@@ -15,7 +15,8 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import FROM_FILE, Machine, OwnFusion, Peaks, Try
 from analysis.messages import Message, Said
 from collectors import variants
-from collectors.environments.catalogue import OWN
+from collectors.environments.catalogue import OWN, engine_of, takes_onnx
+from collectors.environments.state import state_of
 from collectors.files import cache
 from collectors.progress import Progress, Stage
 from collectors.recording import ablation, denials, quiet
@@ -119,7 +120,7 @@ def prepare(
             report("prepare", _FETCHING.of(version=release))
         if not fetching.fetch(release, lambda said: report("prepare", said)):
             raise FuseScopeError("release_no_wheel", version=release)
-    model = pool.run("prepare", recording.prepare_job(plan, folder), Prepared)
+    model = _prepared(recording, plan, folder, pool)
     if recording.sha256 and model.sha256 != recording.sha256:
         raise FuseScopeError("model_differs", where=Path(recording.model).name)
     settings = SessionSettings(
@@ -161,7 +162,17 @@ def prepare(
             derived[name] = made
     plan = replace(plan, variants=refused.left(plan.variants))
     settings = msgspec.structs.replace(settings, derived=derived)
-    trials = Trials(settings, plan.baseline, Path(model.graph), folder, pool.memory_bytes, pool.run)
+    trials = Trials(
+        settings,
+        plan.baseline,
+        Path(model.graph),
+        folder,
+        pool.memory_bytes,
+        pool.run,
+        ("matches", pool.run)
+        if recording.runtime == OWN
+        else ("openvino.boundaries", pool.at_home().run),
+    )
     order = sorted(plan.names, key=lambda name: name != plan.baseline)
     for done, name in enumerate(order):
         report("check", _TRYING.of(variant=name), done, len(order))
@@ -170,7 +181,7 @@ def prepare(
             trials.check(name, _within(deadline, AGREEMENT_SHARE / len(order), maximum))
         if name not in trials.checked:
             continue
-        if recording.runtime == OWN and trials.is_optimised(name):
+        if takes_onnx(recording.runtime) and trials.is_optimised(name):
             report("check", _FOLLOWING.of(variant=name), done, len(order))
             trials.match(name, _within(deadline, MATCHING_SHARE / len(order), pool.seconds))
         trials.drop_dump(name)
@@ -210,6 +221,16 @@ def prepare(
         together,
         took_s,
     )
+
+
+def _prepared(recording: Recording, plan: Plan, folder: Path, pool: WorkerPool) -> Prepared:
+    """The working copy; FuseScope makes that of an ONNX model for every engine."""
+    job = recording.prepare_job(plan, folder)
+    if recording.runtime == OWN or not takes_onnx(recording.runtime):
+        return pool.run("prepare", job, Prepared)
+    model = pool.at_home().run("prepare", job, Prepared)
+    version = state_of(engine_of(recording.runtime)).version
+    return msgspec.structs.replace(model, engine_version=version)
 
 
 def _own_fusions(

@@ -14,11 +14,12 @@ from analysis.experiment import ExperimentRecord, Try
 from analysis.spelling import nearest
 from analysis.text import shown
 from collectors import kernels, variants, zoo
-from collectors.environments.catalogue import OWN, engine_of
+from collectors.environments.catalogue import OWN, engine_of, takes_onnx
 from collectors.files import cache
 from collectors.fusion import rules
 from collectors.jax import names as jax_names
 from collectors.kernels.native import compiler
+from collectors.openvino import names as openvino_names
 from collectors.recording.blocks import PROFILED_ROUNDS
 from collectors.torch import names as torch_names
 from collectors.variants import Variant
@@ -68,8 +69,9 @@ class Recording:
     `own_pass` also tries our own fusion pass on the model, so that the page can say where it would
     fuse what the engine does not. `tries` says of variants which findings they answer; one of them
     that cannot be recorded is left out, and the file says why.
-    With the `runtime` torch or jax, `model` is `file.py:function`, whose code is run, so only the
-    command line sets it, or a built-in one (`torch:mlp`, `jax:mlp`).
+    The `runtime` openvino takes the models that ONNX Runtime does. With torch or jax, `model` is
+    `file.py:function`, whose code is run, so only the command line sets it, or a built-in one
+    (`torch:mlp`, `jax:mlp`).
     """
 
     model: str
@@ -124,6 +126,8 @@ class Recording:
     def plan(self) -> Plan:
         """What is certain before the model is read. Raises FuseScopeError for what cannot be
         recorded, before anything starts."""
+        if self.runtime != OWN and takes_onnx(self.runtime):
+            self._check_engine_options()
         found = self._variants()
         names = [variant.name for variant in found]
         if self.baseline is not None and self.baseline not in names:
@@ -136,8 +140,8 @@ class Recording:
             raise FuseScopeError("all_spin_already", variant=again)
         if self.inputs is not None and not self.inputs.is_file():
             raise FuseScopeError("inputs_missing", where=str(self.inputs))
-        baseline = self.baseline or ("unfused" if "unfused" in names else names[0])
-        if self.runtime != OWN:
+        baseline = self.baseline or _baseline(names)
+        if not takes_onnx(self.runtime):
             return self._engine_plan(found, baseline)
         if zoo.find(self.model) is not None:
             return Plan(self.model, None, found, baseline)
@@ -151,7 +155,7 @@ class Recording:
     def prepare_job(self, plan: Plan, folder: Path) -> PrepareJob:
         """What makes the working copy of the model in that folder."""
         model = plan.model if plan.path is None else str(plan.path)
-        if self.runtime != OWN:
+        if not takes_onnx(self.runtime):
             function = "" if self.model.endswith(".py") else ":" + self.model.rpartition(":")[2]
             model = self.model if plan.path is None else f"{plan.path}{function}"
         return PrepareJob(
@@ -242,6 +246,17 @@ class Recording:
         name = f"{path.stem}-{function}" if function else path.stem
         return Plan(name, path.absolute(), found, baseline)
 
+    def _check_engine_options(self) -> None:
+        """Raises FuseScopeError for what only ONNX Runtime has of all engines that take ONNX
+        models."""
+        for option, given in (
+            ("--custom-op-library", self.custom_op_library is not None),
+            ("--ablate", self.ablate),
+            ("--spin", self.spin),
+        ):
+            if given:
+                raise FuseScopeError("option_of_own_only", option=option, runtime=self.runtime)
+
     def _check_numbers(self, found: Sequence[Variant]) -> None:
         for option, minimum, maximum, value in (
             ("--batch", 1, 1 << 20, self.batch),
@@ -277,6 +292,14 @@ class Recording:
         for name, (low, high) in self.input_ranges.items():
             if not -math.inf < low <= high < math.inf:
                 raise FuseScopeError("range_malformed", input=name[:60])
+
+
+def _baseline(names: Sequence[str]) -> str:
+    """The first variant whose times are those of the model without fusion, else the first that has
+    times of the model at all."""
+    if "unfused" in names:
+        return "unfused"
+    return next((name for name in names if name != openvino_names.MARKED), names[0])
 
 
 def _no_model(model: str) -> FuseScopeError:

@@ -6,6 +6,7 @@ hold the values of which tensors of the model. Files go into one folder, by vari
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import msgspec
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph, Tensor, parse_graph
 from analysis.messages import language
+from collectors.openvino.values import folder_of
 from collectors.variants import file_name
 from collectors.workers.jobs import Checked, CheckJob, Matched, MatchJob, SessionSettings
 
@@ -25,7 +27,8 @@ Run = Callable[..., Any]  # (task, job, answer, seconds=None) -> answer
 
 
 class Trials:
-    """`run` does a task in a worker. The baseline has to be checked first: the others compare
+    """`run` does a task in a worker, `follow` is the task
+    that follows tensors and what does it. The baseline has to be checked first: the others compare
     their outputs with its. `model_graph` is the graph of the working copy."""
 
     def __init__(
@@ -36,6 +39,7 @@ class Trials:
         folder: Path,
         memory_bytes: int,
         run: Run,
+        follow: tuple[str, Run] | None = None,
     ) -> None:
         self._settings = settings
         self._baseline = baseline
@@ -43,6 +47,7 @@ class Trials:
         self._folder = folder
         self._budget_bytes = min(MATCHING_BYTES, int(MATCHING_MEMORY * memory_bytes))
         self._run = run
+        self._follow = follow or ("matches", run)
         self._matched: dict[str, Matched] = {}
         self.checked: dict[str, Checked] = {}
 
@@ -90,16 +95,19 @@ class Trials:
             budget_bytes=self._budget_bytes,
             seconds=seconds,
         )
+        task, run = self._follow
         try:
-            self._matched[variant] = self._run("matches", job, Matched, 2 * seconds + 30)
+            self._matched[variant] = run(task, job, Matched, 2 * seconds + 30)
         except FuseScopeError as error:
             self._matches_file(variant).unlink(missing_ok=True)
             with language.speaking(language.ENGLISH):  # as the experiment has it
                 self._matched[variant] = Matched(refuted=0, unknown=0, problem=error.what)
 
     def drop_dump(self, variant: str) -> None:
-        """The engine's graph with all weights is not needed any more."""
+        """The engine's graph with all weights, or the values of its tensors, are not needed any
+        more."""
         self._dump_file(variant).unlink(missing_ok=True)
+        shutil.rmtree(folder_of(str(self._dump_file(variant))), ignore_errors=True)
 
     def settings(self, variant: str) -> dict[str, str | int | float | bool]:
         """The variant's settings, and what could not be found out."""

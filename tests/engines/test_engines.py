@@ -17,6 +17,11 @@ COMPILES = {
     "print(float(f(torch.ones(1000)).sum()))",
     "jax": "import jax; f = jax.jit(lambda x: jax.nn.relu(x * 2 + 1)); "
     "print(float(f(jax.numpy.ones(1000)).sum()))",
+    "openvino": "import numpy, openvino as ov; from openvino import opset13 as op; "
+    "x = op.parameter([1000], numpy.float32); "
+    "y = op.relu(op.add(op.multiply(x, numpy.float32(2)), numpy.float32(1))); "
+    "f = ov.compile_model(ov.Model([op.result(y)], [x]), 'CPU'); "
+    "print(float(f(numpy.ones(1000, 'f4'))[0].sum()))",
 }
 
 

@@ -19,7 +19,8 @@ from analysis.operators.flops import NCHWC_DOMAIN
 
 Evidence = Literal["name", "value", "structure"]
 
-REORDERS = {"ReorderInput", "ReorderOutput"}
+OPENVINO_COPIES = {"Reorder", "Output"}  # of OpenVINO: into another layout, and out of the model
+REORDERS = {"ReorderInput", "ReorderOutput"} | OPENVINO_COPIES
 LAYOUT = REORDERS | {"Reshape", "Transpose", "Cast", "Squeeze", "Unsqueeze", "Flatten", "Identity"}
 XLA_LAYOUT = {"copy", "bitcast", "transpose", "reshape"}
 LAYOUT |= XLA_LAYOUT

@@ -19,6 +19,7 @@ from analysis.compare.timing.verdict import (
     paired_files_verdict,
     paired_verdict,
     unpaired_verdict,
+    without_change,
 )
 from analysis.metrics.memo import once
 from analysis.metrics.spans import run_spans
@@ -59,7 +60,16 @@ def uncontrolled(baseline: Side, candidate: Side) -> float:
 
 def judge(baseline: Side, candidate: Side, candidates: int = 1) -> Verdict:
     """The verdict by the best time source that both sides have, as one of so many `candidates`;
-    one recording is corrected for all that it holds in any case."""
+    one recording is corrected for all that it holds in any case. There is none on a variant that
+    does more than the model."""
+    verdict = _judged(baseline, candidate, candidates)
+    variants = (baseline.variant, candidate.variant)
+    if any(variant is not None and variant.is_marked for variant in variants):
+        return without_change(verdict, "marked")
+    return verdict
+
+
+def _judged(baseline: Side, candidate: Side, candidates: int) -> Verdict:
     if are_paired(baseline, candidate) and baseline.experiment is not None:
         return paired_verdict(baseline.experiment.record, baseline.label, candidate.label)
     of = time_source(baseline.trace, candidate.trace)

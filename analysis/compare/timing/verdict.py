@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -32,7 +32,7 @@ TimeSource = Literal["unprofiled_wall", "run_span", "busy_union", "kernel_sum"]
 # Why nothing can be told, and why the noise is not known.
 CannotTell = Literal[
     "no_times", "runs_unknown", "different_models", "within_noise", "within_process_spread",
-    "control_differs",
+    "control_differs", "marked",
 ]  # fmt: skip
 NoiseUnknown = Literal["single_run", "one_process", "few_runs"]
 VerdictReason = CannotTell | NoiseUnknown
@@ -73,7 +73,7 @@ class Verdict:
     noise_unknown, where there is a speedup but no interval: single_run, one_process, few_runs.
     cannot_tell, where the interval holds no change: within_noise; where drift may be larger:
     within_process_spread; control_differs; where nothing compares: no_times, runs_unknown,
-    different_models.
+    different_models, marked (a side also copies the results of operators out).
     `samples` are blocks, files or runs (baseline, candidate), as `pairing` says: of unpaired_runs,
     where a side is a single process. `processes` are behind them, `averaged` the iterations that
     the single time of a side is the mean of, `decided_at` the look that settled it, `alpha` its
@@ -132,7 +132,7 @@ def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> V
                 break
         if noise is not None and not noise.low <= 1 <= noise.high:
             outcome, reason, decided_at = "cannot_tell", "control_differs", None
-    return Verdict(
+    verdict = Verdict(
         outcome=outcome,
         reason=reason,
         of="unprofiled_wall",
@@ -148,6 +148,8 @@ def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> V
         decided_at=decided_at,
         alpha=alpha,
     )
+    is_marked = any(record.variant(name).is_marked for name in (baseline, candidate))
+    return without_change(verdict, "marked") if is_marked else verdict
 
 
 def unpaired_verdict(
@@ -235,13 +237,30 @@ def paired_files_verdict(
     )
 
 
+def without_change(verdict: Verdict, reason: CannotTell) -> Verdict:
+    """The verdict where times are not of the same work: none, and no number that looks like one."""
+    return replace(
+        verdict,
+        outcome="cannot_tell",
+        reason=reason,
+        speedup=None,
+        interval=None,
+        corrected=None,
+        noise_floor=None,
+        smallest_detectable=None,
+        decided_at=None,
+        times_ns=None,
+    )
+
+
 def decided(record: ExperimentRecord) -> bool:
-    """True when the blocks so far settle every candidate: recording may stop at this look.
+    """True when the blocks so far settle every candidate: recording may stop at this look. One
+    whose times compare with nothing has nothing to settle.
 
     A control that differs is never settled: more blocks may show that it was chance.
     """
     baseline = record.settings.baseline
-    candidates = [v.name for v in record.variants if v.name != baseline]
+    candidates = [v.name for v in record.variants if v.name != baseline and not v.is_marked]
     return all(paired_verdict(record, baseline, candidate).is_decided for candidate in candidates)
 
 

@@ -21,7 +21,11 @@ CompilersError = Literal[
     "jax_no_model",
     "jax_not_traced",
     "jax_still_fused",
+    "openvino_no_bf16",
+    "openvino_no_operator",
+    "openvino_refused",
     "option_of_onnx_only",
+    "option_of_own_only",
     "torch_changes_inputs",
     "torch_file_missing",
     "torch_file_raised",
@@ -92,6 +96,25 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     "option_of_onnx_only": ErrorText(
         Message("The option {option:name} is for ONNX models, not for the engine {runtime:name}"),
         Message("Leave it out: the function that makes the model also makes its inputs."),
+    ),
+    "option_of_own_only": ErrorText(
+        Message("The engine {runtime:name} has nothing for the option {option:name}"),
+        Message("Leave it out, or record with --runtime onnxruntime."),
+    ),
+    "openvino_no_bf16": ErrorText(
+        Message("On this CPU, OpenVINO computes in float32 although bfloat16 is asked for"),
+        Message("Leave the variant bf16 out: it would be fused again."),
+    ),
+    "openvino_no_operator": ErrorText(
+        Message(
+            "OpenVINO does not have the operator {operators:name}",
+            "OpenVINO does not have the operators {operators:name}",
+        ),
+        Message("Record the model with --runtime onnxruntime, or convert it without them."),
+    ),
+    "openvino_refused": ErrorText(
+        Message("OpenVINO refused the model: {reason:name}"),
+        Message("Check that the model runs in OpenVINO by itself, without FuseScope."),
     ),
     "torch_changes_inputs": ErrorText(
         Message("The model changes its input {input:name} in place, so each run would get another"),

@@ -201,7 +201,7 @@ def _columns(layers: Sequence[_Layer]) -> dict[str, list[object]]:
     return {
         "name": [layer.name or layer.op_type or "unnamed" for layer in layers],
         "op_type": [layer.op_type or None for layer in layers],
-        "op_class": [_class(layer.op_type) for layer in layers],
+        "op_class": [layer_class(layer.op_type) for layer in layers],
         "provider": [layer.implementation or None for layer in layers],
         "level": ["graph_layer"] * len(layers),
         "inputs": [layer.tensors.inputs or None for layer in layers],
@@ -215,15 +215,19 @@ def _columns(layers: Sequence[_Layer]) -> dict[str, list[object]]:
     }
 
 
-def _class(op_type: str) -> str:
+def layer_class(op_type: str) -> str:
+    """The class of a layer type of OpenVINO's plugins."""
     return _CLASSES.get(op_type.lower().replace("_", "")) or op_class(op_type)
 
 
 def _flops(layer: _Layer) -> int | None:
+    return layer_flops(layer.op_type, layer.tensors.inputs, layer.tensors.outputs)
+
+
+def layer_flops(op_type: str, inputs: str, outputs: str) -> int | None:
     """FLOPs of a convolution or matrix product from its tensors, padded taps counted."""
-    kind = _HEAVY_TYPES.get(layer.op_type.lower())
-    ins = flops.parse_shapes(layer.tensors.inputs)
-    outs = flops.parse_shapes(layer.tensors.outputs)
+    kind = _HEAVY_TYPES.get(op_type.lower())
+    ins, outs = flops.parse_shapes(inputs), flops.parse_shapes(outputs)
     if kind is None or len(ins) < 2 or not outs:
         return None
     if kind == "Conv" and len(ins[1]) == len(ins[0]) + 1:  # weights by group

@@ -284,6 +284,12 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "no_kernels": told(Message("The file contains no kernels, only copies and fills of memory.")),
     "averaged": _averaged,
+    "layer_means": told(
+        Message(
+            "The engine counts the time of each layer in whole µs and gives no start times: times "
+            "of layers are means over the profiled runs of a block, known to about 1 µs."
+        )
+    ),
     "averaged_all": told(
         Message(
             "Times are means over all inferences since the model was compiled (on a GPU: the times "

@@ -114,6 +114,8 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     share = _share(float(by_family.iloc[0]) / whole)
     told = (_LOSS_FROM if slower else _GAIN_FROM).parts(share=share, n=len(members), pattern=best)
     after = became(members, precision_of(comparison, members)).parts(n=len(members))
+    if comparison.verdict.reason == "marked":  # what the runs gained is the copies that one lacks
+        return [told, after, _GROUPS.parts(sum_.groups_ns or 0)]
     return [*start, *lead, _plain(told) if lead else told, after, *([] if lead else _rest(sum_))]
 
 

@@ -1,0 +1,1 @@
+"""OpenVINO, in workers of its own environment: any ONNX model, compiled for the CPU."""

@@ -1,0 +1,1 @@
+"""What workers of OpenVINO do, and the one that compares its values."""

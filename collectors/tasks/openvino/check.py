@@ -1,0 +1,68 @@
+"""One variant of a model for OpenVINO alone: peak memory, outputs, and its graph."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+from analysis.errors import FuseScopeError
+from analysis.graph import graph_json, parse_graph
+from collectors.errors.engine import clean
+from collectors.openvino.session import OpenvinoSession
+from collectors.openvino.values import folder_of
+from collectors.openvino.variant_graph import VariantGraph, graph_of
+from collectors.tensors.outputs import against
+from collectors.workers.jobs import Checked
+from collectors.workers.jobs import CheckJob as Job
+from collectors.workers.memory import PeakMemory
+
+MEMORY_RUNS = 3
+
+
+def run(job: Job) -> Checked:
+    """Measures and writes as the job says. A graph that cannot be had is no failure."""
+    memory = PeakMemory.start()
+    session = OpenvinoSession(job.settings, job.variant)
+    run_ns = 0
+    for _ in range(MEMORY_RUNS):
+        started = time.perf_counter_ns()
+        session.run()
+        run_ns = time.perf_counter_ns() - started
+    peak_bytes = memory.peak_bytes()
+    difference = against(job.reference, job.outputs, session.outputs())
+    settings = {
+        **session.settings,
+        "peak_memory_from": memory.source,
+        "compile_s": round(session.compile_ns / 1e9, 3),
+    }
+    setup_ns = session.compile_ns
+    del session
+    made, problem = _graph(job)
+    if made is not None:
+        Path(job.graph).parent.mkdir(parents=True, exist_ok=True)
+        Path(job.graph).write_bytes(graph_json(made.graph))
+        settings |= made.settings
+    return Checked(
+        settings=settings,
+        nodes=len(made.graph.nodes) if made is not None else None,
+        graph_problem=problem,
+        peak_memory_bytes=peak_bytes,
+        difference=difference,
+        setup_ns=setup_ns,
+        run_ns=run_ns,
+    )
+
+
+def _graph(job: Job) -> tuple[VariantGraph | None, str | None]:
+    """What ran, or why it is not known."""
+    folder = folder_of(job.dump)
+    try:
+        session = OpenvinoSession(job.settings, job.variant, counted=True)
+        session.run()
+        model = parse_graph(Path(job.model_graph).read_bytes(), "model")
+        return graph_of(session, job.settings, job.variant, model, folder), None
+    except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the recording goes on without
+        shutil.rmtree(folder, ignore_errors=True)
+        told = error.text if isinstance(error, FuseScopeError) else clean(str(error))
+        return None, told or type(error).__name__
