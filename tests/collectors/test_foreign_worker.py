@@ -67,7 +67,8 @@ def test_it_imports_what_an_environment_has_and_nothing_else(python: Path) -> No
     """What a worker imports of ours needs no more than what is installed beside the engine."""
     source = (
         "import sys, collectors.workers.jobs, collectors.workers.clock, collectors.workers.memory\n"
-        "names = {name.partition('.')[0] for name in sys.modules} - {*sys.stdlib_module_names}\n"
+        "names = {name.partition('.')[0] for name, module in sys.modules.items() if module}\n"
+        "names -= {*sys.stdlib_module_names}\n"
         "__version__ = ' '.join(name for name in names if not name.startswith('_'))\n"
     )
     found = set(run(python, engine(python, source)).split())
