@@ -177,18 +177,18 @@ class _Parser:
             raise self._error("condition_without_noise")
         self._at += len("with")
         start = self._skip()
-        value, is_percent = self._number()
+        value, is_percent = self._number("condition_confidence")
         if not is_percent or not 0.5 <= value < 1:
             self._at = start
             raise self._error("condition_confidence")
         return value
 
-    def _number(self) -> tuple[float, bool]:
+    def _number(self, otherwise: ConditionsError = "condition_wants_number") -> tuple[float, bool]:
         found = self._take(_NUMBER)
         if found is None or not math.isfinite(float(found.group())):
             if found is not None:
                 self._at = found.start()
-            raise self._error("condition_wants_number")
+            raise self._error(otherwise)
         value = float(found.group())
         is_percent = self._text[self._at : self._at + 1] == "%"
         self._at += is_percent

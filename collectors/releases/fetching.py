@@ -15,7 +15,7 @@ from collectors.environments.pip_process import FULL, NO_VERSION
 from collectors.files import scratch
 from collectors.files.folder import FolderDraft
 from collectors.releases import index, kept
-from collectors.releases.version import ENGINE
+from collectors.releases.version import ENGINE, Span
 
 # Of one release, roughly: the largest that there are, on Linux (x86-64).
 DOWNLOAD_BYTES = 30_000_000
@@ -41,7 +41,8 @@ def check_disk(count: int) -> None:
 
 def fetch(version: str, on_step: Callable[[Said], None]) -> bool:
     """Fetches a release where it is not there yet; False where the index has it not for this
-    Python and machine. Raises FuseScopeError, and then nothing of it stays."""
+    Python and machine. Raises FuseScopeError, also where there is no such release, and then nothing
+    of it stays."""
     target = kept.folder_of(version)
     if kept.is_kept(version):
         return True
@@ -52,6 +53,7 @@ def fetch(version: str, on_step: Callable[[Said], None]) -> bool:
                 if FULL.search(text):
                     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
                 if NO_VERSION.search(text):
+                    _check_listed(version)
                     return False
                 raise index.refusal(text, code)
             draft.publish()
@@ -62,6 +64,13 @@ def fetch(version: str, on_step: Callable[[Said], None]) -> bool:
             raise FuseScopeError("release_disk_full", where=where, reason=reason) from None
         raise FuseScopeError("release_folder_unwritable", where=where, reason=reason) from None
     return True
+
+
+def _check_listed(version: str) -> None:
+    """pip says the same of a release without a wheel, of none, and of an index that it does not
+    reach. Raises FuseScopeError for the latter two."""
+    with scratch.folder() as folder:
+        index.listing(folder).within(Span(version, version))
 
 
 def _install(version: str, folder: Path, on_step: Callable[[Said], None]) -> tuple[int, str]:

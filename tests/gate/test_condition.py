@@ -55,6 +55,7 @@ def test_what_a_condition_says(
         ("memory up -3%", "condition_wants_percent", 11),
         ("speedup < 1 with 95", "condition_confidence", 18),
         ("speedup < 1 with 100%", "condition_confidence", 18),
+        ("fusion.lost_gain > 2% with", "condition_confidence", 27),
         ("fusion.lost > 0 with 95%", "condition_without_noise", 17),
         ("fusion.count < 12", "condition_argument", 14),
         ("fusion.lost(BiasGelu) > 0", "condition_argument", 12),

@@ -64,6 +64,23 @@ def test_a_release_for_other_pythons_is_not_fetched(links: Path) -> None:
     assert list(kept.root().iterdir()) == []
 
 
+def test_what_pip_does_not_find_is_told_apart(links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pip has one sentence for a release that does not exist and for an index out of reach."""
+    with pytest.raises(FuseScopeError) as raised:
+        fetching.fetch("9.11.0", lambda said: None)
+    assert raised.value.code == "release_unknown" and "'9.10.0'" in raised.value.text
+    for name, value in {
+        "PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_RETRIES": "0",
+        "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_EXTRA_INDEX_URL": "",
+        "PIP_CONFIG_FILE": "/dev/null",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    with pytest.raises(FuseScopeError) as raised:
+        fetching.fetch("9.2.0", lambda said: None)
+    assert raised.value.code == "release_no_network"
+    assert list(kept.root().iterdir()) == []
+
+
 def test_without_a_network_what_is_there_is_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
