@@ -27,6 +27,13 @@ def unchanged_sentence(baseline: str, candidate: str) -> str:
     )
 
 
+def opening_sentence(names: Sequence[str]) -> str:
+    """What is being read before anything is shown; the names as they are given."""
+    if len(names) == 1:
+        return say("Reading {file:name}", file=names[0])
+    return say("Reading {files:files}", files=len(names))
+
+
 def reading_sentence(names: Sequence[str]) -> str:
     """What is being read, and what the page shows meanwhile; the names as they are given."""
     if len(names) == 1:

@@ -6,6 +6,7 @@ Compare and Fusion show the same pair; the address of either holds it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -60,8 +61,8 @@ def choose(
     """Draw the selectors and the uploader; None when there is nothing to compare, which it says,
     with the way to the `trace_page` where one side is there. A single trace that was just opened
     leads to that page, a report of several to the `variants_page`."""
-    is_new = not state.session.greeted()
-    elsewhere = (_open_given() if is_new else ()) or _follow_read()
+    is_new = not state.session.is_greeted()
+    elsewhere = _open_given() or _follow_read()
     if len(elsewhere) == 1 and trace_page is not None:
         st.switch_page(trace_page, query_params={"trace": elsewhere[0]})
     if len(elsewhere) > 1 and variants_page is not None:
@@ -243,16 +244,22 @@ def _fates(still: tuple[str, ...] = ()) -> None:
 
 def greet() -> None:
     """Open the files of the command line on another page than Compare, where a session begins."""
-    if not state.session.greeted():
-        _open_given(state.pair.keep_compared)
+    _open_given(state.pair.keep_compared)
 
 
 def _open_given(
     keep: Callable[[str | None, str | None], None] = state.pair.compare,
 ) -> tuple[str, ...]:
     """The files of the command line, the pair of which is kept; ids of what another page shows,
-    where the address asks for nothing."""
-    read, told = loading.open_given()
+    where the address asks for nothing. Nothing where this session has opened them: a run that ends
+    while they are read, as by a click on another page, leaves them to the next one."""
+    place = st.empty()  # in every run, so that nothing below is drawn anew
+    if state.session.is_greeted():
+        return ()
+    names = [panels.name(name) for name in places.given_files()]
+    with place, st.spinner(words.opening_sentence(names)) if names else nullcontext():
+        read, told = loading.open_given()
+    state.session.greet()
     if told:
         state.files.tell(told + loading.closed(state.files.remember(read)))
         if read and state.pair.compared() == (None, None):

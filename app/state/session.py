@@ -89,8 +89,11 @@ def upload_ticket(new: Callable[[], str], is_known: Callable[[str], bool]) -> st
     return kept.upload_ticket
 
 
-def greeted() -> bool:
-    """False on the first run of a session, True ever after."""
-    kept = session()
-    before, kept.greeted = kept.greeted, True
-    return before
+def is_greeted() -> bool:
+    """False until the files of the command line were opened in this session, True ever after."""
+    return session().greeted
+
+
+def greet() -> None:
+    """They are open: no later run opens them again."""
+    session().greeted = True

@@ -20,7 +20,7 @@ from analysis.wording import single as memory_words
 from analysis.wording import step as step_words
 from app import state
 from app.language import spoken
-from app.parts import alone, doctor, panels
+from app.parts import alone, doctor, pair, panels
 from app.parts.advice import findings, tries
 from app.parts.heads import told
 from app.parts.paging.pages import page_of, place_of
@@ -37,6 +37,7 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
     """Draw the page; `compare_page` is where files are opened and compared, and what the findings
     ask for is tried on the `record_page`."""
     with panels.page():
+        pair.greet()
         id_ = _chosen()
         if id_ is None:
             st.subheader(say("Nothing to show yet"), anchor=False)
@@ -67,8 +68,8 @@ def _chosen() -> str | None:
     labels = {choice.id: choice.label for choice in choices.of_all(state.files.opened(), ids)}
     if asked is not None and asked not in labels:
         panels.fate(loading.NOT_HERE)
-    pair = (*reversed(state.pair.compared()), *reversed(choices.first_pair()))
-    shown = next((id_ for id_ in (asked, *pair) if id_ in labels), None)
+    sides = (*reversed(state.pair.compared()), *reversed(choices.first_pair()))
+    shown = next((id_ for id_ in (asked, *sides) if id_ in labels), None)
     state.pages.trace(shown)
     if shown is None:
         return None

@@ -10,9 +10,11 @@ import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from streamlit.proto.Metric_pb2 import Metric as MetricProto
+from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
 from analysis.compare import Assumptions, compare
@@ -28,7 +30,7 @@ from analysis.report.multiple.html import multiple_html
 from analysis.wording.trust import GENERAL_DOUBT
 from app import state
 from app.parts import pair
-from app.sources import comparisons, places
+from app.sources import comparisons, loading, places
 from app.state.session import MAX_OPENED
 from tests.app.conftest import BLOCKS
 from tests.app.pages import (
@@ -619,6 +621,29 @@ def test_of_names_that_say_nothing_the_first_given_is_the_baseline(
         path.write_bytes(data)
     monkeypatch.setenv(places.FILES_VARIABLE, os.pathsep.join(map(str, paths)))
     assert address(start())["baseline"] == "file:y.json"
+
+
+def test_a_click_while_files_of_the_command_line_are_read_does_not_lose_them(
+    tree: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streamlit ends the run in which they were read; the next one has to open them."""
+    paths = [tree / "before.json", tree / "after.json"]
+    for path, data in zip(paths, (UNFUSED, FUSED), strict=True):
+        path.write_bytes(data)
+    monkeypatch.setenv(places.FILES_VARIABLE, os.pathsep.join(map(str, paths)))
+    opens = loading.open_given
+
+    def ended() -> NoReturn:
+        opens()
+        raise StopException
+
+    monkeypatch.setattr(loading, "open_given", ended)
+    page = start()
+    assert not page.header
+    monkeypatch.setattr(loading, "open_given", opens)
+    assert address(page.run())["baseline"] == "file:before.json"
+    monkeypatch.setattr(loading, "open_given", ended)  # not asked again
+    assert headline(page.run())
 
 
 # Controls.
