@@ -102,7 +102,7 @@ def compare(
         from app.cli.given import reports
         from app.cli.given.sides import refuse_runs, sides_of, variant_of
         from app.cli.outputs import print_report, refuse_lost
-        from app.cli.reading import named_by_path, read_given
+        from app.cli.reading import named_by_path, read_given, reading_ahead
 
     baseline_variant = candidate_variant = None
     if baseline is not None:
@@ -148,8 +148,9 @@ def compare(
         sides = reports.sides_of(held, baseline_variant, candidate_variant)
         assumptions = reports.assumptions_of(held)
     else:
-        first = read_given(baseline, wanted if is_alone else None)
-        second = read_given(candidate) if candidate is not None else None
+        with reading_ahead(filter(None, (baseline, candidate))):
+            first = read_given(baseline, wanted if is_alone else None)
+            second = read_given(candidate) if candidate is not None else None
         sides = choose_sides(first, second, baseline_variant, candidate_variant)
     if baseline is not None and candidate is not None:
         first_named, second_named = named_by_path(sides, (baseline, candidate))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,6 +44,11 @@ def read_given(path: Path, wanted: Wanted | None = None) -> Trace | Experiment:
         record=f"fusescope collect {shown}",
         explain=f"fusescope fuse {shown} --explain",
     )
+
+
+def reading_ahead(paths: Iterable[Path]) -> AbstractContextManager[None]:
+    """While this lasts, large ones of these files are read at once, for `read_given`."""
+    return keeping.reading_ahead(paths, places.limits())
 
 
 def _in_library(name: str, wanted: Wanted | None) -> Trace | Experiment:

@@ -10,6 +10,7 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -142,8 +143,17 @@ def open_links(
     """`open_link` for every file of these sides, among those `opened` by then."""
     ids = tuple(ids)
     of_several = any(map(sides.is_several, ids))
-    for id_ in (one for side_ in ids for one in sides.members(side_)):
-        yield open_link(id_, opened(), is_one_of_several=of_several)
+    known = opened()
+    linked = [one for side_ in ids for one in sides.members(side_)]
+    paths = [
+        path
+        for id_ in linked
+        if id_.startswith("file:") and opened_as(id_, known) is None
+        if (path := places.linked_file(id_.removeprefix("file:"))) is not None
+    ]
+    with _reading_ahead(paths):
+        for id_ in linked:
+            yield open_link(id_, opened(), is_one_of_several=of_several)
 
 
 def _side_of_several(files: Sequence[Opened | None]) -> Side:
@@ -374,9 +384,15 @@ def _open_kept(id_: str, key: str) -> tuple[list[Opened], list[Fate]]:
 
 def open_given() -> tuple[list[Opened], list[Fate]]:
     """What can be read of the files and folders of the command line, and the fate of each."""
+    given = places.given_files()
+    with _reading_ahead(given.values()):
+        return _open_all(given)
+
+
+def _open_all(given: Mapping[str, Path]) -> tuple[list[Opened], list[Fate]]:
     opened: list[Opened] = []
     told: list[Fate] = []
-    for name, path in places.given_files().items():
+    for name, path in given.items():
         try:
             if not path.is_dir():
                 files = _files_at(path, name, name)
@@ -391,6 +407,15 @@ def open_given() -> tuple[list[Opened], list[Fate]]:
         except FuseScopeError as error:
             told.append(Fate(name, False, error))
     return opened, told
+
+
+def _reading_ahead(paths: Iterable[Path]) -> AbstractContextManager[None]:
+    """While this lasts, large ones of these files are read at once, for `_read_path`."""
+    from app.store.keeping import reading_ahead
+
+    if not is_local():
+        return nullcontext()
+    return reading_ahead(paths, places.limits(), above=False)
 
 
 def _is_large(path: Path) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -24,7 +26,7 @@ from analysis.readers.experiment import Wanted
 from analysis.readers.input.folder import source_with_neighbours
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
-from app.store import settings
+from app.store import ahead, settings
 
 if TYPE_CHECKING:
     from app.store import known
@@ -77,14 +79,15 @@ def read_through(
     state = known.facts_of(path)
     if state is None:
         return Read(read_path(path, limits, above=above, wanted=wanted))
-    way = f"{path.absolute()}|{above}|{of_limits(limits)}"
+    way = _way(path, limits, above=above)
+    was_kept = ahead.is_kept(way)
 
     def around() -> str:
         return known.beside(path, path.absolute().parent.parent if above else None)
 
     key = known.key_of(kept_in.folder, way, state, around)
     if key is not None and (found := _current(kept_in, key)) is not None:
-        return Read(found)
+        return Read(found, _kept(found.meta.file_name) if was_kept else None)
     source = source_with_neighbours(path, limits, above=above)
     key = content_key(source)
     if (found := _of_content(kept_in, key, source.name, alone=False)) is not None:
@@ -102,6 +105,39 @@ def read_through(
     if is_kept:
         _remember(kept_in, way, state, "" if some == "never" else near, key)
     return Read(value, said)
+
+
+@contextmanager
+def reading_ahead(
+    paths: Iterable[Path], limits: Limits = DEFAULT_LIMITS, *, above: bool = True
+) -> Iterator[None]:
+    """While this lasts, the large ones of these files that were not kept yet are read at once, for
+    `read_through`, which is to be asked for each in this order."""
+    cold = {
+        _way(path, limits, above=above): path
+        for path in paths
+        if _is_large(path) and is_cold(path, limits, above=above)
+    }
+    with ahead.reading(cold, limits, above=above) if len(cold) > 1 else nullcontext():
+        yield
+
+
+def is_cold(path: Path, limits: Limits = DEFAULT_LIMITS, *, above: bool = True) -> bool:
+    """Whether the file has to be read, and could be kept then."""
+    kept_in = store() if _may_be_worth(path) else None
+    if kept_in is None:
+        return False
+    from app.store import known
+
+    state = known.facts_of(path)
+    if state is None:
+        return False
+
+    def around() -> str:
+        return known.beside(path, path.absolute().parent.parent if above else None)
+
+    key = known.key_of(kept_in.folder, _way(path, limits, above=above), state, around)
+    return key is None or kept_in.entry(key, READER_VERSION) is None
 
 
 def of_upload(source: Source) -> Trace | None:
@@ -200,6 +236,15 @@ def of_limits(limits: Limits) -> str:
     return hashlib.sha256(repr(limits).encode()).hexdigest()[:8]
 
 
+def _way(path: Path, limits: Limits, *, above: bool) -> str:
+    """What the file is asked for as."""
+    return f"{path.absolute()}|{above}|{of_limits(limits)}"
+
+
+def _kept(name: str) -> Said:
+    return _KEPT.of(file=name, setting=f"{settings.FOLDER_VARIABLE}={settings.OFF}")
+
+
 def _current(kept_in: Store, key: str) -> Trace | None:
     """What this version of the readers made of it."""
     return kept_in.trace(key) if kept_in.entry(key, READER_VERSION) is not None else None
@@ -227,6 +272,18 @@ def _may_be_worth(path: Path) -> bool:
         return False
 
 
+def _is_large(path: Path) -> bool:
+    """Whether reading the file takes longer than to start a process for it."""
+    try:
+        size = path.stat().st_size if path.is_file() else 0
+        if size >= ahead.MIN_BYTES or size < ahead.MIN_PACKED_BYTES:
+            return size >= ahead.MIN_BYTES
+        with path.open("rb") as file:
+            return file.read(len(_GZIP)) == _GZIP
+    except OSError:
+        return False
+
+
 def _is_worth(source: Source) -> bool:
     return source.size >= MIN_BYTES or (source.is_packed and len(source.content) >= MIN_BYTES)
 
@@ -236,7 +293,7 @@ def _put(kept_in: Store, key: str, value: Trace, beside: Beside) -> tuple[Said |
     name = value.meta.file_name
     try:
         if keep(kept_in, key, value, beside):
-            return _KEPT.of(file=name, setting=f"{settings.FOLDER_VARIABLE}={settings.OFF}"), True
+            return _kept(name), True
         from analysis.units import capacity
 
         return _FULL.of(file=name, size=capacity(kept_in.max_bytes)), False

@@ -79,13 +79,14 @@ def sides_of(baseline: Sequence[str], candidate: Sequence[str]) -> tuple[Side, S
     """Both sides, each of one file or folder, or of several. Raises FuseScopeError."""
     from analysis.compare.files import check_apart
     from analysis.compare.files.names import named_apart
-    from app.cli.reading import named_by_path
+    from app.cli.reading import named_by_path, reading_ahead
 
     given = [list(map(Path, words)) for words in (baseline, candidate)]
     for option, paths in zip(OPTIONS, given, strict=True):
         if not paths:
             raise FuseScopeError("side_without_files", where=option)
-    first, second = (side_at(paths) for paths in given)
+    with reading_ahead(path for paths in given for path in paths):
+        first, second = (side_at(paths) for paths in given)
     check_apart(first, second)
     if not first.files and not second.files:
         first, second = named_by_path((first, second), (given[0][0], given[1][0]))

@@ -27,7 +27,7 @@ from app.cli import streams
 from app.cli.given import reports
 from app.cli.given.sides import side_at
 from app.cli.outputs import print_report, refuse_lost, write_whole
-from app.cli.reading import named_by_path, read_given
+from app.cli.reading import named_by_path, read_given, reading_ahead
 
 
 def print_several(
@@ -140,7 +140,8 @@ def _sides(paths: Sequence[Path], names: tuple[str, ...], baseline: str | None) 
         check_number(max(2, len(chosen)))
         return tuple(dict.fromkeys((*chosen, *filter(None, (baseline,)))))
 
-    files = [_read(path, wanted if len(paths) == 1 else None) for path in paths]
+    with reading_ahead(paths):
+        files = [_read(path, wanted if len(paths) == 1 else None) for path in paths]
     found = several_sides(files, names, baseline)
     for one, other in combinations(found, 2):
         check_apart(one, other)
