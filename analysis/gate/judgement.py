@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import assert_never
 
@@ -12,7 +13,7 @@ from analysis.compare.comparison import Comparison
 from analysis.gate.condition import NOISY, Condition
 from analysis.gate.fusion_changes import FusionChange, FusionChanges, fusion_changes
 from analysis.gate.judged import Judged, Outcome, Reason
-from analysis.gate.times import judge_times, level_of
+from analysis.gate.times import blocks_needed, judge_times, level_of
 
 _FIGURES: Mapping[str, str] = MappingProxyType(
     {
@@ -127,7 +128,14 @@ def _of_lost_gain(
     true_at = {_TESTS[condition.relation](bound, condition.limit) for bound in (low, loss, high)}
     outcome: Outcome = "cannot_tell" if len(true_at) > 1 else _outcome(true_at.pop())
     reason: Reason | None = "within_noise" if outcome == "cannot_tell" else None
-    return Judged(condition, outcome, loss, low, high, 1 - alpha, reason, changes=lost)
+    if comparison.verdict.reason == "control_differs":
+        outcome, reason = "cannot_tell", "control_differs"
+    told = Judged(condition, outcome, loss, low, high, 1 - alpha, reason, changes=lost)
+    if comparison.verdict.pairing != "blocks" or reason != "within_noise":
+        return told
+    blocks = comparison.ledger.blocks
+    needed = blocks_needed(loss, condition.limit, (high - low) / 2, blocks)
+    return replace(told, blocks=blocks, blocks_needed=needed)
 
 
 def _of_figure(condition: Condition, comparison: Comparison) -> Judged:

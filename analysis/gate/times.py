@@ -13,7 +13,7 @@ from analysis.compare.timing.samples import (
     quantile_times,
     record_times,
 )
-from analysis.compare.timing.statistics import MIN_SAMPLES, Estimate, look_alpha, yuen
+from analysis.compare.timing.statistics import MIN_SAMPLES, look_alpha, yuen
 from analysis.experiment import ExperimentRecord, VariantRecord
 from analysis.gate.condition import DEFAULT_CONFIDENCE, Condition
 from analysis.gate.judged import Judged, Outcome, Reason
@@ -51,7 +51,7 @@ def judge_times(
     outcome, reason = _beyond(low, high, limit, is_above)
     if not is_control_steady:
         outcome, reason = "cannot_tell", "control_differs"
-    needed = _blocks_needed(estimate, sign, limit, alpha, blocks)
+    needed = blocks_needed(sign * estimate.mean, limit, (high - low) / 2, blocks)
     shown = math.exp if condition.kind == "ratio" else math.expm1
     return Judged(
         condition,
@@ -98,14 +98,11 @@ def _beyond(low: float, high: float, limit: float, is_above: bool) -> tuple[Outc
     return "cannot_tell", "within_noise"
 
 
-def _blocks_needed(
-    estimate: Estimate, sign: int, limit: float, alpha: float, blocks: int
-) -> int | None:
-    """Blocks after which the interval would end before the limit, if the estimate stays: its half
-    width falls with the root of their number."""
-    low, high = estimate.interval(alpha)
-    distance = abs(sign * estimate.mean - limit)
+def blocks_needed(value: float, limit: float, half_width: float, blocks: int) -> int | None:
+    """Blocks after which the interval would end before the limit, if the value stays where it is:
+    its half width falls with the root of their number. None where these are too many."""
+    distance = abs(value - limit)
     if distance == 0 or not math.isfinite(distance):
         return None
-    needed = math.ceil(blocks * ((high - low) / 2 / distance) ** 2)
+    needed = math.ceil(blocks * (half_width / distance) ** 2)
     return max(blocks + 1, needed) if needed <= MAX_BLOCKS else None

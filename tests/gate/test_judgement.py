@@ -69,6 +69,8 @@ def test_the_other_way_round_it_is_won() -> None:
     data = experiment_zip({"unfused": [10.0] * 8, "fused": [5.0] * 8})
     experiment = cast(Experiment, read(Source("e.zip", data)))
     sides = [side_of_variant(experiment, name) for name in ("unfused", "fused")]
+    (kept,) = judged(compare(*sides), "fusion.lost_gain > 0%")
+    assert (kept.outcome, kept.value, kept.low, kept.high) == ("passed", 0.0, 0.0, 0.0)
     changes = fusion_changes(group_operators(*sides))
     assert changes is not None and changes.won_types == {"FusedConv": 1}
     assert changes.lost_types == {} and len(changes.of("won")) == 1
@@ -90,8 +92,21 @@ def test_the_confidence_of_what_the_lost_fusion_cost(lost: Comparison) -> None:
     bounds = (wide.low, narrow.low, narrow.high, wide.high)
     assert None not in bounds and bounds == tuple(sorted(cast(tuple[float, ...], bounds)))
     assert wide.low != narrow.low
+    near = (wide.value or 0) + ((wide.high or 0) - (wide.value or 0)) / 2
+    (untold,) = judged(lost, f"fusion.lost_gain > {near * 100}% with 99%")
+    # The half width has to fall to its half: four times the blocks.
+    assert (untold.outcome, untold.blocks, untold.blocks_needed) == ("cannot_tell", 8, 32)
     both = judged(lost, "fusion.lost_gain > 0.5% with 90%", "speedup < 0.9 with 90%")
     assert [one.level for one in both] == pytest.approx([0.95, 0.95])
+
+
+def test_what_a_lost_fusion_cost_is_not_told_of_an_unsteady_machine() -> None:
+    """The second copy of the baseline takes a tenth longer in every block."""
+    data = experiment_zip({"unfused": [10.0] * 8, "fused": [5.0] * 8}, control=(1.1,))
+    experiment = cast(Experiment, read(Source("e.zip", data)))
+    pair = compare(*(side_of_variant(experiment, name) for name in ("fused", "unfused")))
+    (one,) = judged(pair, "fusion.lost_gain > 0.5%")
+    assert (one.outcome, one.reason) == ("cannot_tell", "control_differs")
 
 
 def test_figures_of_the_candidate_and_their_change(lost: Comparison) -> None:

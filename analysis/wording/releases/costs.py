@@ -6,6 +6,7 @@ import math
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import sequence_text
+from analysis.compare.timing.verdict import SHOWN_ALPHA
 from analysis.messages import Message, paragraph
 from analysis.releases.changes import Change
 from analysis.text import clean_text
@@ -13,7 +14,7 @@ from analysis.wording.sentences import verdict_basis, verdict_sentence
 
 _COST = Message(
     "{before:name} became {after:name} in {n:groups}: {cost:signed_duration} a run, between "
-    "{low:signed_duration} and {high:signed_duration} (95 %, the sum of their intervals)."
+    "{low:signed_duration} and {high:signed_duration} (95 %)."
 )
 _COST_ALONE = Message(
     "{before:name} became {after:name} in {n:groups}: {cost:signed_duration} a run, without an "
@@ -31,7 +32,6 @@ _ALONE_BECAUSE = Message(
     "{reason:name}."
 )
 _NOTHING = Message("nothing")
-_BOUNDS = ("gain_ns", "low_ns", "high_ns")
 
 
 def cost_sentence(comparison: Comparison) -> str:
@@ -52,25 +52,23 @@ def cost_lines(change: Change, comparison: Comparison) -> list[str]:
     """What each group that the change is about takes longer (+) or shorter (-), as profiled, alike
     groups in one sentence, the dearest first."""
     wanted = {one.name for group in change.groups for one in group.group.original}
-    rows = comparison.ledger.rows.set_index("group")
-    alike: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+    alike: dict[tuple[str, str], list[int]] = {}
     for group in comparison.fusion.groups:
-        if group.id not in rows.index or wanted.isdisjoint(one.name for one in group.original):
+        if wanted.isdisjoint(one.name for one in group.original):
             continue
-        gain, low, high = (float(rows[name][group.id]) for name in _BOUNDS)
-        cost = (-gain, -high, -low)
         sides = (sequence_text(group.baseline), sequence_text(group.candidate))
         before, after = (text or str(_NOTHING) for text in sides)
-        alike.setdefault((before, after), []).append(cost)
-    summed = {sides: [sum(part) for part in zip(*of, strict=True)] for sides, of in alike.items()}
-    ranked = sorted(
-        ((sides, of) for sides, of in summed.items() if not math.isnan(of[0])),
-        key=lambda item: -item[1][0],
-    )
-    return [_line(sides, of, len(alike[sides])) for sides, of in ranked]
+        alike.setdefault((before, after), []).append(group.id)
+    found = []
+    for sides, groups in alike.items():
+        gain = comparison.ledger.gain_of(groups, SHOWN_ALPHA)
+        if gain is not None and not math.isnan(gain[1]):
+            high, cost, low = (-ns for ns in gain)  # a cost is the other way round
+            found.append((sides, (cost, low, high), len(groups)))
+    return [_line(*one) for one in sorted(found, key=lambda one: -one[1][0])]
 
 
-def _line(sides: tuple[str, str], of: list[float], count: int) -> str:
+def _line(sides: tuple[str, str], of: tuple[float, float, float], count: int) -> str:
     cost, low, high = of
     before, after = sides
     if math.isnan(low) or math.isnan(high):
