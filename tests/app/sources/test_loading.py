@@ -6,6 +6,8 @@ import gc
 import os
 import shutil
 import tracemalloc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -15,11 +17,13 @@ from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.limits import Limits
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from app.sources import choices, loading, places, uploads
 from app.state.opened import Opened
+from app.store import keeping, settings
 from tests.app.conftest import BLOCKS, Upload
 from tests.factories import FUSED_OPERATORS, experiment_zip, profile_json
 
@@ -242,3 +246,29 @@ def test_a_folder_of_too_many_files_is_refused_before_it_is_read(
     monkeypatch.setenv(places.LIMITS_VARIABLE, "zip_members=5")
     opened, told = loading.open_paths(["many"])
     assert opened == [] and "more files than the limit of 5" in told[0].text
+
+
+def test_large_files_of_the_command_line_are_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / name for name in ("a.json", "b.json")]
+    for path in paths:
+        path.write_bytes(PROFILE.ljust(keeping.MIN_BYTES))
+    asked: list[tuple[list[Path], bool]] = []
+
+    @contextmanager
+    def reading(files: Mapping[str, Path], _: Limits, *, above: bool) -> Iterator[None]:
+        asked.append((list(files.values()), above))
+        yield
+
+    monkeypatch.setattr(keeping.ahead, "MIN_BYTES", keeping.MIN_BYTES)
+    monkeypatch.setattr(keeping.ahead, "reading", reading)
+    monkeypatch.setenv(places.FILES_VARIABLE, os.pathsep.join(map(str, paths)))
+    monkeypatch.setenv(settings.FOLDER_VARIABLE, str(tmp_path / "library"))
+    monkeypatch.setattr(loading, "is_local", lambda: True)
+    opened, _ = loading.open_given()
+    assert [file.name for file in opened] == ["a.json", "b.json"]
+    assert asked == [(paths, False)]  # what lies above them may not be open to the dashboard
+    monkeypatch.setattr(loading, "is_local", lambda: False)  # the library is one user's
+    loading.open_given()
+    assert len(asked) == 1
