@@ -34,8 +34,8 @@ def changes_between(old: Fusion, new: Fusion) -> FusionChanges | None:
     pairs, lost, won = _matched(_fused(old), _fused(new))
     fused = (old.fused[1], new.fused[1])
     changes = [change for pair in pairs if (change := _changed(*pair, fused)) is not None]
-    changes += [FusionChange("lost", _beside(group, new, is_old=True)) for group in lost]
-    changes += [FusionChange("won", _beside(group, old, is_old=False)) for group in won]
+    changes += [FusionChange("lost", _beside(group, old, new, is_old=True)) for group in lost]
+    changes += [FusionChange("won", _beside(group, new, old, is_old=False)) for group in won]
     return FusionChanges(tuple(changes), (_operators(old), _operators(new)))
 
 
@@ -85,16 +85,31 @@ def _changed(old: Group, new: Group, fused: tuple[Names, Names]) -> FusionChange
     return FusionChange("lost" if len(after) > len(before) else "won", both)
 
 
-def _beside(group: Group, other: Fusion, *, is_old: bool) -> Group:
-    """The group with what runs in its place in the other model."""
+def _beside(group: Group, own: Fusion, other: Fusion, *, is_old: bool) -> Group:
+    """The group of one model, `own`, with what runs in its place in the other one."""
     names = {operator.name for operator in group.original}
-    there = [one for one in other.groups if names & {operator.name for operator in one.original}]
+    there = _between(names, _original_names(own), other)
     if not there:
         scope = common_scope(group.original)
         there = [one for one in other.groups if scope and common_scope(one.original) == scope]
     runs = tuple(operator for one in there for operator in one.candidate)
     sides = (group.candidate, runs) if is_old else (runs, group.candidate)
     return _as_sides(group, *sides)
+
+
+def _between(names: set[str], known: set[str], other: Fusion) -> list[Group]:
+    """Groups that hold operators of these names, and those between the first and the last of them
+    of which the model with the names `known` has no operator: they took the place of some."""
+    of_names = [bool(names & {operator.name for operator in one.original}) for one in other.groups]
+    if not any(of_names):
+        return []
+    first, last = of_names.index(True), len(of_names) - of_names[::-1].index(True)
+    is_new = [known.isdisjoint(operator.name for operator in one.original) for one in other.groups]
+    return [other.groups[at] for at in range(first, last) if of_names[at] or is_new[at]]
+
+
+def _original_names(fusion: Fusion) -> set[str]:
+    return {operator.name for group in fusion.groups for operator in group.original}
 
 
 def _as_sides(group: Group, before: tuple[Operator, ...], after: tuple[Operator, ...]) -> Group:

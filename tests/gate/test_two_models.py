@@ -50,6 +50,14 @@ def test_a_fusion_that_is_gone_is_beside_what_runs_in_its_place() -> None:
     assert (back.what, back.before, back.after) == ("won", change.after, ("Gelu",))
 
 
+def test_operators_that_only_the_new_model_has_are_among_those_that_run_there() -> None:
+    """d became x and y; z is new, too, but behind the last one that is known."""
+    apart = [group(f"{name}:{kind}", kind) for name, kind in
+             (("c", "Div"), ("x", "Tanh"), ("y", "Neg"), ("e", "Add"), ("z", "Exp"))]  # fmt: skip
+    (change,) = changes([GEMM, GELU], [GEMM, *apart]).changes
+    assert change.after == ("Div", "Tanh", "Neg", "Add")
+
+
 def test_operators_of_other_names_are_found_by_their_module() -> None:
     other = [group("t:Tanh", "Tanh", "l0/act"), group("u:Tanh", "Tanh", "l1/act")]
     (change,) = changes([GEMM, GELU], [GEMM, *other]).changes
