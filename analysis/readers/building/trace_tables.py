@@ -23,6 +23,7 @@ from analysis.operators import flops
 from analysis.operators.classes import kernel_class, op_class
 from analysis.readers.building.coded import Cells, Coded, Whole, distinct_rows, exact_sum, taken
 from analysis.readers.building.iterations import profiled_runs
+from analysis.readers.building.overlaps import Overlaps, overlap_notes, overlaps_of
 from analysis.readers.building.repeats import without_repeats
 from analysis.readers.building.timetable import Ints, ended_before, starts_of
 from analysis.text import clean_text
@@ -46,9 +47,6 @@ _TEXTS = [name for name, dtype in OPERATOR_COLUMNS.items() if dtype == "category
 _SIZES = ("bytes_in", "bytes_param", "bytes_out", "flops")
 _MAX = 2**62
 _LONGEST_NS = 2**55  # a year; sums of what is longer would not fit 64 bits
-_HOSTS = r"CPU|Host|\w*ExecutionProvider"  # as tables that we wrote name the core
-_MANY_OVERLAPS = 8
-_MUCH_OVERLAP = 0.25  # of all executions
 _HEAD_CHARS = 160  # of a counter's name
 _MEMBERS_CHARS = 64  # times those of other text: members are a list of names
 
@@ -98,22 +96,9 @@ def build_trace(
             if not is_none.all():
                 calls[name] = pd.arrays.FloatingArray(numbers, is_none)
     frame = calls_frame(**calls)
-    frame, overlapping = _in_order(frame, has_wait="wait_ns" in columns)
-    if overlapping:
-        found.append(_overlap(overlapping, frame, operators))
+    frame, overlaps = _in_order(frame, has_wait="wait_ns" in columns)
+    found += overlap_notes(overlaps, len(frame), operators)
     return Trace(meta, runs, operators, frame, tuple(found))
-
-
-def _overlap(count: int, calls: pd.DataFrame, operators: pd.DataFrame) -> Diagnostic:
-    """A note on executions that overlap on their stream, serious where many kernels do.
-
-    A stream of a device runs one kernel at a time, so they are of several devices told as one.
-    """
-    on_host = operators["provider"].astype("object").fillna("").str.fullmatch(_HOSTS)
-    is_device = (operators["level"] == "device_kernel").all() and not on_host.any()
-    if is_device and count >= _MANY_OVERLAPS and count >= _MUCH_OVERLAP * len(calls):
-        return Diagnostic("warning", "streams_overlap", count, values={"of": len(calls)})
-    return Diagnostic("info", "overlapping_calls", count)
 
 
 def shape_text(dtypes: Sequence[str], shapes: Sequence[str], layouts: Sequence[str] = ()) -> str:
@@ -419,10 +404,10 @@ def _known_times(values: Cells | None, count: int) -> tuple[Ints, np.ndarray]:
     return np.where(known.known, known.numbers, 0), known.known
 
 
-def _in_order(calls: pd.DataFrame, *, has_wait: bool) -> tuple[pd.DataFrame, int]:
-    """Calls by start where all have one, with the gap before each; how many overlap on a stream."""
+def _in_order(calls: pd.DataFrame, *, has_wait: bool) -> tuple[pd.DataFrame, Overlaps]:
+    """Calls by start where all have one, with the gap before each; what overlaps on a stream."""
     if calls["start_ns"].isna().any():
-        return calls, 0
+        return calls, Overlaps()
     start = calls["start_ns"].to_numpy("int64")
     if (start[1:] < start[:-1]).any():
         calls = calls.sort_values("start_ns", kind="stable").reset_index(drop=True)
@@ -441,12 +426,13 @@ def _in_order(calls: pd.DataFrame, *, has_wait: bool) -> tuple[pd.DataFrame, int
     )
     before, known = _ended_before(lanes, start + span.to_numpy("int64"))
     gap = start - before
-    overlapping = 0
+    overlaps = Overlaps()
     if not is_nested:  # what ran on unknown streams may well overlap
-        overlapping = int(((gap < 0) & known & calls["stream"].notna().to_numpy()).sum())
+        is_early = (gap < 0) & known & calls["stream"].notna().to_numpy()
+        overlaps = overlaps_of(-gap[is_early], span.to_numpy("int64")[is_early])
     if not has_wait:
         calls["wait_ns"] = pd.arrays.IntegerArray(np.where(known, gap.clip(min=0), 1), ~known)
-    return calls, overlapping
+    return calls, overlaps
 
 
 def _ended_before(lanes: Ints, ends: Ints) -> tuple[Ints, np.ndarray]:

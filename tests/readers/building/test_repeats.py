@@ -87,17 +87,20 @@ def test_an_operator_called_sum_stays() -> None:
 
 
 def test_two_ranks_told_as_one_are_said() -> None:
-    steps = range(0, 2000, 100)
+    steps = range(0, 2_000_000, 100_000)
     columns: dict[str, list[object]] = {
         "name": ["a", "a"] * 20,
         "level": ["device_kernel"] * 40,
         "stream": ["2"] * 40,
-        "start_ns": [start + rank for start in steps for rank in (0, 7)],
-        "dur_ns": [60] * 40,
+        "start_ns": [start + rank for start in steps for rank in (0, 7_000)],
+        "dur_ns": [60_000] * 40,
     }
     found = note(made(columns), "streams_overlap")
     assert (found.severity, found.count, found.values["of"]) == ("warning", 20, 40)
     assert "ranks" in diagnostic_sentence(found)
+    # A device begins a kernel a little before the last one ends.
+    soon = {**columns, "start_ns": [20_000 * at for at in range(40)]}
+    assert note(made(soon), "overlapping_calls").severity == "info"
     apart = {**columns, "device": ["0", "1"] * 20}
     assert not [one for one in made(apart).diagnostics if one.code == "streams_overlap"]
 
