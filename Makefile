@@ -40,7 +40,7 @@ test-engines: setup-dev ## add every engine for real, and let it compile (minute
 	$(BIN)/python -m pytest -s --engines tests/engines $(ARGS)
 
 test-releases: setup-dev ## bisect and time two real releases of ONNX Runtime (a minute, network, 160 MB of disk)
-	$(PYTEST) --engines tests/engines/test_two_releases.py $(ARGS)
+	$(PYTEST) --engines tests/engines/test_release_pair.py $(ARGS)
 
 test-openvino: setup-dev ## add OpenVINO and record with it (a minute, network, 300 MB of disk)
 	$(BIN)/fusescope runtimes add openvino --yes
