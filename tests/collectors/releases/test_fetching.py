@@ -69,6 +69,11 @@ def test_what_pip_does_not_find_is_told_apart(links: Path, monkeypatch: pytest.M
     with pytest.raises(FuseScopeError) as raised:
         fetching.fetch("9.11.0", lambda said: None)
     assert raised.value.code == "release_unknown" and "'9.10.0'" in raised.value.text
+    assert list(kept.root().iterdir()) == []
+
+
+@pytest.mark.exhaustive  # the same answer of pip, and the same look at the index
+def test_an_index_out_of_reach_is_told_apart(links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "PIP_NO_INDEX": "0", "PIP_FIND_LINKS": "", "PIP_RETRIES": "0",
         "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_EXTRA_INDEX_URL": "",

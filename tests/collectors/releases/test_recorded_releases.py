@@ -52,6 +52,8 @@ def test_two_releases_are_recorded_as_variants(model: str, tmp_path: Path) -> No
     file, _ = run(short(model, tmp_path, variants=(OLD, NEW), baseline=OLD))
     record = file.record
     assert record.releases == (OLD, NEW)
+    why = {one.settings["releases_alone_because"] for one in record.variants}
+    assert why == {"the package of a release has no library of its own"}  # of a stand-in
     assert [one.settings["engine_release"] for one in record.variants] == ["9.1.0", "9.2.0"]
     assert {(v.name, copy) for v in record.variants for copy in v.samples.copy} == {
         (OLD, 1), (OLD, 2), (NEW, 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import onnx
 import onnxruntime as ort
@@ -14,10 +15,11 @@ from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read_path
+from collectors.recording.sharing import Sharing, sharing
 from collectors.releases import fetching, kept
 from collectors.runtimes.c_interface import Library, LibrarySession
-from collectors.workers.jobs import SessionSettings
-from tests.collectors.short_recordings import File, run, short
+from collectors.workers.jobs import BlockJob, BlockMeasured, SessionSettings
+from tests.collectors.short_recordings import run, short
 from tests.pattern_cases import gelu
 from tests.stand_in_releases import use_as_index, write_wheel
 
@@ -52,15 +54,12 @@ def put_library(version: str, content: bytes | None = None) -> None:
         path.write_bytes(content)
 
 
-def recorded(model: str, folder: Path, variants: tuple[str, ...] = (OLD, NEW)) -> File:
-    return run(short(model, folder, variants=variants, baseline=variants[0], blocks=2))[0]
-
-
 @needs_library
 def test_releases_share_a_process_two_copies_each(model: str, tmp_path: Path) -> None:
     for version in ("9.1.0", "9.2.0"):
         put_library(version)
-    file = recorded(model, tmp_path)
+    asked = short(model, tmp_path, variants=(OLD, NEW), baseline=OLD, blocks=2)
+    file, _ = run(asked)
     for one in file.record.variants:
         assert one.settings["releases_share_process"] is True
         assert set(zip(one.samples.block, one.samples.copy, strict=True)) == {
@@ -84,22 +83,30 @@ def test_releases_share_a_process_two_copies_each(model: str, tmp_path: Path) ->
     assert "paired" in codes and "paired_releases" not in codes
 
 
-@needs_library
 def test_what_keeps_releases_from_sharing_is_said(model: str, tmp_path: Path) -> None:
-    def told() -> tuple[object, set[tuple[str, int]]]:
-        record = recorded(model, tmp_path).record
-        lanes = {(one.name, copy) for one in record.variants for copy in one.samples.copy}
-        return record.variant(NEW).settings["releases_alone_because"], lanes
+    def refuse(job: BlockJob) -> BlockMeasured:
+        assert set(job.libraries) == {OLD, NEW} and len(job.lanes) == 4
+        raise FuseScopeError("engine_refused", reason="none of this")
 
-    put_library("9.1.0")
-    alone = {(OLD, 1), (OLD, 2), (NEW, 1)}
-    assert told() == ("the package of a release has no library of its own", alone)
-    put_library("9.2.0", b"none")
-    why, lanes = told()
-    assert lanes == alone and str(why).startswith("The engine refused the model: ")
-    record = recorded(model, tmp_path, (OLD, "fused")).record
-    why = record.variant(OLD).settings["releases_alone_because"]
-    assert why == "a variant is no release of the engine"
+    def found(**changes: Any) -> Sharing:
+        asked = short(model, tmp_path, **{"variants": (OLD, NEW), **changes})
+        settings = SessionSettings(model, "", (), threads=1, spin=False)
+        return sharing(asked, asked.plan(), settings, tmp_path / "shared", refuse)
+
+    def told(**changes: Any) -> object:
+        made = found(**changes)
+        assert not made.libraries
+        plan = short(model, tmp_path, variants=(OLD, NEW)).plan()
+        assert [lane.variant for lane in made.lanes(plan)] == [OLD, NEW, OLD]
+        return made.settings.get("releases_alone_because")
+
+    assert told(variants=("unfused", "fused")) is None
+    assert told() == "the package of a release has no library of its own"
+    for version in ("9.1.0", "9.2.0"):
+        put_library(version, b"none")
+    assert told(variants=(OLD, "fused")) == "a variant is no release of the engine"
+    assert told(spin=True) == "idle threads spin"
+    assert told() == "The engine refused the model: none of this"
 
 
 @needs_library
