@@ -261,8 +261,10 @@ class Trace:
     def texts(self, column: str) -> list[str]:
         """A column of the operators as text, '' for null."""
         values = self.operators[column].array
-        texts = [*map(str, values.categories), ""]
-        return [texts[code] for code in values.codes]
+        categories = values.categories.to_numpy(dtype=object)
+        texts = np.array([*map(str, categories), ""], dtype=object)
+        told: list[str] = texts[values.codes].tolist()
+        return told
 
 
 _FEW_TEXTS = 8  # that may be kept for the next trace

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-import pandas as pd
+import numpy as np
 
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
@@ -83,10 +83,12 @@ def _precision(side: Side) -> str:
 def _commonest(side: Side, part: int) -> str:
     """The type (1) or layout (2) of the first input of most of the operators' time."""
     table = by_operator(side.trace)
-    texts = table["inputs"].astype("object")
-    found = [_DTYPE.match(text) if isinstance(text, str) else None for text in texts]
-    labels = pd.Series([(match[part] or "") if match else "" for match in found], dtype="object")
-    time = table["total_ns"].astype(float).groupby(labels.to_numpy()).sum()
+    inputs = table["inputs"].array
+    found = [_DTYPE.match(str(text)) for text in inputs.categories]
+    labels = np.array(
+        [*((match[part] or "") if match else "" for match in found), ""], dtype=object
+    )
+    time = table["total_ns"].astype(float).groupby(labels[inputs.codes]).sum()
     if time.empty or float(time.max()) < _MIN_SHARE * float(time.sum()):
         return ""
     return str(time.idxmax())

@@ -333,7 +333,7 @@ def _groups(baseline: Side, candidate: Side, fusion: Fusion) -> Iterator[Diagnos
         lost = fusion.original_nodes - fusion.mapped_nodes
         yield Diagnostic("warning", "unmapped_originals", lost)
     for side, name in ((baseline, "baseline"), (candidate, "candidate")):
-        ran = set(side.trace.operators["name"].astype(str))
+        ran = set(side.trace.texts("name"))
         views = (
             {node.name for node in side.graph.nodes if "view" in node.attributes}
             if (side.graph is not None)

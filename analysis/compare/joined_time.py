@@ -6,8 +6,10 @@ does, and then a change between them says nothing.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from typing import Generic, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -25,6 +27,8 @@ MIN_JOINED = 0.2
 # What joins by its class alone may be of any model.
 _WEAK = ("op_class",)
 _SIDES = ("baseline", "candidate")
+
+Value = TypeVar("Value")
 
 
 def are_different_models(
@@ -50,33 +54,19 @@ def joined_shares(
     the same shape of first input, whatever dtype and layout; when a fused kernel's name lists its
     type, or lists nothing but types that the other side ran.
     """
-    keys = [_evidence(trace) for trace in traces]
-    listed = [_listed(trace) for trace in traces]
-    types = [_types(trace) for trace in traces]
+    told = [_Told(trace) for trace in traces]
     is_on_both = (operators["side"] == "both").to_numpy()
     classes = operators["op_class"].to_numpy(dtype=object)
     shares = []
     for side, name in enumerate(_SIDES):
-        other = 1 - side
-        grouped = _grouped(traces[side], fusion.groups, side)
-        row_of = operators[f"operator_{name}"].to_numpy("float64", na_value=-1.0)
-        matched = {int(row) for row in row_of[is_on_both]}
-        theirs: set[object] = set().union(*keys[other].values()) if keys[other] else set()
-        run_there = set(types[other].values())
-        listed_there = {kind for kinds in listed[other].values() for kind in kinds}
-        joined = {
-            row
-            for row in keys[side]
-            if row in matched
-            or row in grouped
-            or keys[side][row] & theirs
-            or types[side][row] in listed_there
-            or (listed[side].get(row) and listed[side][row] <= run_there)
-        }
+        own, other = told[side], told[1 - side]
+        joined = _grouped(traces[side], fusion.groups, side) | own.is_tied_to(other)
+        row_of = operators[f"operator_{name}"].to_numpy("float64", na_value=-1.0).astype("int64")
+        joined[row_of[is_on_both]] = True
         counts = (row_of >= 0) & (classes != "communication")
         time = operators[f"per_run_ns_{name}"].to_numpy("float64")[counts]
         total = float(time.sum())
-        is_joined = np.array([row in joined for row in row_of[counts]], dtype=bool)
+        is_joined = joined[row_of[counts]]
         inside = float(time[is_joined].sum())
         unknown = float(time[~is_joined & (classes[counts] == "unknown")].sum())
         shares.append(inside / total if total > 0 and unknown <= total / 2 else None)
@@ -93,54 +83,105 @@ def without_changes_of(
     )
 
 
-def _evidence(trace: Trace) -> dict[int, set[object]]:
-    """What of each operator may tie it to one of another name: its launcher, its class and shape.
+class _Told:
+    """What of the operators of a trace may tie them to those of another: launcher, class and shape,
+    types, and the types that names of fused kernels list. Of many operators few differ in these, so
+    what differs is looked at once."""
 
-    Shapes of scalars and classes that are not known tie nothing.
-    """
-    columns = ("launched_by", "op_class", "inputs")
-    told = [trace.texts(name) for name in columns]
-    # Of many operators few differ in their shapes.
-    shapes = {text: next(iter(parse_shapes(text)), ()) if text else () for text in set(told[-1])}
-    found: dict[int, set[object]] = {}
-    for row, launcher, op_class, inputs in zip(trace.operators["operator"], *told, strict=True):
-        keys: set[object] = {("launcher", launcher)} if "::" in launcher else set()
-        shape = shapes[inputs]
-        if len(shape) > 1 and op_class not in ("", "unknown", "communication"):
-            keys.add((op_class, shape))
-        found[int(row)] = keys
-    return found
+    def __init__(self, trace: Trace) -> None:
+        of_kernels = ["members", "members_source", *(["name"] if trace.originals else [])]
+        self._launcher = _Each(trace, ["launched_by"], _launcher)
+        self._shape = _Each(trace, ["op_class", "inputs"], _class_and_shape)
+        self._op_type = _Each(trace, ["op_type"], plain_type)
+        self._listed = _Each(trace, of_kernels, _listed)
 
-
-def _types(trace: Trace) -> dict[int, str]:
-    rows = trace.operators["operator"]
-    return {
-        int(row): plain_type(kind) for row, kind in zip(rows, trace.texts("op_type"), strict=True)
-    }
-
-
-def _listed(trace: Trace) -> dict[int, frozenset[str]]:
-    """The op types that names of fused kernels list, by operator."""
-    found = {}
-    columns = (trace.texts(column) for column in ("name", "members", "members_source"))
-    for row, name, text, source in zip(trace.operators["operator"], *columns, strict=True):
-        members = parse_members(text, source) if text else None
-        # Where a compiler's map names nodes, the kernel's name still lists types.
-        members = inductor(name) if members is not None and trace.originals else members
-        if members is not None and members.kind == "op_types":
-            found[int(row)] = frozenset(plain_type(kind) for kind in members.members)
-    return found
+    def is_tied_to(self, other: _Told) -> np.ndarray:
+        """For each operator whether anything ties it to an operator of the other trace."""
+        listed_there: frozenset[object] = frozenset().union(*other._listed.values)
+        run_there = set(other._op_type.values)
+        tied: np.ndarray = (
+            self._launcher.where(set(other._launcher.values).__contains__)
+            | self._shape.where(set(other._shape.values).__contains__)
+            | self._op_type.where(listed_there.__contains__)
+            | self._listed.where(lambda kinds: kinds <= run_there)
+        )
+        return tied
 
 
-def _grouped(trace: Trace, groups: Iterable[Group], side: int) -> set[int]:
+class _Each(Generic[Value]):
+    """What `tell` makes of the texts in some columns of the operators; None: nothing."""
+
+    def __init__(
+        self, trace: Trace, columns: Sequence[str], tell: Callable[..., Value | None]
+    ) -> None:
+        cells = [trace.operators[column].array for column in columns]
+        whole = np.zeros(len(trace.operators), dtype="int64")
+        for of in cells:
+            whole, _ = pd.factorize(whole * (len(of.categories) + 1) + of.codes + 1)
+        _, first, self._codes = np.unique(whole, return_index=True, return_inverse=True)
+        texts = (["" if text is None else text for text in _texts(of, first)] for of in cells)
+        self._values = [*map(tell, *texts)]
+
+    @property
+    def values(self) -> list[Value]:
+        """All that is told."""
+        return [value for value in self._values if value is not None]
+
+    def where(self, ties: Callable[[Value], bool]) -> np.ndarray:
+        """For each operator whether something is told of it, and that `ties`."""
+        found = np.array([value is not None and ties(value) for value in self._values], dtype=bool)
+        of_each: np.ndarray = found[self._codes]
+        return of_each
+
+
+def _texts(cells: pd.Categorical, at: np.ndarray) -> list[str | None]:
+    """Those at these positions."""
+    texts = np.array([*cells.categories.to_numpy(dtype=object), None], dtype=object)
+    told: list[str | None] = texts[cells.codes[at]].tolist()
+    return told
+
+
+def _launcher(name: str) -> str | None:
+    return name if "::" in name else None
+
+
+def _class_and_shape(op_class: str, inputs: str) -> tuple[str, object] | None:
+    """Shapes of scalars and classes that are not known tie nothing."""
+    shape = _first_shape(inputs) if inputs else ()
+    if len(shape) > 1 and op_class not in ("", "unknown", "communication"):
+        return op_class, shape
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _first_shape(inputs: str) -> tuple[int, ...]:
+    return next(iter(parse_shapes(inputs)), ())
+
+
+def _listed(text: str, source: str, name: str | None = None) -> frozenset[str] | None:
+    """The op types that the name of a fused kernel lists; `name` where a compiler's map names
+    nodes, as the kernel's name still lists types."""
+    members = parse_members(text, source) if text else None
+    if members is not None and name is not None:
+        members = inductor(name)
+    if members is None or members.kind != "op_types" or not members.members:
+        return None
+    return frozenset(plain_type(kind) for kind in members.members)
+
+
+def _grouped(trace: Trace, groups: Iterable[Group], side: int) -> np.ndarray:
+    """For each operator whether a group has it that is known by more than a class."""
     names: set[str] = set()
-    rows: set[int] = set()
+    rows: list[int] = []
     for group in groups:
         if group.known_by not in _WEAK:
             for operator in (group.baseline, group.candidate)[side]:
                 if operator.row is None:
                     names.add(operator.name)
                 else:
-                    rows.add(operator.row)
-    of_name = zip(trace.operators["operator"], trace.texts("name"), strict=True)
-    return rows | {int(row) for row, name in of_name if name in names}
+                    rows.append(operator.row)
+    found = np.zeros(len(trace.operators), dtype=bool)
+    found[np.array(rows, dtype="int64")] = True
+    if names:
+        found |= np.array([name in names for name in trace.texts("name")], dtype=bool)
+    return found

@@ -315,13 +315,14 @@ def _ungrouped(
     """What is in no group and ran, by name, longest first; `names` are those of the operators."""
     told = side.trace.operators
     codes, found_names = pd.factorize(np.array(names, dtype=object))
-    found = times.by_label(np.where(labels < 0, codes, -1), len(found_names)).where(is_known)
+    mean_ns, executions = times.means_by_label(np.where(labels < 0, codes, -1), len(found_names))
+    mean_ns = mean_ns if is_known else mean_ns * np.nan
     first_type = told["op_type"].astype("object").groupby(codes).first()
     added = {clean_text(operator.name) for operator in inserted}
     in_graph = {clean_text(node.name) for node in side.graph.nodes} if side.graph else set()
     talking = np.bincount(codes, told["is_communication"], len(found_names)) > 0
-    ran = np.flatnonzero(found.executions > 0)
-    ran = ran[np.argsort(-found.mean_ns[ran], kind="stable")]
+    ran = np.flatnonzero(executions > 0)
+    ran = ran[np.argsort(-mean_ns[ran], kind="stable")]
 
     def reason(code: int) -> str:
         name = found_names[code]
@@ -338,7 +339,7 @@ def _ungrouped(
         "reason": [reason(int(code)) for code in ran],
     }
     texts = {name: pd.array(values, dtype="str") for name, values in columns.items()}
-    return pd.DataFrame({**texts, "per_run_ns": found.mean_ns[ran]})
+    return pd.DataFrame({**texts, "per_run_ns": mean_ns[ran]})
 
 
 def _rows(groups: Sequence[Group], gains: _Gains) -> pd.DataFrame:

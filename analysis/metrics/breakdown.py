@@ -70,6 +70,15 @@ def by_launcher(trace: Trace) -> pd.DataFrame:
     return _grouped(trace, "launched_by")
 
 
+def ordered(group: np.ndarray, dur_ns: np.ndarray) -> np.ndarray:
+    """The order by group, then by duration: as np.lexsort, but equal ones in any order, by one
+    number for both where that fits, in a third of the time."""
+    span = int(dur_ns.max(initial=0)) + 1
+    if (int(group.max(initial=0)) + 1) * span > np.iinfo("int64").max:
+        return np.lexsort((dur_ns, group))
+    return np.argsort(group.astype("int64") * span + dur_ns)
+
+
 def _grouped(trace: Trace, column: str) -> pd.DataFrame:
     steady = steady_runs(trace)
     calls = steady_calls(trace)
@@ -82,30 +91,31 @@ def _grouped(trace: Trace, column: str) -> pd.DataFrame:
     group, labels = pd.factorize(names[operator])
     table = _statistics(trace, calls, group, len(labels), max(1, len(steady.runs)))
     order = np.argsort(-table["total_ns"], kind="stable")
-    providers = _main_providers(trace, operator, group, calls["dur_ns"].to_numpy())
+    dur_ns = calls["dur_ns"].to_numpy()
+    providers = _main_providers(trace, operator, group, len(labels), dur_ns)
     return pd.DataFrame(
         {
             column: pd.Series(labels[order], dtype="object"),
-            "provider": [providers.get(at) for at in order],
+            "provider": list(providers[order]),
             **{name: values[order] for name, values in table.items()},
         }
     )
 
 
 def _main_providers(
-    trace: Trace, operator: np.ndarray, group: np.ndarray, dur_ns: np.ndarray
-) -> dict[int, str]:
-    """The provider that each group of calls spent most time in; none where none is known."""
+    trace: Trace, operator: np.ndarray, group: np.ndarray, groups: int, dur_ns: np.ndarray
+) -> np.ndarray:
+    """The provider that each group of calls spent most time in; None where none is known."""
     told = trace.operators["provider"].array
     codes = told.codes[operator]
     cells = (group * len(told.categories) + codes)[codes >= 0]
     at, cells = pd.factorize(cells)
     time = np.bincount(at, weights=dur_ns[codes >= 0], minlength=len(cells))
     by_time = cells[np.argsort(time, kind="stable")]  # the last of a group has the most time
-    return {
-        int(cell // len(told.categories)): told.categories[cell % len(told.categories)]
-        for cell in by_time
-    }
+    main = np.full(groups, -1)
+    main[by_time // max(1, len(told.categories))] = by_time % max(1, len(told.categories))
+    found: np.ndarray = np.array([*told.categories, None], dtype=object)[main]
+    return found
 
 
 def _statistics(
@@ -113,7 +123,7 @@ def _statistics(
 ) -> dict[str, Any]:
     """Statistics of each group of calls. A row of k calls weighs k in count and mean."""
     dur_ns = calls["dur_ns"].to_numpy()
-    order = np.lexsort((dur_ns, group))
+    order = ordered(group, dur_ns)
     rows = np.bincount(group, minlength=groups)
     first = np.cumsum(rows) - rows
     ranked = dur_ns[order]

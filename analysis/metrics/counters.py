@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.metrics.breakdown import steady_calls
+from analysis.metrics.memo import once
 from analysis.metrics.utilisation import MAX_UNCOUNTED
 from analysis.metrics.warmup import steady_runs
 from analysis.operators.classes import is_heavy
@@ -182,14 +183,7 @@ def total_counters(trace: Trace) -> dict[str, Counter]:
     counts, else the mean of the profiler's rates without its first operator, whose rate is not
     for reference.
     """
-    table = _Counted(trace)
-    values = table.by(np.zeros(len(trace.operators), dtype="int64"), 1)
-    found = {}
-    for code, (value, known_ns) in values.items():
-        if np.isfinite(value[0]):
-            covered = float(known_ns[0] / table.total_ns) if table.total_ns else 0.0
-            found[code] = Counter(float(value[0]), covered)
-    return found
+    return dict(_everything(trace).total)
 
 
 def counted_flops(trace: Trace) -> float | None:
@@ -221,15 +215,48 @@ def operator_counters(trace: Trace) -> pd.DataFrame:
 
     Null where nothing was counted. Columns that no operator has are left out.
     """
-    operators = pd.RangeIndex(len(trace.operators))
-    return _Counted(trace).frame(operators.to_numpy(), operators)
+    return _everything(trace).operators.copy(deep=False)
 
 
-def type_counters(trace: Trace, column: str = "op_type") -> pd.DataFrame:
-    """The measures of each value of an operator column; index as in `breakdown.by_type`."""
-    names = trace.operators[column].astype("object").where(trace.operators[column].notna())
+def type_counters(trace: Trace) -> pd.DataFrame:
+    """The measures of each op type; index as in `breakdown.by_type`."""
+    return _everything(trace).types.copy(deep=False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Everything:
+    """The measures of the whole trace, of each operator and of each op type."""
+
+    total: Mapping[str, Counter]
+    operators: pd.DataFrame
+    types: pd.DataFrame
+
+
+@once
+def _everything(trace: Trace) -> _Everything:
+    """At once: what is weighed is much larger than what comes of it, and takes longer."""
+    table = _Counted(trace)
+    operators = np.arange(len(trace.operators))
+    names = trace.operators["op_type"].astype("object").where(trace.operators["op_type"].notna())
     codes, labels = pd.factorize(names.fillna("unknown"))
-    return _Counted(trace).frame(codes, pd.Index(labels))
+    whole, by_operator, by_type = table.by(np.zeros_like(operators), operators, codes)
+    total = {}
+    for code, (value, known_ns) in whole.items():
+        if value.size and np.isfinite(value[0]):
+            covered = float(known_ns[0] / table.total_ns) if table.total_ns else 0.0
+            total[code] = Counter(float(value[0]), covered)
+    return _Everything(
+        total, _frame(by_operator, pd.RangeIndex(len(operators))), _frame(by_type, pd.Index(labels))
+    )
+
+
+def _frame(values: Mapping[str, tuple[np.ndarray, np.ndarray]], index: pd.Index) -> pd.DataFrame:
+    known = {
+        code: pd.array(np.where(np.isfinite(value), value, np.nan), dtype="Float64")
+        for code, (value, _) in values.items()
+        if np.isfinite(value).any()
+    }
+    return pd.DataFrame(known, index=index)
 
 
 def has_split_cores(trace: Trace) -> bool | None:
@@ -291,29 +318,21 @@ class _Counted:
     def first(self) -> list[int]:
         return _first_calls(self.trace)
 
-    def frame(self, labels: np.ndarray, index: pd.Index) -> pd.DataFrame:
-        values = self.by(labels, len(index))
-        known = {
-            code: pd.array(np.where(np.isfinite(value), value, np.nan), dtype="Float64")
-            for code, (value, _) in values.items()
-            if np.isfinite(value).any()
-        }
-        return pd.DataFrame(known, index=index)
-
-    def by(self, labels: np.ndarray, count: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Code -> value of each group (nan: none), and the time in ns that it is known for.
-
-        `labels` gives the group of each operator.
+    def by(self, *labels: np.ndarray) -> list[dict[str, tuple[np.ndarray, np.ndarray]]]:
+        """For each grouping: code -> value of each group (nan: none), and the time in ns that it is
+        known for. `labels` give the group of each operator, 0, 1, ….
         """
+        found: list[dict[str, tuple[np.ndarray, np.ndarray]]] = [{} for _ in labels]
         if not self.heads:
-            return {}
-        found = {}
-        groups = labels[self.calls["operator"].to_numpy()]
+            return found
+        operator = self.calls["operator"].to_numpy()
+        groups = [(of[operator], int(of.max(initial=-1)) + 1) for of in labels]
         with np.errstate(all="ignore"):
             for measure in MEASURES:
                 pieces = self._pieces(measure)
                 if pieces:
-                    found[measure.code] = self._value(measure, pieces, groups, count)
+                    for values, (group, count) in zip(found, groups, strict=True):
+                        values[measure.code] = self._value(measure, pieces, group, count)
         return found
 
     def _value(

@@ -114,9 +114,13 @@ def operator_utilisation(
 def is_int8(operators: pd.DataFrame) -> pd.Series:
     """Whether a row multiplies 8-bit numbers: by `op_type`, else by the first of its `inputs`."""
     kinds, inputs = (pd.Categorical(operators[name]) for name in ("op_type", "inputs"))
-    by_kind = np.array([kind in _INT8 for kind in kinds.categories] + [False])
-    by_input = np.array([str(one).startswith(_OF_INT8) for one in inputs.categories] + [False])
+    by_kind = np.append(kinds.categories.isin(list(_INT8)), False)
+    by_input = np.array([*map(_starts_as_int8, inputs.categories.to_numpy(object)), False])
     return pd.Series(by_kind[kinds.codes] | by_input[inputs.codes], operators.index)
+
+
+def _starts_as_int8(inputs: object) -> bool:
+    return str(inputs).startswith(_OF_INT8)
 
 
 def peaks_of(of_int8: pd.Series, tops: Tops) -> pd.Series:

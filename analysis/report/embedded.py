@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
@@ -21,6 +22,8 @@ from analysis.redaction import all_redacted
 MAX_BYTES = 4 * MIB  # in the page
 # Not worth packing: an execution takes two bytes or more, most of them four.
 _MAX_CALLS = 2_000_000
+# The best compression leaves at least this part of what the fastest one does, in ten times as long.
+_PACKED_BETTER = 0.5
 
 
 def embedded(
@@ -33,9 +36,11 @@ def embedded(
         return None
     if private:
         sides = all_redacted(sides)
-    for given in (sides, _without_stacks(sides)):
-        text = base64.b64encode(_packed(given, assumptions)).decode("ascii")
-        if len(text) <= MAX_BYTES:
+    has_stacks = any(side.trace.stacks for side in sides)
+    for given in (sides, _without_stacks(sides)) if has_stacks else (sides,):
+        data = _packed(given, assumptions)
+        text = "" if data is None else base64.b64encode(data).decode("ascii")
+        if data is not None and len(text) <= MAX_BYTES:
             return text
     return None
 
@@ -63,8 +68,10 @@ def _calls(sides: Sequence[Side]) -> int:
     return sum(len(trace.calls) for trace in traces.values())
 
 
-def _packed(sides: Sequence[Side], assumptions: Assumptions) -> bytes:
+def _packed(sides: Sequence[Side], assumptions: Assumptions) -> bytes | None:
+    """What goes into the page; None as soon as it is sure to be too large for it."""
     files: dict[str, bytes] = {}
+    packed = 0
     names: dict[int, report.FileName] = {}
     told = []
     for place, side in enumerate(sides):
@@ -76,6 +83,9 @@ def _packed(sides: Sequence[Side], assumptions: Assumptions) -> bytes:
                 if side.experiment
                 else packed_trace(side.trace)
             )
+            packed += len(zlib.compress(files[names[of]], 1))
+            if packed * _PACKED_BETTER * 4 / 3 > MAX_BYTES:
+                return None
         variant = side.variant.name if side.variant else None
         told.append(report.Side(names[of], side.label, variant))
     manifest = report.Manifest(

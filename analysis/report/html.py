@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from analysis import wording
+from analysis.advice import Findings, Subject, findings
 from analysis.colours import report_sheet
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import MultipleComparison
@@ -66,10 +67,12 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     """
     data = embedded(comparison.given, comparison.assumptions, private=not include_environment)
     drawn = drawing(timeline_payload(with_short_labels(comparison)))
+    found = findings(Subject(comparison.candidate, comparison))  # once for all languages
     several = recorded_together(comparison)
     page = languages.in_every_language(
         lambda codes: _page(
             comparison,
+            found,
             several,
             codes,
             drawn,
@@ -82,6 +85,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
 
 def _page(
     comparison: Comparison,
+    found: Findings,
     several: MultipleComparison | None,
     codes: Sequence[str],
     drawn: Drawing,
@@ -109,7 +113,7 @@ def _page(
         several=_several(comparison, several) if several is not None else None,
         ladder=ladder_html(ladder_of(comparison), has_ledger=True),
         timelines_section=section(drawn, wording.drawn_text(shown)),
-        findings=limits(shown, drawn.payload["sides"][1]),
+        findings=limits(shown, found, drawn.payload["sides"][1]),
         method=method(shown, include_environment=include_environment),
         styles=list(map(Markup, sheets)),
         generator=GENERATOR,

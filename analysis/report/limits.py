@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.advice import TOP, Finding, Findings, Subject, findings
+from analysis.advice import TOP, Finding, Findings
 from analysis.compare.comparison import Comparison
 from analysis.messages import Part
 from analysis.timeline.payload import drawn_at
@@ -41,9 +41,9 @@ class Limits:
     unknown: Sequence[str]
 
 
-def limits(comparison: Comparison, drawn: dict[str, Any]) -> Limits:
-    """What limits the candidate of a comparison; `drawn` is its side of the timelines' payload."""
-    found = findings(Subject(comparison.candidate, comparison))
+def limits(comparison: Comparison, found: Findings, drawn: dict[str, Any]) -> Limits:
+    """What limits the candidate of a comparison, as `found` there; `drawn` is its side of the
+    timelines' payload."""
     made = tuple(_limit(found, finding, drawn) for finding in found.found)
     return Limits(
         title=words.FINDINGS_TITLE.parts(side=comparison.candidate.label),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from analysis.advice.kinds.chains import FUSED, in_lanes
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
+from analysis.trace import Trace
 
 _HEAVY = frozenset(("convolution", "matrix_product"))
 _LIGHT = frozenset(("elementwise", "activation"))
@@ -39,7 +41,7 @@ def light_after_heavy(subject: Subject) -> Answer:
     classes, names, types = (trace.texts(of) for of in ("op_class", "name", "op_type"))
     if not _HEAVY & set(classes):
         return "no_types" if set(classes) <= {"", "unknown"} else ()
-    if any(map(_LEARNS.search, names)) or any(map(_LEARNS.search, types)):
+    if any(map(_LEARNS.search, {*names, *types})):
         return ()
     if not trace.operators["inputs"].notna().any():
         return "no_shapes"
@@ -48,36 +50,22 @@ def light_after_heavy(subject: Subject) -> Answer:
     if calls.empty or calls["start_ns"].isna().any() or (calls["n"] > 1).any():
         return "no_start_times"
     of, lanes, dur_ns = in_lanes(calls)
-    is_fused = [bool(FUSED.search(name)) for name in names]
-    shapes = [[_dims(text) for text in value.split("; ")] for value in trace.texts("inputs")]
+    chains = _chains(trace, of, lanes, classes, types)
     heavy_ns, light_ns = 0.0, 0.0
     absorbed: set[int] = set()
     patterns: Counter[tuple[int, ...]] = Counter()
     executions = 0
-    at, tensor, chain, lane = -1, (), [], -1  # type: tuple[int, tuple[int, ...], list[int], int]
-    for place in range(len(of) + 1):
-        op = int(of[place]) if place < len(of) else -1
-        kind = classes[op] if op >= 0 else ""
-        if op >= 0 and lanes[place] == lane and at >= 0:
-            if kind in _ASIDE:
-                continue
-            first = shapes[op][0]
-            is_light = kind in _LIGHT or (kind == "normalisation" and _is_batch(types[op]))
-            known = first == tensor if tensor else _fits(first, shapes[int(of[at])])
-            if is_light and known and not is_fused[op]:
-                tensor = first
-                chain.append(place)
-                continue
-        if chain:
-            whole = float(dur_ns[chain].sum())
-            real = [one for one in chain if dur_ns[one] >= _MIN_PART * whole]
-            heavy_ns += float(dur_ns[at])
-            light_ns += whole
-            executions += len(real)
-            absorbed.update(int(of[one]) for one in real)
-            patterns[tuple(int(of[one]) for one in (at, *real))] += 1
-        at, tensor, chain = (place if kind in _HEAVY else -1), (), []
-        lane = int(lanes[place]) if op >= 0 else -1
+    for at, chain in chains:
+        times = dur_ns[chain].tolist()
+        whole = sum(times)
+        real = [
+            int(of[one]) for one, ns in zip(chain, times, strict=True) if ns >= _MIN_PART * whole
+        ]
+        heavy_ns += float(dur_ns[at])
+        light_ns += whole
+        executions += len(real)
+        absorbed.update(real)
+        patterns[(int(of[at]), *real)] += 1
     runs = max(1, len(steady.runs))
     light_ns, heavy_ns = light_ns / runs, heavy_ns / runs
     if not absorbed or not subject.matters(light_ns):
@@ -102,6 +90,39 @@ def light_after_heavy(subject: Subject) -> Answer:
             confidence="low",
         ),
     )
+
+
+def _chains(
+    trace: Trace, of: np.ndarray, lanes: np.ndarray, classes: list[str], types: list[str]
+) -> Iterator[tuple[int, list[int]]]:
+    """Places of heavy executions, and of the light ones that follow each on its lane."""
+    inputs = trace.texts("inputs")
+    shapes = {text: [_dims(part) for part in text.split("; ")] for text in set(inputs)}
+    is_fused = {name: FUSED.search(name) is not None for name in set(trace.texts("name"))}
+    names = trace.texts("name")
+    is_light = [
+        (kind in _LIGHT or (kind == "normalisation" and _is_batch(op_type))) and not is_fused[name]
+        for kind, op_type, name in zip(classes, types, names, strict=True)
+    ]
+    is_aside = [kind in _ASIDE for kind in classes]
+    is_heavy = np.array([kind in _HEAVY for kind in classes], dtype=bool)
+    ran, lane = of.tolist(), lanes.tolist()
+    for at in np.flatnonzero(is_heavy[of]).tolist():
+        tensor: tuple[int, ...] = ()
+        chain: list[int] = []
+        for place in range(at + 1, len(ran)):
+            op = ran[place]
+            if lane[place] != lane[at] or not (is_light[op] or is_aside[op]):
+                break
+            if is_aside[op]:
+                continue
+            first = shapes[inputs[op]][0]
+            if not (first == tensor if tensor else _fits(first, shapes[inputs[ran[at]]])):
+                break
+            tensor = first
+            chain.append(place)
+        if chain:
+            yield at, chain
 
 
 def _dims(text: str) -> tuple[int, ...]:

@@ -30,7 +30,7 @@ def stream_imbalance(subject: Subject) -> Answer:
     calls = steady_calls(trace)
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
     of = calls["operator"].to_numpy()
-    on_host = np.isin(np.array(trace.texts("provider"), dtype=object), list(HOSTS))
+    on_host = trace.operators["provider"].isin(list(HOSTS)).to_numpy(dtype=bool)
     is_communication = trace.operators["is_communication"].to_numpy()
     computes = on_device & ~is_communication & ~copies_of(trace) & ~on_host
     calls = calls[computes[of]]

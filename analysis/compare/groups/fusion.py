@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from analysis.text import clean_text
 from analysis.trace import Diagnostic
 
@@ -30,8 +32,7 @@ KnownBy = Literal[
 Names = frozenset[str]  # of operators
 
 
-@dataclass(frozen=True)
-class Operator:
+class Operator(msgspec.Struct, frozen=True, gc=False):
     """One operator of a group; `scope` is the module it belongs to, '' if unknown.
 
     `row` is its row in the trace of the side that ran it, given where names are not unique (one

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
+
+import numpy as np
+import pandas as pd
 
 from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.groups.members import compute_operators, kind_of
-from analysis.compare.groups.pairs import paired_operators
+from analysis.compare.groups.pairs import paired_operators, together
 from analysis.compare.side import Side
 from analysis.operators.classes import plain_type
 from analysis.operators.members import is_function, parse_members
@@ -20,14 +23,29 @@ from analysis.trace import Diagnostic, Trace
 LONGEST = 16
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Ran:
-    """One operator: its position in the order of first execution, and what is known of it."""
+    """The operators of a side in the order of first execution, by their rows, and what is known of
+    each; `types` are the op types that a fused kernel's name lists, by position."""
 
-    operator: Operator
-    inputs: str
-    outputs: str
-    types: frozenset[str] | None  # op types that a fused kernel's name lists
+    rows: Sequence[int]
+    name: Sequence[str]
+    op_type: Sequence[str]
+    inputs: Sequence[str]
+    outputs: Sequence[str]
+    types: dict[int, frozenset[str]]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def operators(self, positions: Sequence[int]) -> tuple[Operator, ...]:
+        return tuple(
+            Operator(self.name[at], self.op_type[at], row=self.rows[at]) for at in positions
+        )
+
+    def kind(self, at: int) -> str:
+        """Its type, its name where none is told."""
+        return self.op_type[at] or self.name[at]
 
 
 def infer_groups(baseline: Side, candidate: Side) -> Fusion:
@@ -53,8 +71,7 @@ def infer_groups(baseline: Side, candidate: Side) -> Fusion:
     found.sort()
     groups: list[Group] = []
     for old, new in found:
-        before_ops = tuple(sides[0][at].operator for at in old)
-        after_ops = tuple(sides[1][at].operator for at in new)
+        before_ops, after_ops = sides[0].operators(old), sides[1].operators(new)
         groups.append(
             Group(
                 id=len(groups) + 1,
@@ -80,60 +97,92 @@ def infer_groups(baseline: Side, candidate: Side) -> Fusion:
     )
 
 
-def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
-    columns = ("name", "op_type", "inputs", "outputs", "members", "members_source")
-    told = [trace.texts(column) for column in columns]
-    found = []
-    for row in compute_operators(trace):
-        name, op_type, inputs, outputs, text, source = (cells[row] for cells in told)
-        members = parse_members(text, source) if text else None
-        types = None
+def _that_ran(trace: Trace) -> _Ran:
+    rows = compute_operators(trace)
+
+    def told(column: str) -> list[str]:
+        texts = trace.texts(column)
+        return [texts[row] for row in rows]
+
+    names = told("name")
+    types: dict[int, frozenset[str]] = {}
+    for at, (text, source) in enumerate(zip(told("members"), told("members_source"), strict=True)):
         # A function for the CPU may hold loops that have nothing to do with each other.
-        is_one = not is_function(name)
-        if is_one and members is not None and members.kind == "op_types":
-            types = frozenset(plain_type(kind) for kind in members.members)
-        operator = Operator(name, op_type, row=row)
-        found.append(_Ran(operator, inputs, outputs, types))
-    return tuple(found)
+        listed = _listed_types(text, source) if text and not is_function(names[at]) else None
+        if listed is not None:
+            types[at] = listed
+    return _Ran(rows, names, told("op_type"), told("inputs"), told("outputs"), types)
 
 
-def _pairs(
-    baseline: Trace, candidate: Trace, sides: tuple[tuple[_Ran, ...], tuple[_Ran, ...]]
-) -> list[tuple[int, int]]:
+@lru_cache(maxsize=4096)
+def _listed_types(text: str, source: str) -> frozenset[str] | None:
+    members = parse_members(text, source)
+    if members is None or members.kind != "op_types":
+        return None
+    return frozenset(plain_type(kind) for kind in members.members)
+
+
+def _pairs(baseline: Trace, candidate: Trace, sides: tuple[_Ran, _Ran]) -> list[tuple[int, int]]:
     """Positions (baseline, candidate) of operators that agree in everything both tell of them."""
-    indices = [
-        {row: index for index, row in enumerate(compute_operators(trace))}
-        for trace in (baseline, candidate)
-    ]
-    counts = [Counter(_description(ran) for ran in side) for side in sides]
-    names = [Counter(ran.operator.name for ran in side) for side in sides]
     first, second, joined = paired_operators(baseline, candidate)
+    is_pair = joined.by != ""
+    at = [positions[is_pair] for positions in (joined.before, joined.after)]
     rows, runs = (
-        [side.table[column].to_numpy() for side in (first, second)]
+        [side.table[column].to_numpy()[of] for side, of in zip((first, second), at, strict=True)]
         for column in ("operator", "count")
     )
-    pairs = []
-    for before, after, label in joined:
-        if not label or runs[0][before] != runs[1][after]:
-            continue
-        b, c = indices[0].get(int(rows[0][before])), indices[1].get(int(rows[1][after]))
-        if b is None or c is None:
-            continue  # communication
-        one, other = sides[0][b], sides[1][c]
-        same = _description(one) == _description(other)
-        name = one.operator.name
-        is_named = name == other.operator.name and names[0][name] == names[1][name]
-        unique = is_named and names[0][name] == 1
-        as_many = counts[0][_description(one)] == counts[1][_description(one)]
-        # A file of less detail tells no shapes that could agree.
-        untold = not all(ran.inputs or ran.outputs for ran in (one, other))
-        if (same and (unique or as_many)) or (untold and is_named):
-            pairs.append((b, c))
-    return sorted(pairs)
+    where = [_positions(trace, of) for trace, of in zip((baseline, candidate), sides, strict=True)]
+    b, c = (of_row[of] for of_row, of in zip(where, rows, strict=True))
+    agree = (runs[0] == runs[1]) & (b >= 0) & (c >= 0)  # not of communication
+    b, c = b[agree], c[agree]
+    names = _codes([of.name for of in sides])
+    described = _descriptions(sides)
+    of_name, of_kind = _numbers(names), _numbers(described)
+    same = described[0][b] == described[1][c]
+    is_named = (names[0][b] == names[1][c]) & (of_name[0][names[0][b]] == of_name[1][names[0][b]])
+    unique = is_named & (of_name[0][names[0][b]] == 1)
+    kinds = described[0][b]
+    as_many = of_kind[0][kinds] == of_kind[1][kinds]
+    # A file of less detail tells no shapes that could agree.
+    tells = [
+        np.array([bool(i or o) for i, o in zip(of.inputs, of.outputs, strict=True)], dtype=bool)
+        for of in sides
+    ]
+    untold = ~(tells[0][b] & tells[1][c])
+    pairs = (same & (unique | as_many)) | (untold & is_named)
+    return sorted(zip(b[pairs].tolist(), c[pairs].tolist(), strict=True))
 
 
-def _description(ran: _Ran) -> tuple[str, str, str]:
-    return (ran.operator.op_type or ran.operator.name, ran.inputs, ran.outputs)
+def _positions(trace: Trace, side: _Ran) -> np.ndarray:
+    """The position of each row of the operators; -1 for those that did not run, or talk."""
+    found = np.full(len(trace.operators), -1)
+    found[np.array(side.rows, dtype="int64")] = np.arange(len(side))
+    return found
+
+
+def _descriptions(sides: tuple[_Ran, _Ran]) -> list[np.ndarray]:
+    """A code for the type of each operator, its name where none is told, and for its shapes."""
+    split = len(sides[0])
+    told = (
+        [[*map(of.kind, range(len(of)))] for of in sides],
+        [of.inputs for of in sides],
+        [of.outputs for of in sides],
+    )
+    whole = together([np.concatenate(_codes(texts)) for texts in told])
+    return [whole[:split], whole[split:]]
+
+
+def _codes(texts: Sequence[Sequence[str]]) -> list[np.ndarray]:
+    """Numbers for texts, the same on both sides."""
+    split = len(texts[0])
+    codes, _ = pd.factorize(np.array([text for of in texts for text in of], dtype=object))
+    return [codes[:split], codes[split:]]
+
+
+def _numbers(codes: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """How often each code is on either side."""
+    size = 1 + max(int(of.max(initial=-1)) for of in codes)
+    return [np.bincount(of, minlength=size) for of in codes]
 
 
 def _monotone(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -165,13 +214,13 @@ def _stretches(
 
 
 def _replaced(
-    sides: tuple[tuple[_Ran, ...], tuple[_Ran, ...]], before: list[int], after: list[int]
+    sides: tuple[_Ran, _Ran], before: list[int], after: list[int]
 ) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Groups inside one stretch: piece by piece where names say where each starts, else whole."""
     if not before or not after:
         return []
-    names = {sides[0][at].operator.name: index for index, at in enumerate(before)}
-    starts = [names.get(sides[1][at].operator.name, -1) for at in after]
+    names = {sides[0].name[at]: index for index, at in enumerate(before)}
+    starts = [names.get(sides[1].name[at], -1) for at in after]
     if starts[0] == 0 and all(a < b for a, b in pairwise(starts)):
         ends = [*starts[1:], len(before)]
         pieces: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
@@ -184,24 +233,28 @@ def _replaced(
     return [whole] if max(len(before), len(after)) <= LONGEST and _fits(sides, *whole) else []
 
 
-def _fits(
-    sides: tuple[tuple[_Ran, ...], tuple[_Ran, ...]], old: Sequence[int], new: Sequence[int]
-) -> bool:
+def _fits(sides: tuple[_Ran, _Ran], old: Sequence[int], new: Sequence[int]) -> bool:
     """Whether the shapes at both ends, or the op types that kernels list, say it is the same."""
-    before, after = [sides[0][at] for at in old], [sides[1][at] for at in new]
-    known = all(ran.inputs and ran.outputs for ran in (before[0], before[-1], after[0], after[-1]))
-    same_ends = (
-        _first(before[0].inputs) == _first(after[0].inputs)
-        and before[-1].outputs == after[-1].outputs
+    before, after = sides
+    known = all(
+        side.inputs[at] and side.outputs[at]
+        for side, where in zip(sides, (old, new), strict=True)
+        for at in (where[0], where[-1])
     )
-    return (known and same_ends) or _lists(after, before) or _lists(before, after)
+    same_ends = (
+        _first(before.inputs[old[0]]) == _first(after.inputs[new[0]])
+        and before.outputs[old[-1]] == after.outputs[new[-1]]
+    )
+    return (
+        (known and same_ends) or _lists(after, new, before, old) or _lists(before, old, after, new)
+    )
 
 
-def _lists(fused: Sequence[_Ran], plain: Sequence[_Ran]) -> bool:
-    listed = [ran.types for ran in fused]
+def _lists(fused: _Ran, at: Sequence[int], plain: _Ran, those: Sequence[int]) -> bool:
+    listed = [fused.types.get(one) for one in at]
     if not listed or any(types is None for types in listed):
         return False
-    wanted = {plain_type(ran.operator.op_type or ran.operator.name) for ran in plain}
+    wanted = {plain_type(plain.kind(one)) for one in those}
     return wanted == frozenset().union(*(types for types in listed if types))
 
 

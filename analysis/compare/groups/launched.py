@@ -46,11 +46,12 @@ def join_by_launcher(fusion: Fusion, baseline: Side, candidate: Side) -> Fusion:
     classes = _both_have(_by_value([_kernel_classes(trace) for trace in traces], rest))
     if not found and not classes and not together:
         return fusion
+    named = [_Named(trace) for trace in traces]
     groups = [
         *kept,
-        *(_listed(traces, part) for part in together),
-        *(_group(traces, name, rows, "launched_by") for name, rows in found.items()),
-        *(_group(traces, _words(name), rows, "op_class") for name, rows in classes.items()),
+        *(_listed(named, part) for part in together),
+        *(_group(named, name, rows, "launched_by") for name, rows in found.items()),
+        *(_group(named, _words(name), rows, "op_class") for name, rows in classes.items()),
     ]
     return _with_groups(fusion, groups, traces)
 
@@ -132,23 +133,25 @@ def _words(op_class: str) -> str:
     return op_class.replace("_", " ")
 
 
-def _group(traces: tuple[Trace, Trace], name: str, rows: Rows, known_by: KnownBy) -> Group:
-    before, after = (
-        _operators(trace, of_side) for trace, of_side in zip(traces, rows, strict=True)
-    )
+def _group(named: Sequence[_Named], name: str, rows: Rows, known_by: KnownBy) -> Group:
+    before, after = (told(of_side) for told, of_side in zip(named, rows, strict=True))
     return Group(0, _kind(before, after), known_by, (Operator(name, name),), before, after)
 
 
-def _listed(traces: tuple[Trace, Trace], part: Listed) -> Group:
-    before, after = (_operators(trace, rows) for trace, rows in zip(traces, part.rows, strict=True))
+def _listed(named: Sequence[_Named], part: Listed) -> Group:
+    before, after = (told(rows) for told, rows in zip(named, part.rows, strict=True))
     original = tuple(Operator(name, name) for name in part.launchers)
     return Group(0, kind_of(before, after), "listed", original, before, after)
 
 
-def _operators(trace: Trace, rows: Sequence[int]) -> tuple[Operator, ...]:
-    table = trace.operators.loc[list(rows), ["name", "op_type"]].astype("object").fillna("")
-    values = zip(table["name"], table["op_type"], rows, strict=True)
-    return tuple(Operator(str(name), str(op_type), row=row) for name, op_type, row in values)
+class _Named:
+    """The operators of a side as a group has them."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._names, self._types = trace.texts("name"), trace.texts("op_type")
+
+    def __call__(self, rows: Sequence[int]) -> tuple[Operator, ...]:
+        return tuple(Operator(self._names[row], self._types[row], row=row) for row in rows)
 
 
 def _kind(before: Sequence[Operator], after: Sequence[Operator]) -> Kind:

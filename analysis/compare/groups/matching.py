@@ -39,7 +39,7 @@ def match_operators(
     what joins.
     """
     first, second, pairs = paired_operators(baseline, candidate, counterparts)
-    rows = tuple(np.array([pair[side] for pair in pairs], dtype=np.intp) for side in (0, 1))
+    rows = (pairs.before, pairs.after)
     counters = _counters(operator_counters(baseline), operator_counters(candidate))
     sides = [
         _columns(ran.table, counted) for ran, counted in zip((first, second), counters, strict=True)
@@ -57,7 +57,7 @@ def match_operators(
         rows,
         {
             "op_class": _first(classes[1], classes[0]),
-            "matched_by": pd.Series([label or None for _, _, label in pairs]).array,
+            "matched_by": pd.Series([label or None for label in pairs.by.tolist()]).array,
         },
     )
 
@@ -135,8 +135,9 @@ def _plain(column: pd.Series) -> Column:
     values: Column = column.array
     if not isinstance(values, pd.Categorical):
         return values
-    texts: np.ndarray = np.array([*values.categories, np.nan], dtype=object)[values.codes]
-    return texts
+    texts = np.append(values.categories.to_numpy(dtype=object), np.nan)
+    told: np.ndarray = texts.astype(object)[values.codes]
+    return told
 
 
 def _first(preferred: Column, other: Column) -> Column:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+import pandas as pd
+
 from analysis.compare.groups.disjoint import DisjointSets
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.side import Side
@@ -36,6 +38,8 @@ def group_by_members(baseline: Side, candidate: Side) -> Fusion | None:
     the known ones, as many of them are taken in and the group is `merged`. Operators of one side
     only are in no group.
     """
+    if not any(_lists_originals(side.trace) for side in (baseline, candidate)):
+        return None  # and nothing is made of the operators, of which there may be very many
     sides = (_that_ran(baseline.trace), _that_ran(candidate.trace))
     claims = tuple(_claims(own, other) for own, other in zip(sides, reversed(sides), strict=True))
     names = tuple(_universe(own, claim) for own, claim in zip(sides, claims, strict=True))
@@ -86,7 +90,19 @@ def compute_operators(trace: Trace) -> list[int]:
     Fusion does not touch communication, and waiting for another device is no gain of a group.
     """
     is_communication = trace.operators["is_communication"].to_numpy()
-    return [int(op) for op in trace.calls["operator"].drop_duplicates() if not is_communication[op]]
+    ran = pd.unique(trace.calls["operator"].to_numpy())
+    rows: list[int] = ran[~is_communication[ran]].tolist()
+    return rows
+
+
+def _lists_originals(trace: Trace) -> bool:
+    """Whether an operator lists anything but op types, which are no originals."""
+    told = trace.operators[["members", "members_source"]].dropna().drop_duplicates()
+    return any(
+        (members := parse_members(str(text), str(source))) is not None
+        and members.kind != "op_types"
+        for text, source in told.itertuples(index=False)
+    )
 
 
 def _that_ran(trace: Trace) -> tuple[_Ran, ...]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from analysis.metrics.breakdown import ordered
 from analysis.text import clean_text
 from analysis.trace import Trace
 
@@ -59,9 +60,11 @@ def excess_ns(calls: pd.DataFrame, resolution_ns: float) -> np.ndarray:
     position = np.arange(len(rows)) - np.repeat(first, size)
     judged = np.repeat(size, size) == usual[operator[rows]]
     rows, position = rows[judged], position[judged]
-    order = np.lexsort((dur_ns[rows], position, operator[rows]))
+    # Its n-th execution of each operator: the rows are in the order of operators.
+    of = operator[rows] * (int(size.max(initial=0)) + 1) + position
+    order = ordered(of, dur_ns[rows])
     rows, position = rows[order], position[order]
-    first, runs = groups_of(operator[rows], position)
+    first, runs = groups_of(of[order])
     ranked = dur_ns[rows]
     middle_ns = (ranked[first + (runs - 1) // 2] + ranked[first + runs // 2]) / 2
     median_ns, group = np.repeat(middle_ns, runs), np.repeat(np.arange(len(runs)), runs)
