@@ -19,7 +19,7 @@ exit 2
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-exhaustive test-engines test-openvino test-releases check lint format bench docs pictures validate-cache validate-gate calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
+.PHONY: help run test test-exhaustive test-engines test-openvino check lint format bench docs pictures validate-cache validate-gate calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -38,9 +38,6 @@ test-exhaustive: setup-dev ## run the repetitions that `make test` leaves out
 
 test-engines: setup-dev ## add every engine for real, and let it compile (minutes, network, 2 GB of disk)
 	$(BIN)/python -m pytest -s --engines tests/engines $(ARGS)
-
-test-releases: setup-dev ## bisect and time two real releases of ONNX Runtime (a minute, network, 160 MB of disk)
-	$(PYTEST) --engines tests/engines/test_release_pair.py $(ARGS)
 
 test-openvino: setup-dev ## add OpenVINO and record with it (a minute, network, 300 MB of disk)
 	$(BIN)/fusescope runtimes add openvino --yes

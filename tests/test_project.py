@@ -546,13 +546,11 @@ def test_the_ci_script_runs_both_parts_of_the_tests_and_fails_with_either(tmp_pa
     usual = "browser=1 test ARGS=--durations=40"
     rest = "browser=1 test-exhaustive ARGS=--durations=40"
     engine = "browser=1 test-openvino ARGS=--durations=10"
-    releases = "browser=1 test-releases"
-    others = [engine, releases, "browser=1 docs", "browser=1 lint"]
+    others = [engine, "browser=1 docs", "browser=1 lint"]
     assert ci_run(tmp_path, "") == (0, [usual, rest, *others])
     assert ci_run(tmp_path, "test") == (1, [usual])
     assert ci_run(tmp_path, "test-exhaustive") == (1, [usual, rest])
     assert ci_run(tmp_path, "test-openvino") == (1, [usual, rest, engine])
-    assert ci_run(tmp_path, "test-releases") == (1, [usual, rest, engine, releases])
     assert ci_run(tmp_path, "docs")[0] == ci_run(tmp_path, "lint")[0] == 1
 
 

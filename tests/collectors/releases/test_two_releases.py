@@ -13,7 +13,9 @@ from analysis.errors import FuseScopeError
 from analysis.releases.changes import changes
 from collectors import bisect
 from collectors.recording.request import Recording
+from collectors.releases import kept
 from collectors.releases.version import Span
+from tests.collectors.short_recordings import run, short
 from tests.pattern_models import Builder
 
 OLD, NEW = "1.20.1", "1.21.0"
@@ -46,3 +48,19 @@ def test_the_release_that_lost_bias_gelu_is_found(tmp_path: Path) -> None:
     assert (change.older, change.newer, change.lasts) == (OLD, NEW, True)
     assert dict(change.lost) == {"BiasGelu": 1}
     assert dict(change.won) == {"Gemm": 1, "Gelu": 1}
+
+
+def test_both_releases_are_timed_in_one_process(tmp_path: Path) -> None:
+    """By the libraries that came with them: of what was fetched above."""
+    if not all(map(kept.is_kept, (OLD, NEW))) or kept.library_of(OLD) is None:
+        pytest.skip("no release, or none with a library of its own")
+    model = feed_forward(tmp_path / "model.onnx")
+    names = tuple(f"onnxruntime=={version}" for version in (OLD, NEW))
+    file, _ = run(short(model, tmp_path, variants=names, baseline=names[0]))
+    types = []
+    for one in file.record.variants:
+        assert one.settings.get("releases_share_process") is True, one.settings
+        assert set(one.samples.copy) == {1, 2}
+        events = file.events(one.profiles[0].file)
+        types.append({event["args"].get("op_name") for event in events if event["cat"] == "Node"})
+    assert "BiasGelu" in types[0] and "BiasGelu" not in types[1]
