@@ -24,7 +24,7 @@ from analysis.experiment import (
 from analysis.graph import graph_json
 from analysis.messages import Message, Said
 from collectors import kernels, variants, zoo
-from collectors.environments.catalogue import OWN, engine_of
+from collectors.environments.catalogue import ENGINES, OWN, engine_of, takes_onnx
 from collectors.environments.state import python_of, state_of
 from collectors.files import archive, scratch
 from collectors.fusion import rules
@@ -91,6 +91,13 @@ def engine_models() -> dict[str, Message]:
 def runtime_of(model: str) -> str:
     """The engine of a built-in model by its name; that of all others is OWN."""
     return model.partition(":")[0] if model in engine_models() else OWN
+
+
+def runtimes_of(model: str) -> tuple[str, ...]:
+    """The engines that can run a model of that name or file, the usual one first."""
+    usual = runtime_of(model)
+    others = [name for name in ENGINES if takes_onnx(name)] if usual == OWN else []
+    return usual, *others
 
 
 def is_ready(runtime: str) -> bool:

@@ -25,9 +25,10 @@ _Backbone = Annotated[
 _Runtime = Annotated[
     str,
     typer.Option(
-        help="The engine: onnxruntime, or torch or jax (docs/engines.md), for which MODEL is "
-        "FILE.py:FUNCTION, whose code is run, or torch:mlp, torch:transformer, torch:convnet, "
-        "torch:twice_read, jax:mlp, jax:transformer, jax:convnet."
+        help="The engine: onnxruntime, or openvino for the same models, or torch or jax, for "
+        "which MODEL is FILE.py:FUNCTION, whose code is run, or torch:mlp, torch:transformer, "
+        "torch:convnet, torch:twice_read, jax:mlp, jax:transformer, jax:convnet "
+        "(docs/engines.md)."
     ),
 ]
 _Variants = Annotated[

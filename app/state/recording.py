@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -20,6 +20,7 @@ def preset_recording(models: Container[str], is_variant: Callable[[str], bool]) 
     if model is None or model not in models:
         return
     st.session_state["record_model"] = model
+    st.session_state.pop("record_engine", None)  # variants are those of the usual one
     asked = [name for name in (listed or "")[:MAX_ID].split(",") if is_variant(name)]
     if asked:
         choose_variants(asked)
@@ -62,6 +63,12 @@ def offered() -> Offer | None:
 def chosen_model() -> str:
     """The model that the Record page shows."""
     return str(st.session_state.get("record_model", ""))
+
+
+def chosen_engine(among: Sequence[str]) -> str:
+    """The engine that the Record page shows, of those that can run the model; the first else."""
+    chosen = str(st.session_state.get("record_engine", ""))
+    return chosen if chosen in among else among[0]
 
 
 def chosen_variants() -> tuple[str, ...]:

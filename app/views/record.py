@@ -99,7 +99,7 @@ def _form() -> None:
         OWN,
         engine_models,
         is_ready,
-        runtime_of,
+        runtimes_of,
         summary_of,
         variant_names,
         zoo_models,
@@ -122,21 +122,23 @@ def _form() -> None:
             placeholder=say("path below a folder that the dashboard was started with"),
             help=say("The file must contain its weights. External data is not read here."),
         )
-    runtime = runtime_of(model)
+    runtime = engines.choose(model)
     is_own = runtime == OWN
+    takes_files = OWN in runtimes_of(model)
     if not is_ready(runtime):
         engines.how_to_add(runtime)
         return
     if not is_own:
-        engines.explain(runtime)
+        engines.explain(runtime, takes_files=takes_files)
     variants, rule_files = variant_names(runtime), dict[str, Path]()
     if is_own:
         rule_files = {f"{RULES}{name}": path for name, path in places.rule_files().items()}
-    chosen = _variants(model, variants, rule_files)
-    if _tries(model, chosen):
+    chosen = _variants(model, runtime, variants, rule_files)
+    tries = _tries(model, chosen) if is_own else ()
+    if tries:
         st.info(_TRYING.text(), icon=":material/science:")
     ablate = engines.ablate(runtime, is_own=is_own)
-    settings = _settings(is_own)
+    settings = _settings(takes_files)
     if st.button(
         say("Record"), key="record_start", type="primary", icon=":material/radio_button_checked:"
     ):
@@ -146,7 +148,7 @@ def _form() -> None:
                 path if model == OWN_FILE else model.removeprefix(own.PREFIX),
                 model not in zoo,
                 chosen,
-                _tries(model, chosen),
+                tries,
                 [rule_files[name] for name in chosen if name in rule_files],
                 ablate,
                 settings,
@@ -154,18 +156,20 @@ def _form() -> None:
 
 
 def _variants(
-    model: str, variants: Mapping[str, Message | Said], rule_files: Mapping[str, Path]
+    model: str,
+    runtime: str,
+    variants: Mapping[str, Message | Said],
+    rule_files: Mapping[str, Path],
 ) -> list[str]:
     """The variants that are chosen, each with what it is below."""
-    from collectors.record import OWN, first_variants, runtime_of, summary_of
+    from collectors.record import OWN, first_variants, summary_of
 
-    runtime = runtime_of(model)
     files = {**rule_files, **_offered_rules()} if runtime == OWN else {}
     listed = [*variants, *(name for name in files if name not in variants)]
     asked = [name for name in state.recording.chosen_variants() if name not in listed]
     chosen = st.multiselect(
         say("Variants"),
-        [*listed, *(name for name in asked if summary_of(name) is not None)],
+        [*listed, *(name for name in asked if runtime == OWN and summary_of(name) is not None)],
         default=[name for name in first_variants(model, runtime) if name in variants],
         help="\n".join(
             f"- **{name}**: {panels.own(told(text))}" for name, text in variants.items()
@@ -194,8 +198,8 @@ class _Settings:
     shapes: str
 
 
-def _settings(is_own: bool) -> _Settings:
-    """Sizes are those of a model for ONNX Runtime: `is_own`."""
+def _settings(has_sizes: bool) -> _Settings:
+    """Sizes are those of an ONNX model."""
     seconds = st.segmented_control(
         say("Time budget"),
         list(BUDGETS),
@@ -225,7 +229,7 @@ def _settings(is_own: bool) -> _Settings:
         help=several,
         persist_state="session",
     )
-    if not is_own:
+    if not has_sizes:
         return _Settings(seconds, threads or "", "", "")
     batch = right.text_input(
         say("Batch size"),
@@ -269,10 +273,10 @@ def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
         return say("{model:name}: {what}", model=name, what=told(zoo[name]))
 
     def changed() -> None:
-        from collectors.record import first_variants, runtime_of, variant_names
+        from collectors.record import first_variants, runtimes_of, variant_names
 
         model = state.recording.chosen_model()
-        runtime = runtime_of(model)
+        runtime = state.recording.chosen_engine(runtimes_of(model))
         known = variant_names(runtime)
         state.recording.choose_variants(
             name for name in first_variants(model, runtime) if name in known

@@ -14,7 +14,7 @@ from analysis.operators import flops
 from analysis.text import clean_text
 from collectors.openvino import names as variants
 from collectors.openvino.boundaries import Boundaries, Names, returned, search
-from collectors.openvino.layers import GIVEN, OUTPUT, Layer, constants_of, layers_of
+from collectors.openvino.layers import GIVEN, OUTPUT, REORDER, Layer, constants_of, layers_of
 from collectors.openvino.program import properties
 from collectors.openvino.session import OpenvinoSession, give
 from collectors.openvino.values import BYTES, Value, Values, write_index
@@ -217,7 +217,8 @@ class _Building:
             found["implementation"] = layer.implementation
         if layer.listed:
             found["listed"] = clean_text(", ".join(layer.listed), 400)
-        if not layer.ran:
+        is_fixed = self._fixed.issuperset(one.name for one in layer.writes)
+        if not layer.ran or (layer.kind == REORDER and is_fixed):  # once, in the first run
             found["view"] = 1
         if layer.kind.lower() in _HEAVY_LAYERS and (count := self._flops(layer)) is not None:
             found["flops"] = count

@@ -439,6 +439,34 @@ def test_a_built_in_model_of_an_engine_is_recorded_with_the_variants_of_that(
     assert [field.key for field in page.text_input if field.key == "record_batch"]
 
 
+def test_an_onnx_model_is_recorded_with_the_engine_that_is_chosen(
+    open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready(monkeypatch, "openvino")
+    page = open_page()
+    page.selectbox(key="record_model").set_value("mul_add").run()
+    assert page.segmented_control(key="record_engine").value == "onnxruntime"
+    page.segmented_control(key="record_engine").set_value("openvino").run()
+    assert is_clean(page)
+    variants = page.multiselect(key="record_variants")
+    assert variants.options == ["marked", "fused", "latency", "throughput", "bf16"]
+    assert variants.value == ["marked", "fused"]
+    assert not [toggle for toggle in page.toggle if toggle.key.startswith("record_ablate")]
+    page.text_input(key="record_batch").set_value("2")
+    page.button(key="record_start").click().run()
+    [job] = asked
+    assert (job.runtime, job.model, job.batch) == ("openvino", "mul_add", 2)
+    assert job.variants == ("marked", "fused") and job.plan().baseline == "fused"
+    page.button(key="record_cancel").click().run()
+    wait()
+    page.run()
+    page.selectbox(key="record_model").set_value("mynet").run()  # the engine stays
+    assert page.multiselect(key="record_variants").value == ["marked", "fused"]
+    page.segmented_control(key="record_engine").set_value("onnxruntime").run()
+    assert "unfused" in page.multiselect(key="record_variants").value
+    assert is_clean(page)
+
+
 def test_an_engine_that_is_not_there_is_one_command(
     open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:

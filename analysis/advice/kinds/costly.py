@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 
-from analysis.advice.finding import Finding, Gain
+from analysis.advice.finding import Finding, Gain, Unknown
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.compare.ablation import WITHOUT, ablation
 from analysis.compare.timing.verdict import paired_verdict
 
 _FUSED = "fused"  # what ablations are of
+# Engines that have no way to leave out a single fusion.
+_NO_WAY: Mapping[str, Unknown] = {
+    "jax": "no_ablation_of_jax",
+    "openvino": "no_ablation_of_openvino",
+}
 
 
 def costly_fusion(subject: Subject) -> Answer:
@@ -23,9 +30,7 @@ def costly_fusion(subject: Subject) -> Answer:
     if side.experiment is None:
         return "no_ablation"
     if table is None:
-        return (
-            "no_ablation_of_jax" if side.experiment.record.engine.name == "jax" else "no_ablation"
-        )
+        return _NO_WAY.get(side.experiment.record.engine.name, "no_ablation")
     whole_ns, variant = subject.unprofiled_ns, side.variant
     if variant is None or variant.name != _FUSED or whole_ns is None:
         return ()

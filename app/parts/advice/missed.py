@@ -244,7 +244,7 @@ def ablation(comparison: Comparison) -> None:
         experiment = comparison.candidate.experiment
         rows = None if experiment is None else measured(experiment)
         engine = "" if experiment is None else experiment.record.engine.name
-        if rows is None and engine == "jax":  # no fusion of XLA can be left out
+        if rows is None and engine in ("jax", "openvino"):  # no fusion can be left out by itself
             return
         compiles = engine == "torch"
         about = told(ablation_help(rows, compiles=compiles))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis.messages import Message, say
+from app import state
 from app.parts import panels
 
 _NOT_READY = Message(
@@ -28,8 +29,40 @@ def how_to_add(runtime: str) -> None:
     st.code(f"fusescope runtimes add {runtime}", language=None)
 
 
-def explain(runtime: str) -> None:
+def choose(model: str) -> str:
+    """The engine: where several run the model, the one that is chosen. Each has its own variants.
+
+    A link to this page, and what another page asks to try, is for the usual one.
+    """
+    from collectors.record import first_variants, runtimes_of, variant_names
+
+    able = runtimes_of(model)
+    if len(able) == 1:
+        return able[0]
+
+    def changed() -> None:
+        runtime = state.recording.chosen_engine(able)
+        known = variant_names(runtime)
+        first = first_variants(model, runtime)
+        state.recording.choose_variants(name for name in first if name in known)
+
+    chosen = st.segmented_control(
+        say("Engine"),
+        able,
+        default=able[0],
+        format_func=panels.segment,
+        key="record_engine",
+        required=True,
+        persist_state="session",
+        on_change=changed,
+    )
+    return str(chosen or able[0])
+
+
+def explain(runtime: str, *, takes_files: bool) -> None:
     """What can be recorded of an engine here, and the command for everything else."""
+    if takes_files:
+        return
     if runtime == "torch":
         st.caption(panels.own(_COMPILES.text()))
     st.caption(panels.own(_OWN_CODE.text()))

@@ -1,0 +1,115 @@
+"""A real recording with OpenVINO: groups, ledger, and no speedup beside `marked`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from analysis import readers
+from analysis.compare import Comparison, compare
+from analysis.compare.choice import choose_sides
+from analysis.compare.groups.lineage import lineage
+from analysis.compare.side import side_of_variant
+from analysis.compare.timing.verdict import decided
+from analysis.experiment import Experiment
+from analysis.wording.fusion.statements import fusion_sentence
+from analysis.wording.sentences import verdict_sentence
+
+SAMPLE = Path(__file__).parents[3] / "sample_traces" / "openvino" / "mobilenetv2.zip"
+
+
+@cache
+def sample() -> Experiment:
+    return cast(Experiment, readers.read_path(SAMPLE))
+
+
+@cache
+def pair() -> Comparison:
+    return compare(*choose_sides(sample()))
+
+
+def test_what_runs_operators_one_by_one_comes_before_what_fuses_them() -> None:
+    assert (pair().baseline.label, pair().candidate.label) == ("marked", "fused")
+    assert sample().record.settings.baseline == "fused"
+
+
+def test_a_pair_with_marked_has_no_speedup_and_says_why() -> None:
+    verdict = pair().verdict
+    assert (verdict.outcome, verdict.reason) == ("cannot_tell", "marked")
+    assert verdict.speedup is verdict.interval is verdict.times_ns is None
+    assert verdict_sentence(pair()) == "marked and fused are compared by operators, not by runs"
+    for code in ("latency", "throughput", "cpu_time", "memory"):
+        figure = pair().figure(code)
+        assert figure.kind == "none" and figure.candidate.value is not None
+    assert "whole run" not in fusion_sentence(pair())
+    turned = compare(*(side_of_variant(sample(), name) for name in ("fused", "marked")))
+    assert turned.verdict.reason == "marked"
+
+
+def test_variants_that_run_the_model_alone_have_one() -> None:
+    sides = [side_of_variant(sample(), name) for name in ("fused", "throughput")]
+    verdict = compare(sides[0], sides[1]).verdict
+    assert verdict.speedup is not None and verdict.interval is not None
+    assert isinstance(decided(sample().record), bool)
+
+
+@pytest.mark.parametrize("name", ["marked", "fused", "throughput"])
+def test_every_operator_is_in_one_group_and_most_are_proven(name: str) -> None:
+    model, graph = sample().model_graph, sample().graphs[name]
+    assert model is not None
+    found = lineage(model, graph, sample().matches[name])
+    owned = Counter(node for group in found.groups for node in group.original)
+    assert owned == Counter(node.name for node in model.nodes)
+    ran = [node for group in found.groups for node in group.optimised]
+    assert Counter([*ran, *found.inserted]) == Counter(node.name for node in graph.nodes)
+    assert found.unexplained == () and found.mismatches == ()
+    assert {group.known_by for group in found.groups} <= {"name", "value"}
+
+
+def test_groups_are_those_of_the_network() -> None:
+    """52 convolutions with their normalisations: 35 with Clip, 10 with a sum, 7 with neither."""
+    kinds = Counter(
+        tuple(sorted(one.op_type for one in group.original)) for group in pair().fusion.groups
+    )
+    assert kinds == {
+        ("BatchNormalization", "Clip", "Conv"): 35,
+        ("Add", "BatchNormalization", "Conv"): 10,
+        ("BatchNormalization", "Conv"): 7,
+        ("GlobalAveragePool",): 1,
+        ("Flatten",): 1,
+        ("Gemm",): 1,
+    }
+    fused = [group for group in pair().fusion.groups if "Conv" in
+             {one.op_type for one in group.original}]  # fmt: skip
+    assert all(len(group.candidate) == 1 for group in fused)
+    before = Counter(len(group.baseline) for group in fused)
+    assert before.total() == 52 and min(before) >= 2
+
+
+def test_copies_are_inserted_and_the_ledger_adds_up() -> None:
+    ledger = pair().ledger
+    assert set(ledger.ungrouped["reason"]) == {"inserted"}
+    assert set(ledger.ungrouped["op_type"]) <= {"Reorder", "Result", "Output"}
+    total = ledger.reconciliation
+    terms = (
+        total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
+        total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
+    )  # fmt: skip
+    assert total.delta_ns == sum(term or 0 for term in terms)
+
+
+def test_all_variants_do_the_work_of_the_model() -> None:
+    """What was fused into a convolution is not counted."""
+    counts = {name: int(trace.operators["flops"].sum()) for name, trace in sample().traces.items()}
+    assert len(set(counts.values())) == 1 and min(counts.values()) > 500_000_000
+
+
+def test_times_are_means_of_blocks_without_starts() -> None:
+    for name, trace in sample().traces.items():
+        assert list(trace.profiled_runs["block"]) == [0, 1, 2, 3, 4]
+        assert trace.calls["start_ns"].isna().all() and trace.calls["run"].notna().all()
+        assert {note.code for note in trace.diagnostics} == {"layer_means"}, name
