@@ -122,7 +122,7 @@ def _form() -> None:
             placeholder=say("path below a folder that the dashboard was started with"),
             help=say("The file must contain its weights. External data is not read here."),
         )
-    runtime = engines.choose(model)
+    runtime = engines.choose(runtimes_of(model), _bring_variants)
     is_own = runtime == OWN
     takes_files = OWN in runtimes_of(model)
     if not is_ready(runtime):
@@ -272,16 +272,6 @@ def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
             return say("{file:name}, {size:bytes}", file=file, size=files[name])
         return say("{model:name}: {what}", model=name, what=told(zoo[name]))
 
-    def changed() -> None:
-        from collectors.record import first_variants, runtimes_of, variant_names
-
-        model = state.recording.chosen_model()
-        runtime = state.recording.chosen_engine(runtimes_of(model))
-        known = variant_names(runtime)
-        state.recording.choose_variants(
-            name for name in first_variants(model, runtime) if name in known
-        )
-
     first = places.FIRST_SAMPLE
     return st.selectbox(
         say("Model"),
@@ -290,13 +280,25 @@ def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
         format_func=label,
         key=state.language.told_choice("record_model"),
         persist_state="session",
-        on_change=changed,
+        on_change=_bring_variants,
         help=None
         if places.folders()
         else say(
             "Your own ONNX files are listed here when the dashboard is started with {option:name}.",
             option="--folder DIR",
         ),
+    )
+
+
+def _bring_variants() -> None:
+    """Chooses the variants that show the point of the model and the engine that are chosen now."""
+    from collectors.record import first_variants, runtimes_of, variant_names
+
+    model = state.recording.chosen_model()
+    runtime = state.recording.chosen_engine(runtimes_of(model))
+    known = variant_names(runtime)
+    state.recording.choose_variants(
+        name for name in first_variants(model, runtime) if name in known
     )
 
 

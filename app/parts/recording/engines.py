@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import streamlit as st
 
 from analysis.messages import Message, say
-from app import state
 from app.parts import panels
 
 _NOT_READY = Message(
@@ -29,23 +30,11 @@ def how_to_add(runtime: str) -> None:
     st.code(f"fusescope runtimes add {runtime}", language=None)
 
 
-def choose(model: str) -> str:
-    """The engine: where several run the model, the one that is chosen. Each has its own variants.
-
-    A link to this page, and what another page asks to try, is for the usual one.
-    """
-    from collectors.record import first_variants, runtimes_of, variant_names
-
-    able = runtimes_of(model)
+def choose(able: Sequence[str], changed: Callable[[], None]) -> str:
+    """The engine, of those that can run the model: the one that is chosen, the first at first.
+    `changed` is called when it is another one than before."""
     if len(able) == 1:
         return able[0]
-
-    def changed() -> None:
-        runtime = state.recording.chosen_engine(able)
-        known = variant_names(runtime)
-        first = first_variants(model, runtime)
-        state.recording.choose_variants(name for name in first if name in known)
-
     chosen = st.segmented_control(
         say("Engine"),
         able,
