@@ -12,6 +12,7 @@ import codecs
 import gc
 import io
 import re
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -129,17 +130,21 @@ class _Reading:
         self._decoder = msgspec.json.Decoder(list[self.event])  # type: ignore[name-defined]
         blocks = self.source.blocks(self.window)
         self._buffer, self._ended, self._offset = b"", False, 0
-        self._fill(blocks, self.window + self.kept)
+        self._ahead, self._ahead_size = deque[bytes](), 0
+        self._read(blocks, self.window + self.kept)
         if self._ended:
             raise _Unsplit
+        self._fill(self._ahead_size)
         prefix = self._beginning()
         window = self.window
         while True:
-            self._fill(blocks, window + self.kept)
-            room = len(self._buffer) - self.kept
+            self._read(blocks, window + self.kept)
+            room = len(self._buffer) + self._ahead_size - self.kept
             if self._ended and room <= self.window:
                 break
-            cut = self._cut(min(window, room))
+            room = min(window, room)
+            self._fill(room)
+            cut = self._cut(room)
             if cut < 0:  # the array has ended
                 break
             if cut:
@@ -157,21 +162,30 @@ class _Reading:
         rest = io.BytesIO()
         rest.write(prefix + b"[")
         rest.write(self._buffer)
+        rest.writelines(self._ahead)
         self._buffer = b""
+        self._ahead.clear()
         if not self._ended:
             rest.writelines(blocks)
         return rest.getvalue()
 
-    def _fill(self, blocks: Iterator[bytes], size: int) -> None:
-        """Have so many bytes in the buffer, or all that follow."""
-        parts, count = [self._buffer], len(self._buffer)
-        while count < size and not self._ended:
+    def _read(self, blocks: Iterator[bytes], size: int) -> None:
+        """Have so many bytes in the buffer and ahead of it, or all that follow."""
+        while len(self._buffer) + self._ahead_size < size and not self._ended:
             block = next(blocks, None)
             if block is None:
                 self._ended = True
             else:
-                parts.append(block)
-                count += len(block)
+                self._ahead.append(block)
+                self._ahead_size += len(block)
+
+    def _fill(self, size: int) -> None:
+        """Have so many bytes in the buffer, out of those ahead of it."""
+        parts, count = [self._buffer], len(self._buffer)
+        while count < size and self._ahead:
+            parts.append(self._ahead.popleft())
+            count += len(parts[-1])
+        self._ahead_size -= count - len(self._buffer)
         self._buffer = b"".join(parts) if len(parts) > 1 else parts[0]
 
     def _beginning(self) -> bytes:
@@ -308,6 +322,7 @@ class _Reading:
 
     def _check_content(self) -> None:
         """Refuses a file that goes on with what is no text: repairing it would take long."""
+        self._fill(len(self._buffer) + self._ahead_size)
         for code in (0, ord("\\")):
             if 2 * self._buffer.count(code) > len(self._buffer):
                 at = self._buffer.index(code) + self._offset
