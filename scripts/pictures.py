@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import argparse
 import io
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks import fleet_job
 from tests.browser import chromium
 from tests.browser.dashboard import wait_idle
 from tests.browser.serving import SERVE, SERVES_AT, free_port, started
@@ -53,6 +57,7 @@ class Picture:
     scale: float = 1.4
     language: str = "en"
     press: str = ""
+    is_stocked: bool = False  # of a dashboard with a library and a store of ranks
 
 
 REPORT = "report"  # an address: the HTML report in place of a page of the dashboard
@@ -80,7 +85,21 @@ PICTURES = {
     "page-variants": Picture("variants", height=900),
     "page-recipe": Picture("recipes?recipe=conv3x3", height=900),
     "page-releases": Picture("releases", "1.20.1", height=940),
+    "page-library": Picture("library", height=600, width=1200, scale=1.2, is_stocked=True),
+    "page-fleet": Picture("fleet", height=1150, is_stocked=True),
 }
+# What stands in the library: recordings, and traces with their tags and notes.
+RECORDINGS = ("mobilenetv2.zip", "resnet50.zip")
+TRACES = (
+    "kineto/worker0.pt.trace.json",
+    "nsys_db/report1.sqlite",
+    "ascend_trace_view/trace_view.json",
+    "onnxruntime/profile.json",
+)
+TAGGED = (("report1.sqlite", "nightly", "Before the new drivers."), ("resnet50.zip", "release", ""))
+# A job with one slow rank, one rank without a fusion and one file cut short.
+JOB = fleet_job.Job(nodes=2, devices=4, steps=4, slow=5, unfused=3, truncated=6)
+LIBRARY = Path(tempfile.gettempdir()) / "fusescope-library"  # the page names it
 
 # The Chinese pages have their own pictures: what they begin and end with, and what is clicked.
 CHINESE = {
@@ -133,26 +152,58 @@ def main(arguments: list[str]) -> int:
         return 2
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         folder = Path(temporary)
-        report = folder / "report.html"
+        os.environ["FUSESCOPE_LIBRARY"] = str(LIBRARY)  # not the user's own
+        shutil.rmtree(LIBRARY, ignore_errors=True)
         subprocess.run(
-            [*SERVE[:-2], "compare", SAMPLE, "--html", str(report)],
+            [*SERVE[:-2], "compare", SAMPLE, "--html", str(folder / "report.html")],
             cwd=ROOT, check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
         browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.ARGS)
-        with started([*SERVE, f"--port={free_port()}"], folder) as server:
-            dashboard = server.wait_for(SERVES_AT)
-            for name in wanted:
-                picture = PICTURES[name]
-                is_report = picture.address == REPORT
-                address = report.as_uri() if is_report else f"{dashboard}/{picture.address}"
-                taken = _small(_taken(browser, picture, address))
-                print(f"{name}: {len(taken) / 1000:.0f} kB", flush=True)
-                if len(taken) > MAX_BYTES:
-                    print(f"{name} is too large: show less of the page.", file=sys.stderr)
-                    return 2
-                (FOLDER / f"{name}.png").write_bytes(taken)
+        for is_stocked in (False, True):
+            names = [name for name in wanted if PICTURES[name].is_stocked == is_stocked]
+            if names and not _take(browser, names, folder, _stock(folder) if is_stocked else []):
+                return 2
         browser.close()
+        shutil.rmtree(LIBRARY, ignore_errors=True)
     return 0
+
+
+def _take(browser: Browser, names: Sequence[str], folder: Path, given: Sequence[str]) -> bool:
+    """Put pictures in place, of a dashboard that is given these paths; False where one is too
+    large."""
+    with started([*SERVE, f"--port={free_port()}", *given], folder) as server:
+        dashboard = server.wait_for(SERVES_AT)
+        for name in names:
+            picture = PICTURES[name]
+            is_report = picture.address == REPORT
+            report = folder / "report.html"
+            address = report.as_uri() if is_report else f"{dashboard}/{picture.address}"
+            taken = _small(_taken(browser, picture, address))
+            print(f"{name}: {len(taken) / 1000:.0f} kB", flush=True)
+            if len(taken) > MAX_BYTES:
+                print(f"{name} is too large: show less of the page.", file=sys.stderr)
+                return False
+            (FOLDER / f"{name}.png").write_bytes(taken)
+    return True
+
+
+def _stock(folder: Path) -> list[str]:
+    """Fill the library, and ingest the ranks of a job; the store of these."""
+    samples = ROOT / "sample_traces"
+    (folder / "recordings").mkdir(exist_ok=True)
+    for name in RECORDINGS:
+        shutil.copyfile(samples / name, folder / "recordings" / name)
+    fleet_job.write(JOB, folder / "job")
+    store = str(folder / "store")
+    verbs = [["library", "add", *(str(samples / "formats" / name) for name in TRACES)]]
+    for name, tag, note in TAGGED:
+        verbs += [["library", "tag", name, tag], ["library", "note", name, note]]
+    verbs.append(["ingest", str(folder / "job"), "--to", store])
+    env = {**os.environ, "FUSESCOPE_RECORDINGS": str(folder / "recordings")}
+    for verb in verbs:
+        command = [*SERVE[:-2], *verb]
+        subprocess.run(command, cwd=ROOT, env=env, check=True, stdout=subprocess.DEVNULL)
+    return [store]
 
 
 def _taken(browser: Browser, picture: Picture, address: str) -> bytes:

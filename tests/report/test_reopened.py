@@ -278,6 +278,17 @@ def test_a_report_of_several_that_holds_nothing_says_so(monkeypatch: pytest.Monk
         read(Source("r.html", page.encode()))
 
 
+def test_what_does_not_fit_is_packed_again_only_without_call_stacks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sides = [side_of_trace(trace) for trace in miniature_pair()]
+    given: list[object] = []
+    monkeypatch.setattr(embedded, "_packed", lambda sides, _: given.append(sides) or b"x" * 2000)
+    monkeypatch.setattr(embedded, "MAX_BYTES", 1000)
+    assert embedded.embedded(sides, Assumptions(), private=False) is None
+    assert given == [sides]
+
+
 def miniature_pair() -> tuple[Trace, Trace]:
     found = []
     for operators in (UNFUSED_OPERATORS, FUSED_OPERATORS):
