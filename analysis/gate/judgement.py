@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import assert_never
 
 from analysis.compare.comparison import Comparison
+from analysis.compare.figures import OF_RUNS
 from analysis.gate.condition import NOISY, Condition
 from analysis.gate.fusion_changes import FusionChange, FusionChanges, fusion_changes
 from analysis.gate.judged import Judged, Outcome, Reason
@@ -81,6 +82,8 @@ def _of_times(condition: Condition, comparison: Comparison, timed: int) -> Judge
              if side.variant is not None]  # fmt: skip
     if comparison.verdict.pairing != "blocks" or experiment is None or len(names) < 2:
         return Judged(condition, "unknown", reason="not_recorded_together")
+    if comparison.verdict.reason == "marked":
+        return Judged(condition, "unknown", reason="marked")
     steady = comparison.verdict.reason != "control_differs"
     return judge_times(condition, experiment.record, (names[0], names[1]), timed, steady)
 
@@ -141,6 +144,8 @@ def _of_lost_gain(
 def _of_figure(condition: Condition, comparison: Comparison) -> Judged:
     code = _FIGURES.get(condition.quantity, condition.quantity)
     figure = next((one for one in comparison.figures if one.code == code), None)
+    if comparison.verdict.reason == "marked" and code in OF_RUNS:
+        return Judged(condition, "unknown", reason="marked")
     before = None if figure is None else figure.baseline.value
     after = None if figure is None else figure.candidate.value
     if condition.relation in _TESTS:

@@ -67,6 +67,10 @@ REASONS: Mapping[Reason, Message] = MappingProxyType(
         "no_groups": Message("The graphs of the two sides are not known."),
         "no_figure": Message("This figure is not known of these two sides."),
         "no_gain": Message("The times of these groups are not known."),
+        "marked": Message(
+            "A side also copies the results of its operators out of the model, so its run is not "
+            "the model's."
+        ),
     }
 )
 _CHANGE = Message("{before:name} became {after:name} in {n:groups}: {places:name}.")

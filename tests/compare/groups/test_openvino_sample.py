@@ -16,6 +16,8 @@ from analysis.compare.groups.lineage import lineage
 from analysis.compare.side import side_of_variant
 from analysis.compare.timing.verdict import decided
 from analysis.experiment import Experiment
+from analysis.gate.condition import parse_condition
+from analysis.gate.judgement import judge
 from analysis.wording.fusion.statements import fusion_sentence
 from analysis.wording.sentences import verdict_sentence
 
@@ -48,6 +50,15 @@ def test_a_pair_with_marked_has_no_speedup_and_says_why() -> None:
     assert "whole run" not in fusion_sentence(pair())
     turned = compare(*(side_of_variant(sample(), name) for name in ("fused", "marked")))
     assert turned.verdict.reason == "marked"
+
+
+@pytest.mark.parametrize("text", ["speedup < 0.97 with 95%", "p50 slower 3%", "memory > 10%"])
+def test_no_gate_judges_the_run_of_marked(text: str) -> None:
+    for names, is_known in ((("fused", "marked"), False), (("fused", "throughput"), True)):
+        sides = [side_of_variant(sample(), name) for name in names]
+        report = judge([parse_condition(text)], compare(sides[0], sides[1]))
+        (judged,) = report
+        assert (judged.reason == "marked") is not is_known, names
 
 
 def test_variants_that_run_the_model_alone_have_one() -> None:
