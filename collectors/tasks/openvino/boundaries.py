@@ -49,7 +49,7 @@ def run(job: Job) -> Matched:
             theirs = np.load(values / row.file, allow_pickle=False)
             agreed = list(_agreeing(row, originals, theirs, index.low_precision))
             refuted += not agreed
-            found += agreed
+            found += agreed or [TensorMatch(name, name, "refuted") for name in originals]
     except OutOfTime:
         problem = f"the comparison was ended after {job.seconds:.0f} s"
     except FuseScopeError as error:
