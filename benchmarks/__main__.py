@@ -15,6 +15,7 @@ from benchmarks import (
     store,
     timeline,
     uploads,
+    wide,
 )
 from benchmarks.row import print_rows
 
@@ -28,6 +29,7 @@ GROUPS = {
     "store": store.measure,
     "timeline": timeline.measure,
     "uploads": uploads.measure,
+    "wide": wide.measure,
 }
 
 

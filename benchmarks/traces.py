@@ -325,8 +325,9 @@ _SUMMARY_OPS = [
 ]
 
 
-def op_summary(count: int, seed: int = 0) -> Iterator[str]:
-    """An Ascend op_summary.csv of `count` tasks on three streams."""
+def op_summary(count: int, seed: int = 0, *, names: int = 4000) -> Iterator[str]:
+    """An Ascend op_summary.csv of `count` tasks on three streams; of each kind of operator there
+    are so many `names`."""
     chance = random.Random(seed)
     yield _SUMMARY_HEAD
     now = 1_727_650_800_000_000_123  # ns
@@ -337,7 +338,7 @@ def op_summary(count: int, seed: int = 0) -> Iterator[str]:
         core = "AI_CORE" if task % 3 else "AI_VECTOR_CORE"
         us = dur / 1000
         yield (
-            f"0,4294967295,{task},{task % 3},{kind}_{task % 4000},{kind},dynamic,{core},"
+            f"0,4294967295,{task},{task % 3},{kind}_{task % names},{kind},dynamic,{core},"
             f'{_us(now)}\t,{_us(dur)},{_us(wait)},24,0,NO,"""8,128,768;768,768""",DT_BF16;DT_BF16,'
             f'ND;ND,"""8,128,768""",DT_BF16,ND,N/A,{us * 0.9:.3f},{dur * 18 // 10},{us * 0.5:.3f},'
             f"0.500,{us * 0.1:.3f},0.100,{us * 0.2:.3f},0.200,{us * 0.4:.3f},0.400,{us * 0.1:.3f},"

@@ -13,6 +13,10 @@ from analysis.quantity import Basis
 from analysis.trace import Trace
 
 MAX_DOTS = 1000
+_SHOWN = (
+    "op_type", "intensity", "attained_flops_per_s", "per_run_ns", "share", "int8", "bound_share",
+    "bound_by",
+)  # fmt: skip
 ROOM = 2.0  # times, at the ends of both axes
 _MIN_RATE = 1.0  # per second: a file may hold any number
 _MAX_CACHES = 4
@@ -150,7 +154,8 @@ def _by_own_name(table: pd.DataFrame, side: str, trace: Trace) -> pd.DataFrame:
 
 def _dots(table: pd.DataFrame, side: str) -> list[Dot]:
     drawn = table[f"intensity_{side}"].notna() & table[f"attained_flops_per_s_{side}"].notna()
-    dots = [_dot(record, side) for record in table[drawn].to_dict("records")]
+    shown = ["name", *(f"{column}_{side}" for column in _SHOWN)]
+    dots = [_dot(record, side) for record in table.loc[drawn, shown].to_dict("records")]
     return [dot for dot in dots if dot.intensity > 0 and dot.flops_per_s > 0]
 
 

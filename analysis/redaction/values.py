@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
+import numpy as np
 import pandas as pd
 
 from analysis.experiment import Experiment, ExperimentRecord
@@ -143,7 +144,7 @@ def _experiment(value: Experiment, redaction: Replacement) -> Experiment:
 
 def _mapped(frame: pd.DataFrame, change: Texts) -> pd.DataFrame:
     """The frame with every category of a text column changed; equal ones become one."""
-    out = frame.copy()
+    out = frame.copy(deep=False)  # a column that is set is one of the copy alone
     for column in frame.columns:
         if column in KEPT or not isinstance(frame[column].dtype, pd.CategoricalDtype):
             continue
@@ -152,9 +153,8 @@ def _mapped(frame: pd.DataFrame, change: Texts) -> pd.DataFrame:
         if new != old:
             distinct = list(dict.fromkeys(new))
             index = {text: number for number, text in enumerate(distinct)}
-            codes = [
-                -1 if code < 0 else index[new[code]] for code in frame[column].cat.codes.to_numpy()
-            ]
+            numbers = np.array([*(index[text] for text in new), -1])
+            codes = numbers[frame[column].cat.codes.to_numpy()]
             out[column] = pd.Categorical.from_codes(codes, pd.Index(distinct, dtype="object"))
     return out
 
