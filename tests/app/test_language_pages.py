@@ -18,6 +18,7 @@ from app import language as pages_language
 from app.parts.heads import Head
 from app.parts.table import Table
 from app.recording import progress, recorder
+from collectors.environments.catalogue import ENGINES
 from collectors.progress import Progress
 from collectors.record import variant_names
 from tests.app.pages import address, is_clean, texts
@@ -85,7 +86,7 @@ def names() -> str:
     """Every text in the files of these tests."""
     own = "before after json bad mobilenetv2 zip csv mine pseudo English input mask Avg Count"
     models = " ".join(f"{one.name} {one.model} {' '.join(one.variants)}" for one in RECIPES)
-    variants = " ".join(variant_names())
+    variants = " ".join((*variant_names(), *ENGINES))
     return f"{own} {models} {variants} {KERNELS} {names_in(fused_zip(), recorded(find('mul_add')))}"
 
 

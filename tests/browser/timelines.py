@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import FloatRect, Page
+from playwright.sync_api import FloatRect, Page, expect
 
 from analysis.timeline import script
 from analysis.timeline.drawing import Layers
@@ -140,6 +141,7 @@ class Timeline:
 
     def at(self, ns: float, lane: int = 0) -> tuple[float, float]:
         """Where on the page the time `ns` of a lane is."""
+        expect(self.root).to_have_attribute("data-lane-centres", re.compile(r"\d"))  # it is drawn
         box, (start, end) = self.box(), self.window()
         centres = (self.root.get_attribute("data-lane-centres") or "").split()
         left = self.number("plot-left")
