@@ -70,7 +70,7 @@ pictures: setup-dev ## take the pictures of the documentation again, or only ARG
 validate-cache: setup-dev ## hold the cache model against cachegrind (minutes; needs valgrind)
 	$(BIN)/python -m benchmarks.cache_model
 
-validate-gate: setup-dev ## record equal variants 40 times, and count how often a gate fails (half an hour, quiet)
+validate-gate: setup-dev ## record equal variants 40 times, and count how often a gate fails (4 minutes, quiet)
 	$(BIN)/python -m benchmarks.gate $(ARGS)
 
 calibrate-prediction: setup-dev ## hold predictions of fusion against the samples
