@@ -18,7 +18,7 @@ from collectors.recording.request import Plan, Recording, Value
 from collectors.releases import kept
 from collectors.workers.jobs import BlockJob, BlockMeasured, Lane, SessionSettings
 
-_NOT_ALL = Message("a variant is no release of the engine")
+_NOT_ALL = Message("a variant is not a release of the engine")
 _NO_LIBRARY = Message("the package of a release has no library of its own")
 _SPINNING = Message("idle threads spin")
 _OWN_OPERATORS = Message("a library of the user's operators is registered")

@@ -96,7 +96,7 @@ def compute_operators(trace: Trace) -> list[int]:
 
 
 def _lists_originals(trace: Trace) -> bool:
-    """Whether an operator lists anything but op types, which are no originals."""
+    """Whether an operator lists anything but op types, which are not originals."""
     told = trace.operators[["members", "members_source"]].dropna().drop_duplicates()
     return any(
         (members := parse_members(str(text), str(source))) is not None

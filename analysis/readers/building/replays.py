@@ -1,7 +1,7 @@
 """Replays: kernels of a recorded graph of a device, which is launched as a whole.
 
-Nothing launches such a kernel by itself, so what it is of has to be known by its place in the
-program: between two kernels whose names tell it, the calls of libraries follow each other.
+Nothing launches such a kernel by itself, so what it belongs to has to be known by its place in the
+program: between two kernels whose names tell it, library calls follow each other.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ def adds_up(kernel: str) -> bool:
 
 
 def placed(calls: Sequence[T], kernels: Sequence[bool]) -> list[tuple[T, ...]]:
-    """The calls that each kernel is of. Both are in order; a kernel is True where it adds up what
-    the one before it left, and is then of the same call.
+    """The calls that each kernel belongs to. Both are in order; a kernel is True where it adds up
+    what the one before it left, and then belongs to the same call.
 
-    As many as calls are one of each. Others are of all calls together, since nothing tells them
-    apart; without calls they are of none.
+    Where there are as many kernels as calls, each has one. Otherwise all belong to all calls
+    together, since nothing tells them apart; without calls they belong to none.
     """
     groups: list[int] = []
     for adds in kernels:

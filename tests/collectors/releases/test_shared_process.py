@@ -104,7 +104,7 @@ def test_what_keeps_releases_from_sharing_is_said(model: str, tmp_path: Path) ->
     assert told() == "the package of a release has no library of its own"
     for version in ("9.1.0", "9.2.0"):
         put_library(version, b"none")
-    assert told(variants=(OLD, "fused")) == "a variant is no release of the engine"
+    assert told(variants=(OLD, "fused")) == "a variant is not a release of the engine"
     assert told(spin=True) == "idle threads spin"
     assert told() == "The engine refused the model: none of this"
 

@@ -1,7 +1,7 @@
 /* What the server is asked for, one question at a time: what is wanted while it has not answered is
    asked together, behind its answer. `send(question)` takes one to the server (question.py), and
-   `receive` its answer; without `send` there is no server, and nothing is ever answered. What a wish
-   keeps in `asking` stays here, for whoever is told of the answer. */
+   `receive` its answer; without `send` there is no server, and nothing is ever answered. What is
+   under `asking` in a question is not sent: it is large, and only the view that asked needs it. */
 
 import { openContainer } from "./unpack.js";
 
