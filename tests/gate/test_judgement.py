@@ -25,7 +25,13 @@ from analysis.report.gate.gate_json import gate_json
 from analysis.report.gate.junit import junit_xml
 from analysis.report.gate.markdown import MAX_LINES, gate_markdown
 from analysis.trace import Trace
-from analysis.wording.gate import blocked_lines, change_lines, gate_sentence, judged_sentence
+from analysis.wording.gate import (
+    blocked_lines,
+    change_lines,
+    gate_sentence,
+    group_lines,
+    judged_sentence,
+)
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 
 TIMES = {"fused": [5.0] * 8, "unfused": [10.0] * 8}
@@ -107,6 +113,18 @@ def test_what_a_lost_fusion_cost_is_not_told_of_an_unsteady_machine() -> None:
     pair = compare(*(side_of_variant(experiment, name) for name in ("fused", "unfused")))
     (one,) = judged(pair, "fusion.lost_gain > 0.5%")
     assert (one.outcome, one.reason) == ("cannot_tell", "control_differs")
+
+
+def test_an_operator_of_the_same_name_is_said_to_be_another_one() -> None:
+    """In the blocked layout ONNX Runtime has operators of its own under the standard names."""
+    pool = (Operator("head", "GlobalAveragePool", scope="head"),)
+    one = Group(1, "replaced", "value", pool, pool, pool)
+    bare = Operator("", "GlobalAveragePool")
+    said = (
+        "GlobalAveragePool became another operator of that name, as in another layout, in 1 group"
+    )
+    assert group_lines([one]) == [f"{said}: head."]
+    assert group_lines([Group(1, "replaced", "value", (bare,), pool, pool)]) == [f"{said}."]
 
 
 def test_figures_of_the_candidate_and_their_change(lost: Comparison) -> None:

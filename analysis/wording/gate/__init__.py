@@ -75,6 +75,14 @@ REASONS: Mapping[Reason, Message] = MappingProxyType(
 )
 _CHANGE = Message("{before:name} became {after:name} in {n:groups}: {places:name}.")
 _CHANGE_SOMEWHERE = Message("{before:name} became {after:name} in {n:groups}.")
+# ONNX Runtime's operators in the blocked layout have the names of the standard ones.
+_SAME_NAME = Message(
+    "{before:name} became another operator of that name, as in another layout, in {n:groups}: "
+    "{places:name}."
+)
+_SAME_NAME_SOMEWHERE = Message(
+    "{before:name} became another operator of that name, as in another layout, in {n:groups}."
+)
 _MISSED = Message(
     "{pattern:name} is not fused in {n:count} place.",
     "{pattern:name} is not fused in {n:count} places.",
@@ -161,12 +169,15 @@ def blocked_lines(misses: Sequence[MissedFusion]) -> list[str]:
 
 def _change(before: str, after: str, places: Sequence[str]) -> str:
     named = [place for place in dict.fromkeys(places) if place]
+    types = {"before": before} if before == after else {"before": before, "after": after}
     if not named:
-        return _CHANGE_SOMEWHERE.text(before=before, after=after, n=len(places))
+        said = _SAME_NAME_SOMEWHERE if before == after else _CHANGE_SOMEWHERE
+        return said.text(**types, n=len(places))
     shown = ", ".join(named[:SHOWN_PLACES])
     if len(named) > SHOWN_PLACES:
         shown = _MORE_PLACES.text(places=shown)
-    return _CHANGE.text(before=before, after=after, n=len(places), places=shown)
+    said = _SAME_NAME if before == after else _CHANGE
+    return said.text(**types, n=len(places), places=shown)
 
 
 def _place(group: Group) -> str:
