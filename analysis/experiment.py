@@ -276,7 +276,8 @@ class VariantRecord(msgspec.Struct, frozen=True):
     level before the session was created, in a process of its own; None where not readable.
     `matches` is the file inside the zip that holds a list of TensorMatch, `not_fused` that of a
     list of NotFused. In a report `tables` is the file that holds what was in the profiles, in their
-    place."""
+    place. `engine` is what ran it in a recording of several engines, None where that is the one of
+    the record."""
 
     name: str
     settings: dict[str, str | Whole | float | bool]
@@ -290,6 +291,7 @@ class VariantRecord(msgspec.Struct, frozen=True):
     matches: str | None = None
     tables: str | None = None
     not_fused: str | None = None
+    engine: Engine | None = None
 
     @property
     def is_quantised(self) -> bool:
@@ -343,7 +345,8 @@ class Try(msgspec.Struct, frozen=True):
 
 
 class ExperimentRecord(msgspec.Struct, frozen=True):
-    """experiment.json. `created` is ISO 8601 in UTC. `own_fusions` is the file inside the zip that
+    """experiment.json. `created` is ISO 8601 in UTC. `engine` is that of the baseline, and of every
+    variant that names none. `own_fusions` is the file inside the zip that
     holds a list of OwnFusion, None where our own pass was not tried. `tries` are what the recording
     was made for, where it tries what findings ask for. In a report, `compared` are
     the variants on its sides: baseline and candidate, or the one that is of this experiment."""
@@ -367,6 +370,16 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
     def names(self) -> tuple[str, ...]:
         """Those of the variants."""
         return tuple(variant.name for variant in self.variants)
+
+    @property
+    def engines(self) -> tuple[Engine, ...]:
+        """Those that ran its variants, each once: more than one in a recording of several."""
+        return tuple(dict.fromkeys(one.engine or self.engine for one in self.variants))
+
+    def engine_of(self, variant: str) -> Engine:
+        """What ran the variant of that name; the record's where there is no such variant."""
+        named = (one.engine for one in self.variants if one.name == variant)
+        return next(named, None) or self.engine
 
     @property
     def spinning(self) -> tuple[str, ...]:

@@ -136,20 +136,21 @@ def _trace(
         raise FuseScopeError(
             "variant_unprofiled", where=RECORD_NAME, variant=clean_text(variant.name, 60)
         )
+    engine = record.engine_of(variant.name)
     meta = Meta(
         format=EXPERIMENT.name,
-        tool=record.engine.name,
-        version=record.engine.version,
+        tool=engine.name,
+        version=engine.version,
         device=record.machine.cpu_model,
         file_name=source.name,
         sha256=source.sha256,
         variant=variant.name,
     )
-    if record.engine.name == TORCH:
+    if engine.name == TORCH:
         trace = _compiled_trace(archive, variant, meta, RecordedCalls(graph, archive.limits))
-    elif record.engine.name == JAX:
+    elif engine.name == JAX:
         trace = _compiled_trace(archive, variant, meta, RecordedSteps(graph, archive.limits))
-    elif record.engine.name == OPENVINO:
+    elif engine.name == OPENVINO:
         trace = _compiled_trace(archive, variant, meta, RecordedCounters(graph, archive.limits))
     else:
         trace = _onnxruntime_trace(archive, variant, meta)

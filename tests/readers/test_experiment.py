@@ -19,6 +19,7 @@ from analysis.limits import Limits
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.wording import diagnostic_sentence
+from tests.engine_experiments import two_engines
 from tests.factories import CONV, RELU, experiment_zip, profile_events, samples
 
 TIMES = {"unfused": [10.0] * 6, "fused": [5.0] * 6}
@@ -293,3 +294,25 @@ def test_a_number_beyond_64_bits_is_one_sentence(member: str, field: str, number
     codes |= {note.code for note in experiment.diagnostics}
     assert codes & {"part_unreadable", "bad_time", "bad_event"}
     compare(*choose_sides(experiment))
+
+
+def test_each_variant_is_read_as_its_engine_wrote_it() -> None:
+    """ONNX Runtime's profile and OpenVINO's counters lie side by side."""
+    value = read_bytes(two_engines())
+    record = value.record
+    assert [one.name for one in record.engines] == ["onnxruntime", "openvino"]
+    assert record.engine_of("onnxruntime:fused").name == record.engine.name == "onnxruntime"
+    assert record.engine_of("openvino:fused").name == "openvino"
+    assert {name: one.meta.tool for name, one in value.traces.items()} == {
+        "onnxruntime:fused": "onnxruntime",
+        "openvino:fused": "openvino",
+    }
+    assert value.traces["openvino:fused"].meta.version == record.engine_of("openvino:fused").version
+    assert set(value.graphs) == set(value.matches) == set(record.names)
+
+
+def test_a_recording_of_one_engine_names_it_once() -> None:
+    record = read_bytes(experiment_zip(TIMES)).record
+    assert record.engines == (record.engine,)
+    assert record.variants[0].engine is None
+    assert record.engine_of("no such variant") == record.engine
