@@ -55,7 +55,7 @@ from analysis.readers.openvino.profile import OPENVINO_COUNTERS, OPENVINO_GRAPH
 from analysis.readers.packed.report import contents, expanded, is_report
 from analysis.readers.packed.tables import PACKED
 from analysis.readers.pytorch.kineto import KINETO
-from analysis.readers.reader import Reader
+from analysis.readers.reader import Reader, anything
 from analysis.readers.recordings import Found, find_recordings, read_value
 from analysis.readers.xla.xplane import XPLANE
 from analysis.text import display_name
@@ -144,6 +144,24 @@ def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
         if reader.sniff(head):
             return read_value(reader, source, _ALL)
     raise _unknown(source)
+
+
+def taken_beside(source: Source) -> tuple[Source, ...] | None:
+    """The files beside `source` on which its reading may rest; None where that may be any. What
+    its reader does not look at is among them: only the whole file tells."""
+    heads = {source.head, source.whole_head}
+    readers = [reader for reader in _ALL if any(map(reader.sniff, heads))]
+    tests = [reader.takes for reader in readers if reader.takes is not None]
+    if not tests or anything in tests:
+        return None
+
+    def may_matter(other: Source) -> bool:
+        try:
+            return any(test(source, other) for test in tests)
+        except FuseScopeError:  # cannot be looked at, of which the reading may tell
+            return True
+
+    return tuple(other for other in source.neighbours if may_matter(other))
 
 
 def read_path(

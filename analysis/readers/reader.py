@@ -36,6 +36,11 @@ class Declined(FuseScopeError):
     """
 
 
+def anything(source: Source, other: Source) -> bool:
+    """True: any file beside another may matter, see Reader.takes."""
+    return True
+
+
 @dataclass(frozen=True, eq=False)
 class Reader:
     """One format.
@@ -50,6 +55,10 @@ class Reader:
     value of the whole file, with what it needs of `source.beside`; it raises FuseScopeError, at
     times Declined, and nothing else.
 
+    `takes` is true of a file beside the first one on which the reading of that may rest: what it is
+    not true of changes nothing. None for a reader that never looks at others; `anything` where it
+    is not worth telling.
+
     `covers` are readers whose files, beside one of this format, say the same in less detail. A
     file of theirs that tells of other executions stays a recording of its own.
     """
@@ -61,3 +70,4 @@ class Reader:
     sniff: Callable[[bytes], bool]
     read: Callable[[Source], Trace | Experiment]
     covers: tuple[str, ...] = ()
+    takes: Callable[[Source, Source], bool] | None = None

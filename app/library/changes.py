@@ -14,13 +14,14 @@ import msgspec
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import Limits
-from analysis.readers import read_path
+from analysis.readers import read, read_path
 from analysis.readers.input.folder import source_with_neighbours
 from analysis.text import display_name
 from app.library.items import KEPT, RECORDED, Item, items, recording_hash, store
 from app.recording import kept
 from app.sources import places
-from app.store import facts, keeping, settings
+from app.store import facts, keeping, keys, settings
+from app.store.entries import Beside
 from app.store.facts import Facts
 from collectors.files import folder as folders
 from collectors.files.publication import Draft
@@ -74,7 +75,8 @@ def add(path: Path, limits: Limits) -> str:
     """Keep what is at `path`, however small; an experiment among the recordings. The name that it
     has there. Raises FuseScopeError."""
     kept_in = store()
-    value = read_path(path, limits)
+    source = None if path.is_dir() else source_with_neighbours(path, limits)
+    value = read_path(path, limits) if source is None else read(source)
     if isinstance(value, Experiment):
         if not path.is_file() or not zipfile.is_zipfile(path):
             raise FuseScopeError("kept_wants_zip", where=display_name(str(path)))
@@ -83,12 +85,17 @@ def add(path: Path, limits: Limits) -> str:
         there = next(known, None)
         return _copied(path) if there is None else there.name
     name = display_name(str(path.resolve()))
-    if path.is_dir():
+    beside: Beside = "some"
+    if source is None:
         key = value.meta.sha256
     else:
-        key = keeping.content_key(source_with_neighbours(path, limits))
+        key = keys.of_content(source)
+        if not source.rests_on_others:
+            beside = "never"
+        elif keys.with_others(source, key, "unknown") == key:
+            beside = "none"
     with _writing():
-        if not keeping.keep(kept_in, key, value, "some", name=name):
+        if not keeping.keep(kept_in, key, value, beside, name=name):
             raise FuseScopeError(
                 "kept_too_large", size=kept_in.max_bytes, variable=settings.SIZE_VARIABLE
             )

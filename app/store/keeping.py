@@ -7,7 +7,6 @@ where its reader asked for that.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -25,11 +24,11 @@ from analysis.readers import READER_VERSION, read, read_path
 from analysis.readers.experiment import Wanted
 from analysis.readers.input.folder import source_with_neighbours
 from analysis.readers.input.source import Source
+from analysis.text import display_name
 from analysis.trace import Trace
-from app.store import ahead, settings
+from app.store import ahead, keys, settings
 
 if TYPE_CHECKING:
-    from app.store import known
     from app.store.entries import Beside
     from app.store.store import Store
 
@@ -75,35 +74,39 @@ def read_through(
     if kept_in is None:
         return Read(read_path(path, limits, above=above, wanted=wanted))
     from app.store import known
+    from app.store.lookup import Lookup
 
     state = known.facts_of(path)
     if state is None:
         return Read(read_path(path, limits, above=above, wanted=wanted))
-    way = _way(path, limits, above=above)
-    was_kept = ahead.is_kept(way)
-
-    def around() -> str:
-        return known.beside(path, path.absolute().parent.parent if above else None)
-
-    key = known.key_of(kept_in.folder, way, state, around)
-    if key is not None and (found := _current(kept_in, key)) is not None:
-        return Read(found, _kept(found.meta.file_name) if was_kept else None)
+    lookup = Lookup(kept_in, path, limits, state, above=above)
+    was_kept = ahead.is_kept(lookup.way)
+    key, name = lookup.key(), display_name(str(path))
+    found = None if key is None else _of_content(kept_in, key, name)
+    if found is not None:
+        return Read(found, _kept(name) if was_kept else None)
     source = source_with_neighbours(path, limits, above=above)
-    key = content_key(source)
-    if (found := _of_content(kept_in, key, source.name, alone=False)) is not None:
-        _remember(kept_in, way, state, "", key)
+    alone = keys.of_content(source)
+    if (found := _of_content(kept_in, alone, name, "never")) is not None:
+        lookup.remember(alone, alone, None)
         return Read(found)
-    near = around()
+    near = lookup.around()
+    key = keys.with_others(source, alone, near.hash)
+    beside: Beside = "none" if key == alone else "some"
+    if (found := _of_content(kept_in, key, name, beside)) is not None:
+        lookup.remember(key, alone, near)
+        return Read(found)
     value = read(source, wanted)
     is_settled = known.facts_of(path) == state  # or it was written to while it was read
+    if not source.rests_on_others:
+        key, beside = alone, "never"
+    elif lookup.around() != near:
+        is_settled = False
     if not isinstance(value, Trace) or not _is_worth(source) or not is_settled:
         return Read(value)
-    asked = "beside" in vars(source)
-    some: Beside = "never" if not asked else ("some" if source.beside else "none")
-    key = content_key(source, near if some == "some" else "")
-    said, is_kept = _put(kept_in, key, value, some)
-    if is_kept:
-        _remember(kept_in, way, state, "" if some == "never" else near, key)
+    said, is_there = _put(kept_in, key, value, beside)
+    if is_there:
+        lookup.remember(key, alone, near if beside != "never" else None)
     return Read(value, said)
 
 
@@ -114,7 +117,7 @@ def reading_ahead(
     """While this lasts, the large ones of these files that were not kept yet are read at once, for
     `read_through`, which is to be asked for each in this order."""
     cold = {
-        _way(path, limits, above=above): path
+        keys.way(path, limits, above=above): path
         for path in paths
         if _is_large(path) and is_cold(path, limits, above=above)
     }
@@ -128,16 +131,10 @@ def is_cold(path: Path, limits: Limits = DEFAULT_LIMITS, *, above: bool = True) 
     if kept_in is None:
         return False
     from app.store import known
+    from app.store.lookup import Lookup
 
     state = known.facts_of(path)
-    if state is None:
-        return False
-
-    def around() -> str:
-        return known.beside(path, path.absolute().parent.parent if above else None)
-
-    key = known.key_of(kept_in.folder, _way(path, limits, above=above), state, around)
-    return key is None or kept_in.entry(key, READER_VERSION) is None
+    return state is not None and Lookup(kept_in, path, limits, state, above=above).key() is None
 
 
 def of_upload(source: Source) -> Trace | None:
@@ -146,13 +143,13 @@ def of_upload(source: Source) -> Trace | None:
     kept_in = store() if packed or source.size >= MIN_BYTES else None
     if kept_in is None:
         return None
-    return _of_content(kept_in, content_key(source), source.name, alone=True)
+    return _of_content(kept_in, keys.of_content(source), source.name, "never", "none")
 
 
 def keep_upload(source: Source, value: Trace) -> Said | None:
     """Keep what was read of a file that came alone; what became of that."""
     kept_in = store() if _is_worth(source) else None
-    return _put(kept_in, content_key(source), value, "none")[0] if kept_in is not None else None
+    return _put(kept_in, keys.of_content(source), value, "none")[0] if kept_in is not None else None
 
 
 def is_kept(key: str) -> bool:
@@ -220,44 +217,22 @@ def keep(
     return kept_in.put(entry, kept)
 
 
-def content_key(source: Source, around: str = "") -> str:
-    """The key of a file: the hash of what it holds, and of the limits under which it is read;
-    `around` of what it is read with."""
-    key = source.sha256
-    if around:
-        key = hashlib.sha256(f"{key}|{around}".encode()).hexdigest()
-    return "-".join(filter(None, (key, of_limits(source.limits))))
-
-
-def of_limits(limits: Limits) -> str:
-    """A hash of limits that were set; '' for those by default."""
-    if limits == DEFAULT_LIMITS:
-        return ""
-    return hashlib.sha256(repr(limits).encode()).hexdigest()[:8]
-
-
-def _way(path: Path, limits: Limits, *, above: bool) -> str:
-    """What the file is asked for as."""
-    return f"{path.absolute()}|{above}|{of_limits(limits)}"
-
-
 def _kept(name: str) -> Said:
     return _KEPT.of(file=name, setting=f"{settings.FOLDER_VARIABLE}={settings.OFF}")
 
 
-def _current(kept_in: Store, key: str) -> Trace | None:
-    """What this version of the readers made of it."""
-    return kept_in.trace(key) if kept_in.entry(key, READER_VERSION) is not None else None
-
-
-def _of_content(kept_in: Store, key: str, name: str, *, alone: bool) -> Trace | None:
+def _of_content(kept_in: Store, key: str, name: str, *beside: Beside) -> Trace | None:
+    """What this version of the readers made of a file of this name, with or without others, if it
+    is told."""
     entry = kept_in.entry(key, READER_VERSION)
-    if entry is None or entry.beside not in (("never", "none") if alone else ("never",)):
+    if entry is None or (beside and entry.beside not in beside):
         return None
     if entry.header.meta.format in _NAMED and entry.header.meta.file_name != name:
         return None
     found = kept_in.trace(key)
-    return found and replace(found, meta=replace(found.meta, file_name=name))
+    if found is None or (entry.beside != "some" and not key.startswith(found.meta.sha256)):
+        return found  # of a file inside this one
+    return replace(found, meta=replace(found.meta, file_name=name))
 
 
 def _may_be_worth(path: Path) -> bool:
@@ -303,12 +278,3 @@ def _put(kept_in: Store, key: str, value: Trace, beside: Beside) -> tuple[Said |
         _LOG.warning("a trace was not kept", exc_info=error)
         reason = (isinstance(error, OSError) and error.strerror) or str(error)
         return _FAILED.of(file=name, reason=reason.lower()), False
-
-
-def _remember(kept_in: Store, way: str, state: known.Facts, around: str, key: str) -> None:
-    from app.store import known
-
-    try:
-        known.remember(kept_in.folder, way, state, around, key)
-    except OSError as error:
-        _LOG.warning("a path was not kept", exc_info=error)

@@ -6,8 +6,8 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,10 +22,21 @@ _SETTLED_NS = 2_000_000_000  # a file may change again within one tick of its cl
 Facts = tuple[int, ...]
 
 
-class _Known(msgspec.Struct, frozen=True):
+class Around(NamedTuple):
+    """What lies around a file: a hash that changes with any of it, and when the last of it did."""
+
+    hash: str = ""
+    changed_ns: int = 0
+
+
+class Known(msgspec.Struct, frozen=True):
+    """The key that a path led to, for a file with these facts. `beside` is the hash of what lay
+    around it, '' where that does not matter; `content` the key of the file alone."""
+
     facts: Facts
     beside: str
     key: str
+    content: str = ""
 
 
 def facts_of(path: Path) -> Facts | None:
@@ -39,42 +50,43 @@ def facts_of(path: Path) -> Facts | None:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def beside(path: Path, above: Path | None) -> str:
-    """A hash that changes with any other file in the folder of `path`, or in the one `above`."""
+def around(path: Path, above: Path | None) -> Around:
+    """The other files in the folder of `path`, and in the one `above`."""
     found = []
+    changed_ns = 0
     for folder in filter(None, (path.parent, above)):
         try:
             with os.scandir(folder) as files:
-                found += [
-                    (str(folder), file.name, facts.st_size, facts.st_mtime_ns)
-                    for file in files
-                    if file.name != path.name
-                    and stat.S_ISREG((facts := file.stat(follow_symlinks=False)).st_mode)
-                ]
+                for file in files:
+                    facts = file.stat(follow_symlinks=False)
+                    if file.name != path.name and stat.S_ISREG(facts.st_mode):
+                        when = facts.st_mtime_ns, facts.st_ctime_ns
+                        found.append((str(folder), file.name, facts.st_size, *when))
+                        changed_ns = max(changed_ns, *when)
         except OSError:
-            return ""
-    return hashlib.sha256(repr(sorted(found)).encode()).hexdigest()
+            return Around()
+    return Around(hashlib.sha256(repr(sorted(found)).encode()).hexdigest(), changed_ns)
 
 
-def key_of(library: Path, way: str, facts: Facts, around: Callable[[], str]) -> str | None:
-    """The key that `way` led to, where the file, and what is around it, are as they were then;
-    what is around is not asked where it did not matter."""
+def of(library: Path, way: str, facts: Facts) -> Known | None:
+    """What was kept of `way`, where the file is as it was then."""
     try:
         with _path(library, way).open("rb") as file:
-            found = msgspec.json.decode(file.read(_MAX_BYTES), type=_Known)
+            found = msgspec.json.decode(file.read(_MAX_BYTES), type=Known)
     except (OSError, msgspec.MsgspecError):
         return None
-    is_same = found.facts == facts and (not found.beside or found.beside == around())
-    return found.key if is_same and KEY.fullmatch(found.key) else None
+    keys = (found.key, found.content) if found.content else (found.key,)
+    return found if found.facts == facts and all(map(KEY.fullmatch, keys)) else None
 
 
-def remember(library: Path, way: str, facts: Facts, around: str, key: str) -> None:
-    """Keep which key `way` leads to; `around` is '' where it does not matter. Raises OSError."""
-    if time.time_ns() - max(facts[3:]) < _SETTLED_NS:
+def remember(library: Path, way: str, known: Known, changed_ns: int = 0) -> None:
+    """Keep which key `way` leads to; `changed_ns` is when the last file around it changed. Raises
+    OSError."""
+    if time.time_ns() - max(*known.facts[3:], changed_ns) < _SETTLED_NS:
         return
     path = _path(library, way)
     folders.make(path.parent)
-    publication.replace(path, msgspec.json.encode(_Known(facts, around, key)))
+    publication.replace(path, msgspec.json.encode(known))
 
 
 def _path(library: Path, way: str) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,24 +20,7 @@ from app.store import keeping, settings
 from app.store.store import Store
 from tests.factories import UNFUSED_OPERATORS, node_event, session_event
 
-Read = Callable[..., keeping.Read]
-
-
-@pytest.fixture
-def parsed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """Names of files that were parsed; all of more than a few bytes are kept."""
-    seen: list[str] = []
-    read = keeping.read
-
-    def counted(source: Source, *rest: object) -> object:
-        seen.append(source.name)
-        return read(source, *rest)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(keeping, "read", counted)
-    monkeypatch.setattr(keeping, "MIN_BYTES", 1000)
-    monkeypatch.setattr(keeping, "_PACKED_BYTES", 100)
-    monkeypatch.setenv(settings.FOLDER_VARIABLE, str(tmp_path / "library"))
-    return seen
+pytestmark = pytest.mark.usefixtures("settled")
 
 
 def profile(path: Path, first_us: int = 100) -> Path:
@@ -54,14 +36,6 @@ def aged(path: Path) -> Path:
     facts = path.stat()
     os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns - 3600 * 10**9))
     return path
-
-
-@pytest.fixture(autouse=True)
-def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time of a file's last change is not ours to set: it has been long enough."""
-    from app.store import known
-
-    monkeypatch.setattr(known, "_SETTLED_NS", -(10**18))
 
 
 def assert_equal(one: object, other: object) -> None:

@@ -26,7 +26,7 @@ from analysis.readers.amd.timeline import add_timeline, is_timeline
 from analysis.readers.building.launch_calls import launch_calls, with_launches
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits
-from analysis.readers.input.beside import Beside
+from analysis.readers.input.beside import Beside, headed
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -80,6 +80,7 @@ ROCPROF = Reader(
     covers=("rocprof_stats",),
     sniff=_sniff,
     read=_read,
+    takes=headed(_sniff, is_copies, is_calls, is_agents),
 )
 
 

@@ -13,7 +13,7 @@ from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import column_key, has_columns, head_cells, is_head, read_csv
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader
+from analysis.readers.reader import ALWAYS, Reader, anything
 from analysis.trace import Diagnostic, Trace, noted
 
 _STATS = (("Name", "Kernel_Name", "KernelName"), ("Calls",), ("TotalDurationNs", "Total_Duration"))
@@ -77,6 +77,7 @@ ROCPROF_STATS = Reader(
     ),
     sniff=_sniff,
     read=_read,
+    takes=anything,
 )
 
 

@@ -45,18 +45,16 @@ class AscendBeside(Beside):
         self.memory: tuple[MemoryUse, ...] = ()
 
 
+def may_add(head: bytes) -> bool:
+    """Whether `read_beside` may look into a file with this head."""
+    return any(sniff(head) for sniff, _ in _JOINED)
+
+
 def read_beside(source: Source, rows: AscendRows, is_main: Callable[[bytes], bool]) -> AscendBeside:
     """What fits `rows` among `source.beside`; `is_main` knows files of the kernels' own format."""
     found = AscendBeside(source)
     is_alone = not found.those(is_main)
-    for sniff, join in (
-        (_is_step_time, _join_steps),
-        (_is_cache, _join_cache),
-        (is_statistic, _check_statistic),
-        (_is_memory, _note_memory),
-        (_is_record, _take_record),
-        (is_settings, _take_settings),
-    ):
+    for sniff, join in _JOINED:
         if candidates := found.those(sniff):
             join(sorted(candidates, key=nearest_first(source)), rows, found, is_alone)
     return found
@@ -373,3 +371,13 @@ def _take_settings(
     shown = {key: value for key, value in found.settings.items() if value is not None}
     if shown:
         found.notes.append(Diagnostic("info", "recorded_with", values=shown))
+
+
+_JOINED = (
+    (_is_step_time, _join_steps),
+    (_is_cache, _join_cache),
+    (is_statistic, _check_statistic),
+    (_is_memory, _note_memory),
+    (_is_record, _take_record),
+    (is_settings, _take_settings),
+)

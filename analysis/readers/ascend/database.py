@@ -27,6 +27,7 @@ from analysis.readers.building.trace_tables import build_trace, dtype_name
 from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, integer, open_database, schema_names
+from analysis.readers.input.sqlite_wal import is_of_database
 from analysis.readers.reader import ALWAYS, Declined, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, noted
@@ -102,6 +103,7 @@ ASCEND_DATABASE = Reader(
     covers=("ascend_trace_view", "msprof_task_time", "msprof_timeline", "ascend_op_statistic"),
     sniff=_sniff,
     read=_read,
+    takes=is_of_database,
 )
 
 

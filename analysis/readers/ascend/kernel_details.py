@@ -15,13 +15,14 @@ from dataclasses import replace
 import pandas as pd
 
 from analysis.messages import mark
-from analysis.readers.ascend.beside import StepTime, read_beside
+from analysis.readers.ascend.beside import StepTime, may_add, read_beside
 from analysis.readers.ascend.rows import AscendRows, ascend_rows
 from analysis.readers.ascend.trace_view import TRACE_VIEW
 from analysis.readers.ascend.waits import waits_beside
 from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.input.beside import headed
 from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -100,6 +101,7 @@ KERNEL_DETAILS = Reader(
     ),
     sniff=_sniff,
     read=_read,
+    takes=headed(_sniff, TRACE_VIEW.sniff, may_add),
 )
 
 

@@ -18,7 +18,7 @@ from analysis.messages import mark
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import Column, CsvTable, column_key, has_columns, read_csv
 from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader
+from analysis.readers.reader import Reader, anything
 from analysis.text import display_name
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, Trace, noted
 
@@ -90,6 +90,7 @@ MSPROF_OP = Reader(
     ),
     sniff=_sniff,
     read=_read,
+    takes=anything,
 )
 
 

@@ -20,7 +20,7 @@ from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits
-from analysis.readers.input.beside import Beside
+from analysis.readers.input.beside import Beside, headed
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -125,6 +125,7 @@ MSPROF_TIMELINE = Reader(
     covers=("msprof_task_time", "ascend_op_statistic"),
     sniff=_sniff,
     read=_read,
+    takes=headed(_sniff),
 )
 
 

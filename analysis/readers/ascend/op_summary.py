@@ -8,20 +8,20 @@ l2_cache_*.csv its hit rate, step_trace_*.csv when each iteration ended.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pandas as pd
 
 from analysis.messages import mark
 from analysis.operators.members import Members, fusion_ops, members_text
-from analysis.readers.ascend.beside import nearest_first, read_beside
+from analysis.readers.ascend.beside import may_add, nearest_first, read_beside
 from analysis.readers.ascend.rows import AscendRows, ascend_rows
 from analysis.readers.building.coded import Coded
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.beside import Beside
+from analysis.readers.input.beside import Beside, headed
 from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
@@ -48,6 +48,14 @@ def _sniff(head: bytes) -> bool:
             head, "Op Name", "Task Duration", _BLOCKS
         )
     return has_columns(head, "Op Name", "OP Type", "Task Type", "Duration")
+
+
+def _tells_of_members(head: bytes) -> bool:
+    return has_columns(head, "Fusion Op", "Original Ops")
+
+
+def _tells_of_iterations(head: bytes) -> bool:
+    return has_columns(head, "Iteration ID", "Iteration End", "Iteration Time")
 
 
 def _read(source: Source) -> Trace:
@@ -120,6 +128,7 @@ OP_SUMMARY = Reader(
     ),
     sniff=_sniff,
     read=_read,
+    takes=headed(_sniff, may_add, _tells_of_members, _tells_of_iterations),
 )
 
 
@@ -180,7 +189,7 @@ def _members(
     names = set(map(str, Coded.of(rows.columns["name"]).present().values))
     known: dict[str, Members] = {}
     unmatched: list[str] = []
-    for other, _ in _beside(source, ("Fusion Op", "Original Ops"), notes):
+    for other, _ in _beside(source, _tells_of_members, notes):
         listed = fusion_ops(utf8(other.content).decode("utf-8", errors="replace"))
         fused = {name: members for name, members in listed.items() if members.members != (name,)}
         if names.isdisjoint(fused):
@@ -202,8 +211,7 @@ def _iterations(
     source: Source, starts: Sequence[object], files: list[str], notes: list[Diagnostic]
 ) -> list[Span]:
     """Iterations out of step_trace_*.csv in which at least one of these tasks begins."""
-    heads = ("Iteration ID", "Iteration End", "Iteration Time")
-    for other, table in _beside(source, heads, notes):
+    for other, table in _beside(source, _tells_of_iterations, notes):
         ends, times = table.ns("Iteration End"), table.ns("Iteration Time")
         lines = zip(table.texts("Iteration ID"), ends, times, strict=True)
         spans = [
@@ -219,9 +227,9 @@ def _iterations(
 
 
 def _beside(
-    source: Source, heads: Sequence[str], notes: list[Diagnostic]
+    source: Source, known: Callable[[bytes], bool], notes: list[Diagnostic]
 ) -> list[tuple[Source, CsvTable]]:
-    """Tables with these heads beside the file, those of its own folder first."""
-    found = Beside(source, notes).each(lambda head: has_columns(head, *heads), read_csv)
+    """Tables whose head is `known` beside the file, those of its own folder first."""
+    found = Beside(source, notes).each(known, read_csv)
     near = nearest_first(source)
     return sorted(found, key=lambda item: near(item[0]))

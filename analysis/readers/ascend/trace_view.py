@@ -16,7 +16,7 @@ from dataclasses import replace
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.operators.classes import OTHER, kernel_class, op_class
-from analysis.readers.ascend.beside import read_beside
+from analysis.readers.ascend.beside import may_add, read_beside
 from analysis.readers.ascend.columns import launched_by
 from analysis.readers.ascend.launches import input_text
 from analysis.readers.ascend.msprof_timeline import is_device_timeline, is_framework_timeline
@@ -25,6 +25,7 @@ from analysis.readers.ascend.timeline import Timeline, read_timeline
 from analysis.readers.building.iterations import Span, span_at
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits
+from analysis.readers.input.beside import headed
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -98,6 +99,7 @@ TRACE_VIEW = Reader(
     covers=("msprof_timeline", "msprof_task_time", "ascend_op_statistic"),
     sniff=_sniff,
     read=_read,
+    takes=headed(_sniff, may_add),
 )
 
 

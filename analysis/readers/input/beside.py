@@ -12,6 +12,11 @@ from analysis.trace import Diagnostic
 ValueT = TypeVar("ValueT")
 
 
+def headed(*known: Callable[[bytes], bool]) -> Callable[[Source, Source], bool]:
+    """Whether the head of a file beside another is one of these, for Reader.takes."""
+    return lambda source, other: any(one(other.head) for one in known)
+
+
 class Beside:
     """Reads them: `files` are paths of what belongs to the recording, `notes` tell of damage.
 

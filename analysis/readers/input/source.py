@@ -52,15 +52,23 @@ class Source:
         self._beside = beside
         self.on_disk = on_disk
         self._noted = noted if noted is not None else []
+        self.rests_on_others = False
 
     @cached_property
     def data(self) -> bytes:
         """The file as it came. Raises FuseScopeError when it cannot be read."""
         return self._data if isinstance(self._data, bytes) else self._data(None)
 
-    @cached_property
+    @property
     def beside(self) -> tuple[Source, ...]:
-        """Other files of the same folder, zip or upload, this one not among them."""
+        """Other files of the same folder, zip or upload, this one not among them. For readers:
+        what they make of this file rests on those from now on."""
+        self.rests_on_others = True
+        return self.neighbours
+
+    @cached_property
+    def neighbours(self) -> tuple[Source, ...]:
+        """The same for whoever does not read this file."""
         return self._beside if isinstance(self._beside, tuple) else self._beside()
 
     def load(self, count: int | None) -> bytes:
@@ -155,6 +163,11 @@ class Source:
             yield from self._streamed(size, self.on_disk)
         else:
             yield from _cut(self.content, size)
+
+    @property
+    def noted(self) -> tuple[Diagnostic, ...]:
+        """What was found out about the files beside it when they were listed."""
+        return tuple(self._noted)
 
     @property
     def notes(self) -> tuple[Diagnostic, ...]:

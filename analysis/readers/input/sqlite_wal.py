@@ -33,6 +33,11 @@ class WholeDatabase:
     notes: tuple[Diagnostic, ...] = ()
 
 
+def is_of_database(source: Source, other: Source) -> bool:
+    """Whether a file beside a database is its log or journal, for Reader.takes."""
+    return other.path in (f"{source.path}-wal", f"{source.path}-journal")
+
+
 def with_log(source: Source) -> WholeDatabase:
     """The database in `source` with the log that lies beside it, where one does.
 

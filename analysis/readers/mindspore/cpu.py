@@ -32,7 +32,7 @@ from analysis.readers.mindspore.cpu_beside import (
     totals_beside,
 )
 from analysis.readers.mindspore.executions import Executions, read_timestamps
-from analysis.readers.reader import ALWAYS, Reader
+from analysis.readers.reader import ALWAYS, Reader, anything
 from analysis.trace import Diagnostic, Meta, Trace, noted
 
 _TIMESTAMPS = re.compile(rb"(?m)^[^;\r\n]*;HostCpuOps;[ \t]*\d+,[-+.\deE]")
@@ -74,6 +74,7 @@ MINDSPORE_CPU = Reader(
     covers=("mindspore_cpu_timeline", "mindspore_cpu_summary"),
     sniff=_sniff,
     read=_read,
+    takes=anything,
 )
 
 
@@ -115,6 +116,7 @@ MINDSPORE_CPU_TIMELINE = Reader(
     covers=("mindspore_cpu_summary",),
     sniff=_sniff_timeline,
     read=_read_timeline,
+    takes=anything,
 )
 
 
@@ -153,6 +155,7 @@ MINDSPORE_CPU_SUMMARY = Reader(
     recording=_RECORDING,
     sniff=_sniff_summary,
     read=_read_summary,
+    takes=anything,
 )
 
 

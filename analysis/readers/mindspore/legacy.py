@@ -38,7 +38,7 @@ from analysis.readers.mindspore.tables import (
     read_ai_cpu,
     read_detail,
 )
-from analysis.readers.reader import ALWAYS, Reader
+from analysis.readers.reader import ALWAYS, Reader, anything
 from analysis.trace import Diagnostic, Trace, noted
 
 _COMMUNICATION_PID = 10000
@@ -101,6 +101,7 @@ MINDSPORE_LEGACY = Reader(
     covers=("mindspore_legacy_display", "mindspore_legacy_summary"),
     sniff=_sniff,
     read=_read,
+    takes=anything,
 )
 
 
@@ -160,6 +161,7 @@ MINDSPORE_LEGACY_DISPLAY = Reader(
     covers=("mindspore_legacy_summary",),
     sniff=_sniff_display,
     read=_read_display,
+    takes=anything,
 )
 
 
@@ -214,6 +216,7 @@ MINDSPORE_LEGACY_SUMMARY = Reader(
     recording=_RECORDING,
     sniff=_sniff_summary,
     read=_read_summary,
+    takes=anything,
 )
 
 

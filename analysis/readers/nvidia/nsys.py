@@ -31,6 +31,7 @@ from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, open_database, schema_names
+from analysis.readers.input.sqlite_wal import is_of_database
 from analysis.readers.reader import ALWAYS, Declined, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, noted
@@ -119,6 +120,7 @@ NSYS = Reader(
     covers=("nsys_stats",),
     sniff=_sniff,
     read=_read,
+    takes=is_of_database,
 )
 
 

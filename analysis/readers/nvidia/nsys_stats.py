@@ -24,7 +24,7 @@ from analysis.readers.input.beside import Beside
 from analysis.readers.input.csv_table import CsvTable, column_key, name_and_unit, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader
+from analysis.readers.reader import ALWAYS, Reader, anything
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Trace
 
@@ -95,6 +95,7 @@ NSYS_STATS = Reader(
     ),
     sniff=_sniff,
     read=_read,
+    takes=anything,
 )
 
 

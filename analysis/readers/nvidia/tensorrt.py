@@ -41,7 +41,7 @@ from analysis.readers.nvidia.tensorrt_times import (
     run_columns,
 )
 from analysis.readers.nvidia.tensorrt_twice import is_same
-from analysis.readers.reader import ALWAYS, Reader
+from analysis.readers.reader import ALWAYS, Reader, anything
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, noted, runs_frame
 
@@ -149,6 +149,7 @@ TENSORRT_PROFILE = Reader(
     ),
     sniff=_sniff,
     read=_read,
+    takes=anything,
 )
 
 

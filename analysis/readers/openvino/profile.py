@@ -22,7 +22,7 @@ from analysis.readers.openvino.graph import (
     read_graph,
     tensors,
 )
-from analysis.readers.reader import ALWAYS, Reader
+from analysis.readers.reader import ALWAYS, Reader, anything
 from analysis.trace import Diagnostic, Trace, noted
 
 TOOL = "OpenVINO"
@@ -135,6 +135,7 @@ OPENVINO_COUNTERS = Reader(
     ),
     sniff=holds_counters,
     read=_read_counters,
+    takes=anything,
 )
 
 

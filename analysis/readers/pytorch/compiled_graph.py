@@ -25,6 +25,7 @@ _CODE = re.compile(rb"# AOT ID: \[")
 _HANDLE = re.compile(r"^ {4,40}# \[Provenance debug handles\] (.{1,2000})$", re.MULTILINE)
 _GRAPH_NAMES = ("before_pre_grad_graph", "inductor_post_grad_graph")
 _MAP_NAME = "inductor_provenance_tracking_node_mappings"
+_CODE_NAME = "output_code.py"
 _DEBUG_GRAPHS = ("fx_graph_transformed.py", "fx_graph_readable.py")
 
 
@@ -112,6 +113,12 @@ def is_code(head: bytes) -> bool:
     return _CODE.search(head[:2000]) is not None
 
 
+def is_of_compiler(source: Source, other: Source) -> bool:
+    """Whether members of kernels may come out of a file beside another, for Reader.takes."""
+    name = other.path.rpartition("/")[2]
+    return name in (_CODE_NAME, *_DEBUG_GRAPHS) or is_log(other.head) or is_map(other.head)
+
+
 def graphs_of_log(source: Source) -> tuple[list[CompiledGraph], int]:
     """The graphs of a log, and how many programs it has without the compiler's map."""
     drafts = _Drafts()
@@ -132,7 +139,7 @@ def graphs_of_folders(
             files[folder][name] = other
     drafts, used = [], []
     for folder, mapping in list(folders.items())[:_MAX_GRAPHS]:
-        code = files[folder].get("output_code.py")
+        code = files[folder].get(_CODE_NAME)
         if code is None:
             continue
         graph = next((files[folder][n] for n in _DEBUG_GRAPHS if n in files[folder]), None)
