@@ -32,7 +32,7 @@ from collectors.jax import names as jax_names
 from collectors.kernels.native import compiler
 from collectors.models import custom_ops
 from collectors.progress import Progress
-from collectors.recording import quiet
+from collectors.recording import quiet, several
 from collectors.recording.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
 from collectors.recording.budget import Deadline
 from collectors.recording.facts import model_facts
@@ -43,7 +43,7 @@ from collectors.recording.series import Series, Stopped, expected_cost
 from collectors.releases import kept
 from collectors.runtimes import optimizers
 from collectors.torch import names as torch_names
-from collectors.workers import machine, worker
+from collectors.workers import addressing, machine, worker
 from collectors.workers.jobs import BlockJob, BlockMeasured
 from collectors.workers.pool import WorkerPool
 
@@ -157,6 +157,11 @@ def listed_optimizers() -> tuple[str, ...]:
     return optimizers.NAMES
 
 
+def first_of_several(runtimes: Sequence[str]) -> tuple[str, ...]:
+    """What shows the point of a recording of several engines: what each makes of the model."""
+    return tuple(addressing.named(one, several.FIRST) for one in runtimes)
+
+
 def first_variants(model: str, runtime: str = OWN) -> tuple[str, ...]:
     """What shows the point of a model: of one that is there for a kernel of our own, that kernel,
     which brings its cut; else what the engine does, node by node, as a graph, and fused."""
@@ -190,16 +195,19 @@ def record(
     deadline = Deadline.after(recording.seconds)
     path = archive.destination(recording.out, plan.model, f"{datetime.now():%Y-%m-%d}")
     library = recording.custom_op_library
+    home = recording.runtime == OWN or bool(recording.runtimes)
     pool = WorkerPool(
         plan.model,
         recording.memory_bytes or machine.memory_limit_bytes(),
         recording.run_timeout,
         custom_ops.read(library) if library is not None else None,
         cancelled,
-        None if recording.runtime == OWN else python_of(recording.runtime),
-        "" if recording.runtime == OWN else f"{recording.runtime}.",
+        None if home else python_of(recording.runtime),
+        "" if home else f"{recording.runtime}.",
         releases={one.name: kept.folder_of(one.release) for one in plan.variants if one.release},
     )
+    if recording.runtimes:
+        pool = several.with_engines(pool, recording.runtimes)
     with scratch.folder() as folder:
         recorder = None
         try:
@@ -229,6 +237,8 @@ class _Recorder:
         self._prepared = prepared
         self._crew = pool
         self._on_progress = on_progress
+        version = prepared.model.engine_version
+        self._engines = {one: several.facts_of(one, version) for one in recording.runtimes}
         self._quiet_key = self._key()
         self.series = self._series(folder / "blocks", deadline)
 
@@ -278,6 +288,7 @@ class _Recorder:
                 "inputs": [(fact.name, fact.shape) for fact in prepared.model.facts],
                 "engine": prepared.model.engine_version,
                 **({"runtime": self._recording.runtime} if self._recording.runtime != OWN else {}),
+                **({"engines": [*map(str, self._engines.values())]} if self._engines else {}),
                 "threads": prepared.settings.threads,
                 "spin": prepared.settings.spin,
                 "variants": sorted(prepared.plan.names),
@@ -322,6 +333,7 @@ class _Recorder:
             quiet_reference=quiet.stored(self._quiet_key),
             run_worker=run_block,
             libraries=prepared.sharing.libraries,
+            are_several=bool(recording.runtimes),
         )
 
     def _record(self, stopped: Stopped, load_after: float | None = None) -> ExperimentRecord:
@@ -334,11 +346,7 @@ class _Recorder:
             created=prepared.started,
             model=model_facts(self._crew.name, model, is_built_in=prepared.plan.path is None),
             machine=msgspec.structs.replace(prepared.machine, load_after=load_after),
-            engine=Engine(
-                recording.runtime,
-                model.engine_version,
-                "CPUExecutionProvider" if recording.runtime == OWN else "CPU",
-            ),
+            engine=self._engine,
             settings=Settings(
                 baseline=prepared.plan.baseline,
                 threads=prepared.settings.threads,
@@ -366,6 +374,22 @@ class _Recorder:
             tries=prepared.tries,
         )
 
+    @property
+    def _engine(self) -> Engine:
+        """What runs the baseline."""
+        if self._engines:
+            return self._engines[addressing.engine_of(self._prepared.plan.baseline)]
+        return Engine(
+            self._recording.runtime,
+            self._prepared.model.engine_version,
+            "CPUExecutionProvider" if self._recording.runtime == OWN else "CPU",
+        )
+
+    def _engine_of(self, variant: str) -> Engine | None:
+        """What runs a variant, None where that is what runs the baseline."""
+        engine = self._engines.get(addressing.engine_of(variant))
+        return None if engine == self._engine else engine
+
     def _variant_record(self, name: str) -> VariantRecord:
         prepared, library = self._prepared, self._crew.library
         checked = prepared.trials.checked[name]
@@ -390,6 +414,7 @@ class _Recorder:
             peak_memory_bytes=checked.peak_memory_bytes,
             matches=f"matches/{file_name}.json" if "matches" in files else None,
             not_fused=f"not_fused/{file_name}.json" if "not_fused" in files else None,
+            engine=self._engine_of(name),
         )
 
     def _remember_quiet(self, stopped: Stopped) -> None:

@@ -27,7 +27,8 @@ class Variant:
     the name that says which. An ablation has every optimizer but `without`, or none but
     `only`. `threads` are those inside an operator, 0 for as many as the recording has; with
     `spin` those that wait keep their cores busy, whatever the recording says. A `release` of
-    ONNX Runtime runs it, '' for the installed one."""
+    ONNX Runtime runs it, '' for the installed one. `engine` is what runs it in a recording of
+    several engines, '' in all others."""
 
     name: str
     optimization: Optimization
@@ -39,6 +40,7 @@ class Variant:
     threads: int = 0
     spin: bool = False
     release: str = ""
+    engine: str = ""
 
     @property
     def disabled(self) -> tuple[str, ...]:

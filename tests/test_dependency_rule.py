@@ -89,7 +89,7 @@ ALLOWED = {
     "collectors.runtimes": ("analysis.errors", *within("collectors", "models workers")),
     "collectors.tensors": (
         *within("analysis", "experiment graph"),
-        *within("collectors", "models runtimes workers"),
+        *within("collectors", "errors models runtimes workers"),
     ),
     "collectors.fusion": (
         *within("analysis", "errors experiment graph patterns spelling text"),

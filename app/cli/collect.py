@@ -25,10 +25,13 @@ _Backbone = Annotated[
 _Runtime = Annotated[
     str,
     typer.Option(
+        metavar="ENGINE,…",
         help="The engine: onnxruntime, or openvino for the same models, or torch or jax, for "
         "which MODEL is FILE.py:FUNCTION, whose code is run, or torch:mlp, torch:transformer, "
         "torch:convnet, torch:twice_read, jax:mlp, jax:transformer, jax:convnet "
-        "(docs/engines.md)."
+        "(docs/engines.md). Several engines: each runs the same ONNX model, in processes that take "
+        "turns, recorded into one file; variants are then called ENGINE:VARIANT, and fused of each "
+        "is recorded by default.",
     ),
 ]
 _Variants = Annotated[
@@ -166,10 +169,11 @@ def collect(
         raise recording_run.missing_package(error) from None
 
     batches, numbers = sweeping.numbers(batch, "--batch"), sweeping.numbers(threads, "--threads")
-    names = _names(variants, ablate, runtime)
+    engines = tuple(name.strip() for name in runtime.split(",")) if "," in runtime else ()
+    names = _names(variants, ablate, runtime, engines)
     rules: dict[str, str] = {}
     models: dict[str, Path] = {}
-    if runtime == OWN:
+    if runtime == OWN and not engines:
         names, rules = read_variants(names)
         names, models = read_models(names)
     recording = Recording(
@@ -194,7 +198,8 @@ def collect(
         models=models,
         custom_op_library=custom_op_library,
         command=_command(sys.argv[1:]),
-        runtime=runtime,
+        runtime=OWN if engines else runtime,
+        runtimes=engines,
     )
 
     def run(one: Recording) -> Path:
@@ -220,9 +225,13 @@ def _print_next(path: Path, verb: str) -> None:
     print(f"{shown}\n{say('Next: {command:name}', command=f'fusescope {verb} {shown}')}")
 
 
-def _names(variants: str | None, ablate: bool, runtime: str) -> tuple[str, ...]:
-    from collectors.record import first_variants
+def _names(
+    variants: str | None, ablate: bool, runtime: str, engines: tuple[str, ...]
+) -> tuple[str, ...]:
+    from collectors.record import first_of_several, first_variants
 
+    if variants is None and engines:
+        return first_of_several(engines)
     if variants is None:
         return () if ablate else first_variants("", runtime)
     return tuple(name.strip() for name in variants.split(",") if name.strip())

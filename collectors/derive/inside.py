@@ -31,8 +31,9 @@ from collectors.kernels.native import compiler, library
 from collectors.models import graphs
 from collectors.models.array import Array
 from collectors.models.model import name_nodes, save
-from collectors.runtimes.onnxruntime import PROVIDERS, GraphSession, load_inputs, session_options
+from collectors.runtimes.onnxruntime import PROVIDERS, GraphSession, session_options
 from collectors.variants import Variant
+from collectors.workers.given import load_inputs
 from collectors.workers.jobs import Derived, DeriveJob, SessionSettings
 
 _LISTED = 3  # groups that are undone and named

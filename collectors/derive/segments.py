@@ -27,9 +27,10 @@ from collectors.kernels.memory import Buffers
 from collectors.models import graphs
 from collectors.models.array import Array
 from collectors.models.model import save
-from collectors.runtimes.onnxruntime import load_inputs, profiled_run
+from collectors.runtimes.onnxruntime import profiled_run
 from collectors.tensors.difference import difference_of
 from collectors.variants import Variant
+from collectors.workers.given import load_inputs
 from collectors.workers.jobs import Derived, DeriveJob, KernelCall
 
 NOTHING = 1e-6  # of max|a-b| where a is all zero

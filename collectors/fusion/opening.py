@@ -18,8 +18,9 @@ from collectors.errors import engine
 from collectors.fusion.verification import TOLERANCE
 from collectors.models import model, shapes
 from collectors.models.array import Array
-from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, options
+from collectors.runtimes.onnxruntime import PROVIDERS, options
 from collectors.tensors.difference import difference_of
+from collectors.workers.given import load_inputs
 from collectors.workers.jobs import SessionSettings
 
 UNTRIED = "no other size that was tried gave results to compare"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from collectors.models.array import Array
 from collectors.openvino import names
 from collectors.openvino.layers import layers_of
 from collectors.openvino.program import Source, properties
+from collectors.workers.given import load_inputs
 from collectors.workers.jobs import SessionSettings
 
 
@@ -50,6 +51,11 @@ class OpenvinoSession:
             **({"marked_outputs": added} if added else {}),
         }
 
+    def feed(self, values: Mapping[str, Array]) -> None:
+        """Puts other values of the same type and shape in place of these inputs."""
+        for request in self._running:
+            _set(request, values)
+
     def run(self) -> None:
         """One run of the whole model; of several requests, one of each, at the same time."""
         for request in self._running:
@@ -77,6 +83,9 @@ class OpenvinoSession:
 
 def give(request: Any, settings: SessionSettings) -> None:
     """Sets the recorded inputs."""
-    with np.load(Path(settings.inputs), allow_pickle=False) as archive:
-        for index, name in enumerate(settings.input_names):
-            request.set_tensor(name, openvino.Tensor(np.ascontiguousarray(archive[f"arr_{index}"])))
+    _set(request, load_inputs(settings))
+
+
+def _set(request: Any, values: Mapping[str, Array]) -> None:
+    for name, array in values.items():
+        request.set_tensor(name, openvino.Tensor(np.ascontiguousarray(array)))

@@ -133,7 +133,7 @@ def prepare(
         calls=model.calls,
         declared=model.declared,
         drawing=_drawing(recording, model),
-        compiled="" if recording.runtime == OWN else str(folder / "compiled"),
+        compiled=str(folder / "compiled") if _compiles(recording) else "",
     )
     if recording.runtime == OWN:
         plan = ablation.with_ablation(
@@ -169,9 +169,11 @@ def prepare(
         folder,
         pool.memory_bytes,
         pool.run,
-        ("matches", pool.run)
-        if recording.runtime == OWN
-        else ("openvino.boundaries", pool.at_home().run),
+        lambda name: (
+            ("matches", pool.run)
+            if _engine(recording, plan, name) == OWN
+            else ("openvino.boundaries", pool.at_home().run)
+        ),
     )
     order = sorted(plan.names, key=lambda name: name != plan.baseline)
     for done, name in enumerate(order):
@@ -181,14 +183,14 @@ def prepare(
             trials.check(name, _within(deadline, AGREEMENT_SHARE / len(order), maximum))
         if name not in trials.checked:
             continue
-        if takes_onnx(recording.runtime) and trials.is_optimised(name):
+        if takes_onnx(_engine(recording, plan, name)) and trials.is_optimised(name):
             report("check", _FOLLOWING.of(variant=name), done, len(order))
             trials.match(name, _within(deadline, MATCHING_SHARE / len(order), pool.seconds))
         trials.drop_dump(name)
     plan = replace(plan, variants=refused.left(plan.variants))
     plan = denials.with_refused(plan, refused, lambda message: report("check", message))
     own_fusions = None
-    own_pass = recording.own_pass and recording.runtime == OWN
+    own_pass = recording.own_pass and recording.runtime == OWN and not recording.runtimes
     if own_pass and any(one.optimization != "none" for one in plan.variants):
         report("check", _OWN_PASS)
         maximum = _within(deadline, OWN_PASS_SHARE, pool.seconds)
@@ -196,7 +198,9 @@ def prepare(
     report("peaks", _PEAKS)
     job = PeaksJob(settings.threads, settings.spin, facts.caches, pool.memory_bytes // 4)
     peaks = pool.at_home().run("peaks", job, Peaks)
-    if recording.runtime != OWN:  # what an operator costs, is a matter of the engine
+    if (
+        recording.runtime != OWN or recording.runtimes
+    ):  # what an operator costs, is a matter of the engine
         peaks = msgspec.structs.replace(peaks, dispatch_ns=None)
     together = sharing(
         recording,
@@ -231,6 +235,17 @@ def _prepared(recording: Recording, plan: Plan, folder: Path, pool: WorkerPool) 
     model = pool.at_home().run("prepare", job, Prepared)
     version = state_of(engine_of(recording.runtime)).version
     return msgspec.structs.replace(model, engine_version=version)
+
+
+def _engine(recording: Recording, plan: Plan, name: str) -> str:
+    """What runs the variant of that name."""
+    named = (one.engine for one in plan.variants if one.name == name)
+    return next(named, "") or recording.runtime
+
+
+def _compiles(recording: Recording) -> bool:
+    """Whether an engine keeps what it compiled in the recording's folder."""
+    return any(name != OWN for name in recording.runtimes or (recording.runtime,))
 
 
 def _own_fusions(

@@ -20,6 +20,7 @@ from collectors.fusion import rules
 from collectors.jax import names as jax_names
 from collectors.kernels.native import compiler
 from collectors.openvino import names as openvino_names
+from collectors.recording import several
 from collectors.recording.blocks import PROFILED_ROUNDS
 from collectors.torch import names as torch_names
 from collectors.variants import Variant
@@ -72,6 +73,8 @@ class Recording:
     The `runtime` openvino takes the models that ONNX Runtime does. With torch or jax, `model` is
     `file.py:function`, whose code is run, so only the command line sets it, or a built-in one
     (`torch:mlp`, `jax:mlp`).
+    With `runtimes`, several engines, each of them runs variants of the ONNX model, which are called
+    `<engine>:<variant>`; `runtime` says nothing then.
     """
 
     model: str
@@ -103,6 +106,7 @@ class Recording:
     tries: tuple[Try, ...] = ()
     sha256: str = ""
     runtime: str = OWN
+    runtimes: tuple[str, ...] = ()
 
     @classmethod
     def like(cls, record: ExperimentRecord, model: str = "") -> Recording:
@@ -126,7 +130,9 @@ class Recording:
     def plan(self) -> Plan:
         """What is certain before the model is read. Raises FuseScopeError for what cannot be
         recorded, before anything starts."""
-        if self.runtime != OWN and takes_onnx(self.runtime):
+        if self.runtimes:
+            several.check_engines(self.runtimes)
+        if self.runtimes or (self.runtime != OWN and takes_onnx(self.runtime)):
             self._check_engine_options()
         found = self._variants()
         names = [variant.name for variant in found]
@@ -140,7 +146,9 @@ class Recording:
             raise FuseScopeError("all_spin_already", variant=again)
         if self.inputs is not None and not self.inputs.is_file():
             raise FuseScopeError("inputs_missing", where=str(self.inputs))
-        baseline = self.baseline or _baseline(names)
+        baseline = self.baseline or (
+            several.baseline_of(found, self.runtimes[0]) if self.runtimes else _baseline(names)
+        )
         if not takes_onnx(self.runtime):
             return self._engine_plan(found, baseline)
         if zoo.find(self.model) is not None:
@@ -176,6 +184,8 @@ class Recording:
         """Those that are named, with the cuts of kernels and what an ablation needs."""
         if not self.variants and not self.ablate:
             raise FuseScopeError("no_variants")
+        if self.runtimes:
+            return several.variants_of(self.variants, self.runtimes)
         if self.runtime != OWN:
             engine = engine_of(self.runtime).name
             needed_names = ("unfused", "fused") if self.ablate else ()
@@ -248,14 +258,15 @@ class Recording:
 
     def _check_engine_options(self) -> None:
         """Raises FuseScopeError for what only ONNX Runtime has of all engines that take ONNX
-        models."""
+        models, and what a recording of several engines has not."""
         for option, given in (
             ("--custom-op-library", self.custom_op_library is not None),
             ("--ablate", self.ablate),
             ("--spin", self.spin),
         ):
             if given:
-                raise FuseScopeError("option_of_own_only", option=option, runtime=self.runtime)
+                engines = ", ".join(self.runtimes) or self.runtime
+                raise FuseScopeError("option_of_own_only", option=option, runtime=engines)
 
     def _check_numbers(self, found: Sequence[Variant]) -> None:
         for option, minimum, maximum, value in (

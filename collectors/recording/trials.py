@@ -27,8 +27,8 @@ Run = Callable[..., Any]  # (task, job, answer, seconds=None) -> answer
 
 
 class Trials:
-    """`run` does a task in a worker, `follow` is the task
-    that follows tensors and what does it. The baseline has to be checked first: the others compare
+    """`run` does a task in a worker, `follow` says of a variant which task follows its tensors, and
+    what does it. The baseline has to be checked first: the others compare
     their outputs with its. `model_graph` is the graph of the working copy."""
 
     def __init__(
@@ -39,7 +39,7 @@ class Trials:
         folder: Path,
         memory_bytes: int,
         run: Run,
-        follow: tuple[str, Run] | None = None,
+        follow: Callable[[str], tuple[str, Run]] | None = None,
     ) -> None:
         self._settings = settings
         self._baseline = baseline
@@ -47,7 +47,7 @@ class Trials:
         self._folder = folder
         self._budget_bytes = min(MATCHING_BYTES, int(MATCHING_MEMORY * memory_bytes))
         self._run = run
-        self._follow = follow or ("matches", run)
+        self._follow = follow or (lambda variant: ("matches", run))
         self._matched: dict[str, Matched] = {}
         self.checked: dict[str, Checked] = {}
 
@@ -95,7 +95,7 @@ class Trials:
             budget_bytes=self._budget_bytes,
             seconds=seconds,
         )
-        task, run = self._follow
+        task, run = self._follow(variant)
         try:
             self._matched[variant] = run(task, job, Matched, 2 * seconds + 30)
         except FuseScopeError as error:

@@ -12,6 +12,7 @@ import numpy as np
 import onnxruntime as ort
 
 from collectors.models.array import Array
+from collectors.workers.given import load_inputs
 from collectors.workers.jobs import Optimization, SessionSettings
 
 ort.disable_telemetry_events()  # events of the process; the files: collectors/__init__.py
@@ -75,16 +76,6 @@ def session_options(
     if settings.kernel_library is not None:
         ort_options.register_custom_ops_library(settings.kernel_library)
     return ort_options
-
-
-def load_inputs(settings: SessionSettings) -> dict[str, Array]:
-    """The input values by name.
-
-    Sessions copy them into memory of the engine: values made from numpy arrays are views on
-    them, aligned by chance and gone when the array goes.
-    """
-    with np.load(settings.inputs, allow_pickle=False) as archive:
-        return {name: archive[f"arr_{index}"] for index, name in enumerate(settings.input_names)}
 
 
 def numpy_of(value: Any) -> Array | None:

@@ -22,7 +22,8 @@ from onnxruntime.capi import onnxruntime_pybind11_state as binding
 
 from analysis.errors import FuseScopeError
 from collectors.models.array import Array
-from collectors.runtimes.onnxruntime import PROVIDERS, load_inputs, numpy_of, session_options
+from collectors.runtimes.onnxruntime import PROVIDERS, numpy_of, session_options
+from collectors.workers.given import load_inputs
 from collectors.workers.jobs import KernelCall, SessionSettings, Step, Steps
 
 MAX_THREADS = 8192

@@ -11,16 +11,15 @@ import msgspec
 import onnx
 
 from analysis.errors import FuseScopeError
-from analysis.experiment import Agreement
-from analysis.graph import Graph, graph_json, parse_graph
+from analysis.graph import Graph, graph_json
 from collectors.derive.sessions import open_session, preload, recorded_settings
 from collectors.errors.engine import clean
 from collectors.models import graphs, shapes
 from collectors.models.model import name_nodes
-from collectors.runtimes.onnxruntime import Session, load_inputs
-from collectors.tensors import agreement
+from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
 from collectors.variants import Variant, find
+from collectors.workers.given import load_inputs
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
 from collectors.workers.memory import PeakMemory
@@ -47,7 +46,7 @@ def run(job: Job) -> Checked:
     peak_bytes = memory.peak_bytes()
     outputs = session.outputs()
     difference = against(job.reference, job.outputs, outputs)
-    agreed, agreement_problem = _agreement(job, session)
+    agreed, agreement_problem = agreement_of(job, session)
     del session
     graph, problem = _graph(job, variant)
     if graph is not None and not graph.nodes:
@@ -65,23 +64,6 @@ def run(job: Job) -> Checked:
         agreement=agreed,
         agreement_problem=agreement_problem,
     )
-
-
-def _agreement(job: Job, session: Session) -> tuple[Agreement | None, str | None]:
-    """With the baseline's classes, or why it is not known; the baseline itself keeps its own."""
-    if job.agreement_seconds <= 0:
-        return None, None
-    try:
-        graph = parse_graph(Path(job.model_graph).read_bytes(), "model")
-        classes, seconds = Path(job.classes), job.agreement_seconds
-        if job.reference is None:
-            agreement.keep_classes(session, job.settings, graph, classes, seconds=seconds)
-            return None, None
-        return agreement.with_classes(session, job.settings, graph, classes, seconds=seconds), None
-    except agreement.NoScores as error:
-        return None, str(error)
-    except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the recording goes on without
-        return None, clean(str(error)) or type(error).__name__
 
 
 def _graph(job: Job, variant: Variant) -> tuple[Graph | None, str | None]:

@@ -6,19 +6,19 @@ Both run on the same further inputs (collectors/tensors/feeds.py), in processes 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from analysis.experiment import Agreement
-from analysis.graph import Graph, Node
+from analysis.graph import Graph, Node, parse_graph
+from collectors.errors.engine import clean
 from collectors.models.array import Array
-from collectors.runtimes.onnxruntime import Session
 from collectors.tensors import feeds
-from collectors.workers.jobs import SessionSettings
+from collectors.workers.jobs import CheckJob, SessionSettings
 
 MIN_CLASSES = 5
 NEAR = 5  # classes of the variant that the baseline's may be among
@@ -36,6 +36,22 @@ _FEATURES = {"Relu"}  # a model that ends with it hands out features, no scores
 
 Classes = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.floating]
+
+
+class Fed(Protocol):
+    """A session of any engine that can be given other inputs."""
+
+    def feed(self, values: Mapping[str, Array]) -> None:
+        """Puts other values of the same type and shape in place of these inputs."""
+        ...
+
+    def run(self) -> None:
+        """One run of the whole model."""
+        ...
+
+    def outputs(self) -> list[Array | None]:
+        """The model's outputs of the latest run; None for what numpy cannot hold."""
+        ...
 
 
 class NoScores(Exception):
@@ -83,7 +99,7 @@ def _makes(node: Node, graph: Graph, name: str, shape: Sequence[int]) -> bool:
 
 
 def keep_classes(
-    session: Session, settings: SessionSettings, graph: Graph, file: Path, *, seconds: float
+    session: Fed, settings: SessionSettings, graph: Graph, file: Path, *, seconds: float
 ) -> None:
     """Writes the classes that the baseline chooses, where it scores any. Raises NoScores."""
     index = _scoring_output(graph, session.outputs())
@@ -96,7 +112,7 @@ def keep_classes(
 
 
 def with_classes(
-    session: Session, settings: SessionSettings, graph: Graph, file: Path, *, seconds: float
+    session: Fed, settings: SessionSettings, graph: Graph, file: Path, *, seconds: float
 ) -> Agreement | None:
     """How far the variant chooses the classes in the file, None where there is none.
 
@@ -131,6 +147,23 @@ def with_classes(
     )
 
 
+def agreement_of(job: CheckJob, session: Fed) -> tuple[Agreement | None, str | None]:
+    """With the baseline's classes, or why it is not known; the baseline itself keeps its own."""
+    if job.agreement_seconds <= 0:
+        return None, None
+    try:
+        graph = parse_graph(Path(job.model_graph).read_bytes(), "model")
+        classes, seconds = Path(job.classes), job.agreement_seconds
+        if job.reference is None:
+            keep_classes(session, job.settings, graph, classes, seconds=seconds)
+            return None, None
+        return with_classes(session, job.settings, graph, classes, seconds=seconds), None
+    except NoScores as error:
+        return None, str(error)
+    except Exception as error:  # noqa: BLE001 - engines raise many kinds; the recording goes on without
+        return None, clean(str(error)) or type(error).__name__
+
+
 def ranks_of(best: Classes, scores: Scores) -> Classes:
     """How many classes score higher than those in `best`, of equal scores the earlier ones."""
     of_best = np.take_along_axis(scores, best[:, np.newaxis], axis=1)
@@ -151,7 +184,7 @@ def _scoring_output(graph: Graph, outputs: Sequence[Array | None]) -> int | None
 
 
 def _scored(
-    session: Session, settings: SessionSettings, index: int, maximum: int, seconds: float
+    session: Fed, settings: SessionSettings, index: int, maximum: int, seconds: float
 ) -> Iterator[tuple[int, Scores]]:
     """Number of the feed and the scores for it; fewer feeds when time is short, but one."""
     started = time.monotonic()

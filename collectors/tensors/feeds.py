@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
-from collectors.models import inputs
+from collectors.models import drawing as values
 from collectors.models.array import Array
-from collectors.runtimes.onnxruntime import load_inputs
+from collectors.workers.given import load_inputs
 from collectors.workers.jobs import SessionSettings
 
 Purpose = Literal["calibration", "agreement"]
@@ -44,7 +44,7 @@ def _drawn(settings: SessionSettings, purpose: Purpose, index: int) -> list[tupl
         if name in drawing.from_file and recorded.dtype.kind != "f":
             array, source = chance.choice(recorded.reshape(-1), recorded.shape), "the file's values"
         else:
-            array, source = inputs.drawn(chance, recorded.dtype, recorded.shape, between)
+            array, source = values.drawn(chance, recorded.dtype, recorded.shape, between)
             if name in drawing.from_file:
                 array, source = _like(array, recorded), f"{source} of the file's mean and spread"
         found.append((name, np.ascontiguousarray(array) if array.ndim else array, source))

@@ -16,13 +16,8 @@ from analysis.graph import tensor_bytes
 from collectors.models import graphs
 from collectors.models.array import Array
 from collectors.models.model import name_nodes
-from collectors.runtimes.onnxruntime import (
-    PROVIDERS,
-    load_inputs,
-    numpy_of,
-    profiled_run,
-    session_options,
-)
+from collectors.runtimes.onnxruntime import PROVIDERS, numpy_of, profiled_run, session_options
+from collectors.workers.given import load_inputs
 from collectors.workers.jobs import SessionSettings
 
 UNKNOWN_BYTES = 32 * 1024 * 1024  # a tensor of unknown size

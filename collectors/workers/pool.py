@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from collectors.models.custom_ops import Library
-from collectors.workers import worker
+from collectors.workers import addressing, worker
 
 Answer = TypeVar("Answer")
 
@@ -22,7 +22,8 @@ class WorkerPool:
     of the engine's environment, None for FuseScope's own. Tasks of an engine that has its own start
     with `prefix`. What lies in `packages`, another release of the engine, is imported in place of
     what FuseScope was installed with; for tasks of a variant that `releases` names, what lies
-    there."""
+    there. In a recording of several engines `engines` are the workers of each, and do the tasks
+    that are about one of its variants."""
 
     name: str
     memory_bytes: int
@@ -33,12 +34,19 @@ class WorkerPool:
     prefix: str = ""
     packages: Path | None = None
     releases: Mapping[str, Path] = field(default_factory=dict)
+    engines: Mapping[str, WorkerPool] = field(default_factory=dict)
 
     def run(
         self, task: str, job: msgspec.Struct, answer: type[Answer], seconds: float | None = None
     ) -> Answer:
         """Does the task in a worker. Raises FuseScopeError where it fails or the library has
         changed, worker.Cancelled where the recording is no longer wanted."""
+        engine = addressing.engine_of(addressing.variant_of(job)) if self.engines else ""
+        if engine:
+            own = addressing.for_engine(job, engine)
+            return addressing.for_recording(
+                self.engines[engine].run(task, own, answer, seconds), engine
+            )
         library = self.library
         result = worker.run(
             self.prefix + task,
@@ -59,13 +67,11 @@ class WorkerPool:
         """What a job for one variant is to import; a job for several releases imports none."""
         if getattr(job, "libraries", None):
             return None
-        lanes = getattr(job, "lanes", ())
-        variant = getattr(job, "variant", lanes[0].variant if lanes else "")
-        return self.releases.get(variant, self.packages)
+        return self.releases.get(addressing.variant_of(job), self.packages)
 
     def at_home(self) -> WorkerPool:
         """The same with FuseScope's own Python and engine."""
-        return replace(self, python=None, prefix="", packages=None)
+        return replace(self, python=None, prefix="", packages=None, engines={})
 
     def with_packages(self, packages: Path) -> WorkerPool:
         """The same with another release of FuseScope's own engine."""

@@ -21,17 +21,20 @@ RuntimesError = Literal[
     "runtime_little_disk",
     "runtime_no_network",
     "runtime_no_version",
+    "runtime_not_beside",
     "runtime_not_removed",
     "runtime_own",
     "runtime_package_missing",
     "runtime_pip_failed",
     "runtime_python",
     "runtime_python_gone",
+    "runtime_twice",
     "runtime_unconfirmed",
     "runtime_unfinished",
     "runtime_unknown",
     "runtime_venv_failed",
     "runtime_venv_missing",
+    "runtime_without_variants",
 ]
 _ADD = Message("Run: fusescope runtimes add {engine:name}.")
 RUNTIMES: Mapping[RuntimesError, ErrorText] = {
@@ -112,6 +115,10 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
             "{engine:name} again."
         ),
     ),
+    "runtime_not_beside": ErrorText(
+        Message("The engine {engine:name} runs no ONNX models, so not beside other engines"),
+        Message("Leave it out of --runtime, or record with it alone."),
+    ),
     "runtime_not_removed": ErrorText(
         Message("Not all of the engine {engine:name} could be removed"),
         Message("Check the permissions of the folder, then remove it yourself."),
@@ -139,6 +146,10 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
         Message("The Python of the engine's environment cannot be run"),
         Message("Run: fusescope runtimes. It says how to add an engine again."),
     ),
+    "runtime_twice": ErrorText(
+        Message("The engine {engine:name} is named twice in --runtime"),
+        Message("Name each engine once. Variants of one engine are chosen with --variants."),
+    ),
     "runtime_unconfirmed": ErrorText(
         Message("Nothing was added: there is no terminal on which to ask first"),
         Message("Run the same command with --yes."),
@@ -164,5 +175,9 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
             "Install what it lacks (Debian, Ubuntu: apt install {package:name}), then run the "
             "same command again."
         ),
+    ),
+    "runtime_without_variants": ErrorText(
+        Message("No variant of the engine {engine:name} is among --variants"),
+        Message("Name one, as {engine:name}:fused, or leave the engine out of --runtime."),
     ),
 }

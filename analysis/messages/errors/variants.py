@@ -40,6 +40,7 @@ VariantsError = Literal[
     "quantised_refused",
     "quantiser_nothing",
     "quantiser_refused",
+    "variant_of_one_engine",
 ]
 VARIANTS: Mapping[VariantsError, ErrorText] = {
     "ablation_changes_nothing": ErrorText(
@@ -213,5 +214,9 @@ VARIANTS: Mapping[VariantsError, ErrorText] = {
     "quantiser_refused": ErrorText(
         Message("ONNX Runtime's quantiser refuses the model: {reason:name}"),
         Message("Leave int8 out of the variants."),
+    ),
+    "variant_of_one_engine": ErrorText(
+        Message("The variant '{variant:name}' cannot be recorded beside other engines"),
+        Message("Record it with that engine alone: --runtime with one name."),
     ),
 }

@@ -12,6 +12,7 @@ from collectors.errors.engine import clean
 from collectors.openvino.session import OpenvinoSession
 from collectors.openvino.values import folder_of
 from collectors.openvino.variant_graph import VariantGraph, graph_of
+from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
@@ -31,6 +32,7 @@ def run(job: Job) -> Checked:
         run_ns = time.perf_counter_ns() - started
     peak_bytes = memory.peak_bytes()
     difference = against(job.reference, job.outputs, session.outputs())
+    agreed, agreement_problem = agreement_of(job, session)
     settings = {
         **session.settings,
         "peak_memory_from": memory.source,
@@ -51,6 +53,8 @@ def run(job: Job) -> Checked:
         difference=difference,
         setup_ns=setup_ns,
         run_ns=run_ns,
+        agreement=agreed,
+        agreement_problem=agreement_problem,
     )
 
 

@@ -1,0 +1,82 @@
+"""A recording of several engines: which variants of theirs, and the workers of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import Engine
+from collectors import variants
+from collectors.environments.catalogue import OWN, engine_of, takes_onnx
+from collectors.environments.state import python_of, state_of
+from collectors.openvino.names import MARKED
+from collectors.variants import Variant
+from collectors.workers.addressing import named
+from collectors.workers.pool import WorkerPool
+
+FIRST = "fused"  # every engine has it
+_KINDS = ("", "eager", "dynamic", "int8")  # of the variants of ONNX Runtime
+
+
+def check_engines(engines: Sequence[str]) -> None:
+    """Raises FuseScopeError for an engine that there is not, that is not installed, that runs no
+    ONNX models, or is named twice."""
+    for engine in engines:
+        if engine != OWN and not takes_onnx(engine_of(engine).name):
+            raise FuseScopeError("runtime_not_beside", engine=engine)
+        python_of(engine)
+        if engines.count(engine) > 1:
+            raise FuseScopeError("runtime_twice", engine=engine)
+
+
+def variants_of(names: Sequence[str], engines: Sequence[str]) -> tuple[Variant, ...]:
+    """Those that the names stand for: of one engine where a name begins with that
+    (`openvino:fused`), else of each. Raises FuseScopeError for what an engine does not have, for
+    what belongs to a recording of one engine, and for an engine without variants."""
+    found: list[Variant] = []
+    for name in names:
+        engine, colon, rest = name.partition(":")
+        is_of_one = colon and engine in engines
+        found += [_variant(rest, engine)] if is_of_one else [_variant(name, e) for e in engines]
+    for engine in engines:
+        if all(one.engine != engine for one in found):
+            raise FuseScopeError("runtime_without_variants", engine=engine)
+    return tuple(dict.fromkeys(found))
+
+
+def _variant(name: str, engine: str) -> Variant:
+    found = variants.find(name) if engine == OWN else variants.of_engine(name, engine)
+    is_denial = engine != OWN and bool(found.argument)
+    if found.kind not in _KINDS or found.optimizer or found.release or found.spin or is_denial:
+        raise FuseScopeError("variant_of_one_engine", variant=named(engine, name)[:80])
+    return replace(found, name=named(engine, name), engine=engine)
+
+
+def baseline_of(found: Sequence[Variant], first: str) -> str:
+    """`fused` of that engine, else the first of its variants that has times of the model."""
+    own = [one.name for one in found if one.engine == first]
+    usual = named(first, FIRST)
+    timed = [name for name in own if name != named(first, MARKED)]
+    return usual if usual in own else (timed or own)[0]
+
+
+def with_engines(pool: WorkerPool, engines: Sequence[str]) -> WorkerPool:
+    """The pool of FuseScope's own Python with workers of each engine."""
+    own = {
+        engine: replace(
+            pool,
+            name=f"{pool.name}, {engine}",
+            python=None if engine == OWN else python_of(engine),
+            prefix="" if engine == OWN else f"{engine}.",
+        )
+        for engine in engines
+    }
+    return replace(pool, engines=own)
+
+
+def facts_of(engine: str, own_version: str) -> Engine:
+    """The engine as the experiment names it; `own_version` is that of ONNX Runtime."""
+    if engine == OWN:
+        return Engine(OWN, own_version, "CPUExecutionProvider")
+    return Engine(engine, state_of(engine_of(engine)).version or "", "CPU")
