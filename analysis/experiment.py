@@ -381,6 +381,10 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
         named = (one.engine for one in self.variants if one.name == variant)
         return next(named, None) or self.engine
 
+    def own_name(self, variant: str) -> str:
+        """What a recording of one engine calls it: `fused` of `openvino:fused`."""
+        return variant.removeprefix(f"{self.engine_of(variant).name}:")
+
     @property
     def spinning(self) -> tuple[str, ...]:
         """Variants whose idle threads spun. With one of them every session of a block, also of

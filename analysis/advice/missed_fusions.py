@@ -108,7 +108,7 @@ def missed_untimed(
 
 
 def _version(side: Side) -> str:
-    return side.experiment.record.engine.version if side.experiment else ""
+    return side.engine.version if side.engine else ""
 
 
 def unjudged_attention(comparison: Comparison) -> Unjudged | None:
@@ -143,7 +143,7 @@ def unjudged_attention(comparison: Comparison) -> Unjudged | None:
 def _without_engine(side: Side, values: dict[str, Fact]) -> MissedFusion:
     """The finding for a variant in which the engine optimises nothing: what fused in its place."""
     settings = side.variant.settings if side.variant else {}
-    kind, _, kernel = side.label.partition(":")
+    kind, _, kernel = side.own_name.partition(":")
     if "fusion_level" in settings:
         told = settings.get("fused_groups")
         values["fused"] = told is None or told != "none"

@@ -112,12 +112,12 @@ def tried_before(subject: Subject, found: Findings) -> tuple[str, ...]:
 
 
 def _record_of(subject: Subject) -> ExperimentRecord | None:
-    """The recording of a variant that FuseScope recorded with ONNX Runtime; None else."""
+    """The recording of a variant that FuseScope recorded with ONNX Runtime alone; None else."""
     side = subject.side
     if side.experiment is None or side.variant is None:
         return None
     record = side.experiment.record
-    return record if record.engine.name == ENGINE else None
+    return record if {one.name for one in record.engines} == {ENGINE} else None
 
 
 def _all(subject: Subject, record: ExperimentRecord, found: Findings) -> Iterator[_Remedy]:

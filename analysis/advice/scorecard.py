@@ -69,7 +69,11 @@ def scorecard(comparison: Comparison) -> Scorecard | None:
     if graph is None or before is None or after is None or baseline.label == candidate.label:
         return None
     # Other cuts, fewer bits, another machine or engine would be charged to the prediction.
-    if baseline.label == "eager" or candidate.is_quantised or not are_paired(baseline, candidate):
+    if (
+        baseline.own_name == "eager"
+        or candidate.is_quantised
+        or not are_paired(baseline, candidate)
+    ):
         return None
     if before.level != "none" or after.level != "all" or after.disabled or after.only:
         return None

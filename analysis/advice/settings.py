@@ -27,9 +27,9 @@ def conditions_of(side: Side) -> Conditions | None:
     if side.experiment is None or side.variant is None or is_other_model(side):
         return None
     record = side.experiment.record
-    if record.engine.name != ENGINE:
+    if not is_of_engine(side):
         return None
-    kind, _, optimizer = side.variant.name.partition(":")
+    kind, _, optimizer = side.own_name.partition(":")
     if kind not in ("without", "only"):
         optimizer = ""
     level = _level(side.variant.settings.get("graph_optimization"), kind)
@@ -56,12 +56,12 @@ def conditions_untimed(variant: str, opset: int | None, made: Graph) -> Conditio
 
 def is_of_engine(side: Side) -> bool:
     """Whether FuseScope recorded the side with the engine whose conditions are known."""
-    return side.experiment is not None and side.experiment.record.engine.name == ENGINE
+    return side.engine is not None and side.engine.name == ENGINE
 
 
 def is_other_model(side: Side) -> bool:
     """Whether another model than the recorded one ran."""
-    return side.variant is not None and side.variant.name.startswith(OTHER_MODEL)
+    return side.variant is not None and side.own_name.startswith(OTHER_MODEL)
 
 
 def why_no_conditions(side: Side) -> Literal["other_engine", "other_model"]:
@@ -71,7 +71,7 @@ def why_no_conditions(side: Side) -> Literal["other_engine", "other_model"]:
 
 def is_dynamic(side: Side) -> bool:
     """Whether FuseScope recorded the side with the dimensions of its inputs left open."""
-    return side.variant is not None and side.variant.name == DYNAMIC
+    return side.variant is not None and side.own_name == DYNAMIC
 
 
 def _level(told: object, kind: str) -> Level | None:

@@ -10,11 +10,11 @@ import numpy as np
 
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
-from analysis.compare.side import Side
+from analysis.compare.side import Side, engines_differ
 from analysis.metrics.breakdown import by_operator
 from analysis.text import clean_text
 
-CauseCode = Literal["fusion", "precision", "device", "layout"]
+CauseCode = Literal["fusion", "engine", "precision", "device", "layout"]
 
 _FUSED = ("fused", "folded", "removed")
 _DTYPE = re.compile(r"^([a-z]+\d+)\[[^\]]*\](?::(\w+))?")
@@ -33,13 +33,18 @@ class Cause:
 
 
 def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> tuple[Cause, ...]:
-    """What changed: precision, device and layout where the files tell of them, then fusion.
+    """What changed: the engine, precision, device and layout where the files tell of them, then
+    fusion.
 
-    Fusion comes first where it alone changed. It changed where groups with fewer operators than
+    Fusion comes first where it alone changed. Layouts of two engines are not set beside each other:
+    each has its own. It changed where groups with fewer operators than
     before make up at least half of all gains and losses of groups.
     """
     sides = (baseline, candidate)
     found: list[Cause] = []
+    apart = engines_differ(baseline, candidate)
+    if apart:
+        found.append(Cause("engine", *engine_names(baseline, candidate)))
     precisions = [_precision(side) for side in sides]
     if all(precisions) and precisions[0] != precisions[1]:
         found.append(Cause("precision", *precisions))
@@ -47,13 +52,24 @@ def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> t
     if all(devices) and devices[0] != devices[1]:
         found.append(Cause("device", *devices))
     layouts = [_commonest(side, 2) for side in sides]
-    if all(layouts) and layouts[0] != layouts[1]:
+    if all(layouts) and layouts[0] != layouts[1] and not apart:
         found.append(Cause("layout", *layouts))
     if _is_fused(ledger):
         return (*found, Cause("fusion"))
-    if "layout" not in {cause.code for cause in found} and _reorders(fusion):
+    if not apart and "layout" not in {cause.code for cause in found} and _reorders(fusion):
         found.append(Cause("layout"))
     return tuple(found)
+
+
+def engine_names(baseline: Side, candidate: Side) -> tuple[str, str]:
+    """What the engines of two sides are called beside each other, with their providers where these
+    alone differ. ('', '') where a side does not say."""
+    one, other = baseline.engine, candidate.engine
+    if one is None or other is None:
+        return "", ""
+    if one.name != other.name:
+        return clean_text(one.name, 60), clean_text(other.name, 60)
+    return clean_text(one.provider, 60), clean_text(other.provider, 60)
 
 
 def _is_fused(ledger: Ledger) -> bool:

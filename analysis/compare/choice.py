@@ -48,7 +48,8 @@ def chosen_names(
     """The variants of one experiment that are compared; a name that is given may be of none."""
     base = baseline or default_baseline(record)
     other = candidate or default_candidate(record, base)
-    if baseline is None and candidate is None and not record.compared:
+    is_of_one = len({one.name for one in record.engines}) == 1
+    if baseline is None and candidate is None and not record.compared and is_of_one:
         marked = next((one.name for one in record.variants if one.is_marked), base)
         usual = default_candidate(record, marked)  # the one recording of operators before fusion
         base, other = (marked, usual) if usual != marked else (base, other)
@@ -73,16 +74,20 @@ def same_cut(variant: str, among: Container[str]) -> str | None:
 
 
 def default_candidate(record: ExperimentRecord, baseline: str) -> str:
-    """The most optimised variant other than `baseline`; `baseline` itself when it is alone."""
+    """The most optimised variant other than `baseline`, that of another engine where there are
+    several; `baseline` itself when it is alone."""
     others = [name for name in record.names if name != baseline]
     if record.compared and record.compared[-1] in others:
         return record.compared[-1]
     for name in others:
         if same_cut(name, (baseline,)):
             return name
-    for name in PREFERRED:
-        if name in others:
-            return name
+    engine = record.engine_of(baseline)
+    others.sort(key=lambda name: record.engine_of(name) == engine)  # another engine's first
+    for wanted in PREFERRED:
+        for name in others:
+            if record.own_name(name) == wanted:
+                return name
     return others[-1] if others else baseline
 
 

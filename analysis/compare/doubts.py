@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
-from analysis.compare.causes import Cause, causes
+from analysis.compare.causes import Cause, causes, engine_names
 from analysis.compare.choice import same_cut
 from analysis.compare.comparability import comparability
 from analysis.compare.comparison import Figure
 from analysis.compare.files.pooled import unlike_files
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
-from analysis.compare.side import Side
+from analysis.compare.side import Side, engines_differ
 from analysis.compare.timing.file_order import FileOrder
 from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
 from analysis.compare.timing.verdict import Verdict
@@ -48,6 +48,7 @@ def doubts(
     """Everything worth knowing before believing verdict and ledger, most serious first."""
     notes = [
         *_pairing(baseline, candidate, verdict),
+        *_engines(baseline, candidate),
         *comparability(baseline, candidate),
         *_recording(baseline, candidate, verdict),
         *_profiler(baseline, candidate, verdict, figures),
@@ -99,7 +100,7 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
     if mixes_runs(baseline, candidate):
         yield _note("warning", "runs_unknown")
     if first is not None and second is not None:
-        yield from _different_recordings(first, second)
+        yield from _different_recordings(baseline, candidate, first, second)
     elif first is not None or second is not None:
         yield _note("warning", "one_side_unknown")
     else:
@@ -126,19 +127,33 @@ def _unlike(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
             yield Diagnostic("warning", "files_unlike", len(found), example, values)
 
 
+def _engines(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
+    """What two engines make of the change, and of the times of operators."""
+    one, other = baseline.engine, candidate.engine
+    if one is None or other is None or not engines_differ(baseline, candidate):
+        return
+    names = engine_names(baseline, candidate)
+    if one.name == other.name:
+        yield _note("warning", "providers_differ", before=names[0], after=names[1])
+        return
+    before, after = (clean_text(f"{of.name} {of.version}", 80) for of in (one, other))
+    yield _note("warning", "engines_differ", before=before, after=after)
+    yield _note("warning", "engine_profiles_differ", before=names[0], after=names[1])
+
+
 def _different_recordings(
-    first: ExperimentRecord, second: ExperimentRecord
+    baseline: Side, candidate: Side, first: ExperimentRecord, second: ExperimentRecord
 ) -> Iterator[Diagnostic]:
+    one, other = baseline.engine or first.engine, candidate.engine or second.engine
+    engines: tuple[tuple[str, Value, Value], ...] = (
+        ("engine", f"{one.name} {one.version}", f"{other.name} {other.version}"),
+    )
     pairs: tuple[tuple[str, Value, Value], ...] = (
         ("model", first.model.sha256[:12], second.model.sha256[:12]),
         ("batch", first.model.batch, second.model.batch),
         ("CPU", first.machine.cpu_model, second.machine.cpu_model),
         ("logical cores", first.machine.logical_cores, second.machine.logical_cores),
-        (
-            "engine",
-            f"{first.engine.name} {first.engine.version}",
-            f"{second.engine.name} {second.engine.version}",
-        ),
+        *(engines if one.name == other.name else ()),  # `_engines` says so of two
         ("threads", first.settings.threads, second.settings.threads),
         ("spinning", str(first.settings.spin), str(second.settings.spin)),
         ("seed", first.settings.seed, second.settings.seed),
@@ -287,7 +302,7 @@ def _cut(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
 
 def _kernel_of(side: Side) -> str | None:
     """The kernel that a variant was cut around; None for one that runs whole."""
-    kind, _, kernel = side.label.partition(":")
+    kind, _, kernel = side.own_name.partition(":")
     if side.variant is None or side.variant.settings.get("execution") == "one session":
         return None
     return kernel if kind in ("custom", "segments") else None

@@ -24,13 +24,17 @@ def named(baseline: Side, candidate: Side) -> tuple[Side, Side]:
 def short_names(baseline: Side, candidate: Side) -> tuple[str, str]:
     """Names that differ within MAX_CHARS, where anything tells the sides apart.
 
-    Variants keep their names; of two experiments, equal ones get the model or the file in front.
+    Variants keep their names, with the engine in front where there are two; of two experiments,
+    equal ones get the model or the file in front.
     Of long file names the beginning and the end that both have are left out, whole words at a
     time. Equal names get the device, the step or the digest of the file behind them, and one file
     against itself its role.
     """
     sides = (baseline, candidate)
     names = (baseline.label, candidate.label)
+    engines = {side.engine.name for side in sides if side.engine is not None}
+    if len(engines) == 2:
+        names = (engine_label(baseline), engine_label(candidate))
     if names[0] == names[1]:
         return _distinct(sides)
     files = [name for side, name in zip(sides, names, strict=True) if side.experiment is None]
@@ -39,6 +43,12 @@ def short_names(baseline: Side, candidate: Side) -> tuple[str, str]:
     if middle_cut(names[0], MAX_CHARS) == middle_cut(names[1], MAX_CHARS):
         return _behind(names, _digests(sides))
     return names
+
+
+def engine_label(side: Side) -> str:
+    """The variant behind its engine, as a recording of several engines names it: `openvino:fused`;
+    the label of a trace."""
+    return side.label if side.engine is None else f"{side.engine.name}:{side.own_name}"
 
 
 def without_common(first: str, second: str) -> tuple[str, str]:

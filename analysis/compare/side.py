@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.experiment import Experiment, Peaks, VariantRecord
+from analysis.experiment import Engine, Experiment, Peaks, VariantRecord
 from analysis.graph import Graph
 from analysis.trace import Part, Trace
 
@@ -33,6 +33,16 @@ class Side:
         return self.short_name or self.label
 
     @property
+    def engine(self) -> Engine | None:
+        """What ran it; None of a trace, which names its profiler."""
+        return self.experiment.record.engine_of(self.label) if self.experiment else None
+
+    @property
+    def own_name(self) -> str:
+        """The label as a recording of its engine alone has it: `fused` of `openvino:fused`."""
+        return self.experiment.record.own_name(self.label) if self.experiment else self.label
+
+    @property
     def files(self) -> tuple[Part, ...]:
         """Those of a side of several files, in the order of recording; none of any other side."""
         return self.trace.meta.parts
@@ -54,6 +64,15 @@ class Side:
         spins = self.variant is not None and record.spins(self.variant)
         known = threads in (None, record.settings.threads) and spins == record.settings.spin
         return record.peaks if known else None
+
+
+def engines_differ(baseline: Side, candidate: Side) -> bool:
+    """Whether two engines ran them, or one engine by two execution providers: then the change is of
+    more than what was fused. False where a side does not say."""
+    one, other = baseline.engine, candidate.engine
+    if one is None or other is None:
+        return False
+    return (one.name, one.provider) != (other.name, other.provider)
 
 
 def side_of_variant(experiment: Experiment, name: str) -> Side:

@@ -27,6 +27,8 @@ _FIRST = (
     "large_output_difference",
     "boundaries_included",
     "devices_differ",
+    "engines_differ",
+    "providers_differ",
     "levels_differ",
     "tools_differ",
     "recordings_differ",
@@ -37,7 +39,13 @@ _FIRST = (
     "mean_differs",
 )
 # What nearly every profile of short operators raises.
-_LAST = ("biased_rows", "profiler_inflation", "unknown_operators", "classes_unknown")
+_LAST = (
+    "engine_profiles_differ",
+    "biased_rows",
+    "profiler_inflation",
+    "unknown_operators",
+    "classes_unknown",
+)
 
 
 @dataclass(frozen=True)

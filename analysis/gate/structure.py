@@ -16,16 +16,17 @@ def structure_of(experiment: Experiment, variant: str) -> History:
     Raises FuseScopeError where the recording has no graph of the model, or none of the variant.
     """
     record, model = experiment.record, experiment.model_graph
+    engine = record.engine_of(variant)
     graph = experiment.graphs.get(variant)
     if model is None or graph is None:
         raise FuseScopeError("gate_no_structure", where=experiment.file_name, variant=variant[:60])
     return History(
         schema_version=SCHEMA_VERSION,
         created=record.created,
-        engine=record.engine.name,
+        engine=engine.name,
         model=record.model,
         graph=model,
-        releases=(Release(record.engine.version, 0),),
+        releases=(Release(engine.version, 0),),
         made=(Made(graph, experiment.matches.get(variant, ())),),
     )
 

@@ -15,7 +15,7 @@ from analysis.colours import report_sheet
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.compare.multiple.ladder import ladder_of
-from analysis.compare.side import Side
+from analysis.compare.side import Side, engines_differ
 from analysis.compare.totals import totals
 from analysis.compare.trust import trust
 from analysis.interval import interval_picture
@@ -219,6 +219,10 @@ def _tables(shown: Comparison) -> dict[str, Any]:
     """Operators in tables and under their roofs, and every run."""
     return {
         "types": tables.type_rows(shown),
+        "engines_apart": engines_differ(shown.baseline, shown.candidate),
+        "types_note": wording.kinds_sentence(shown, "op_types"),
+        "modules": tables.module_rows(shown),
+        "modules_help": wording.MODULES_HELP.text(),
         "operators": tables.operator_rows(shown),
         "totals": tables.operator_totals(shown),
         "communicates": bool((shown.op_classes["op_class"] == "communication").any()),
@@ -262,17 +266,26 @@ def _roles(comparison: Comparison) -> tuple[tuple[Side, str], tuple[Side, str]]:
 
 
 def _column_names(comparison: Comparison) -> tuple[str, str]:
-    """The sides' labels where both fit a column's head, else their roles."""
-    (first, _), (second, _) = _roles(comparison)
-    if max(len(first.label), len(second.label)) <= MAX_HEAD:
-        return first.label, second.label
+    """The sides' labels where both fit a column's head, else their roles; of two equal labels what
+    tells the sides apart."""
+    first, second = _labels(comparison)
+    if max(len(first), len(second)) <= MAX_HEAD:
+        return first, second
     return say("baseline"), say("candidate")
+
+
+def _labels(comparison: Comparison) -> tuple[str, str]:
+    first, second = comparison.baseline, comparison.candidate
+    if first.label == second.label:
+        return first.name, second.name
+    return first.label, second.label
 
 
 def _title(comparison: Comparison) -> str:
     """The page's title: 'mobilenetv2: fused against unfused'."""
     subject = _subject(comparison)
-    sides = {"candidate": comparison.candidate.label, "baseline": comparison.baseline.label}
+    baseline, candidate = _labels(comparison)
+    sides = {"candidate": candidate, "baseline": baseline}
     if subject:
         return say(
             "{model:name}: {candidate:name} compared with {baseline:name}", model=subject, **sides

@@ -200,13 +200,13 @@ def _record_groups(record: ExperimentRecord, with_paths: bool) -> Iterator[Group
         if record.spinning
         else say("{n:count}; spinning off", n=settings.threads)
     )
-    engine = f"{record.engine.name} {record.engine.version}, {record.engine.provider}"
+    ran = [f"{one.name} {one.version}, {one.provider}" for one in record.engines]
     looks = listed([units.count(look) for look in settings.looks])
     yield Group(
         say("Recording"),
         (
             (say("recorded"), recorded(record.created)),
-            (say("engine"), engine),
+            *((say("engine"), one) for one in ran),
             (say("recorder"), f"FuseScope {record.fusescope_version}"),
             (say("threads"), threads),
             (say("seed"), str(settings.seed)),

@@ -11,7 +11,7 @@ from analysis.compare.side import Side
 from analysis.messages import say
 from analysis.report.method import recorded
 from analysis.trace import Meta
-from analysis.wording import files_text
+from analysis.wording import engines_text, files_text
 
 _SINCE_1970_NS = 10**18  # a start beyond it, of 2001, is one since 1970
 _STAMPED = ("onnxruntime",)
@@ -72,7 +72,7 @@ def origin_of(side: Side) -> Origin:
         made = say(
             "recorded {date}, {engine:name}, {cpu:name}",
             date=recorded(record.created),
-            engine=f"{record.engine.name} {record.engine.version}",
+            engine=engines_text(record),
             cpu=record.machine.cpu_model,
         )
     return Origin(meta.file_name, meta.sha256[:12], made)

@@ -11,9 +11,12 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import BIASED_BELOW_NS
+from analysis.compare.ledger import gain_kind
+from analysis.compare.modules import modules
 from analysis.messages import say
 from analysis.operators.short_names import short_names
-from analysis.report.text import known, signed_duration
+from analysis.report.text import known, minus, signed_duration
+from analysis.wording import NO_MODULE
 
 VISIBLE_ROWS = 20
 MAX_ROWS = 500
@@ -110,6 +113,46 @@ def type_rows(comparison: Comparison) -> Rows[TypeRow]:
         for record in table.head(MAX_ROWS).to_dict("records")
     ]
     return parted(rows, len(table))
+
+
+@dataclass(frozen=True)
+class ModuleRow:
+    """One module of the model on both sides; `kind` is what its gain means."""
+
+    name: str
+    shown_name: str
+    groups: str
+    before: str
+    after: str
+    gain: str
+    interval: str
+    kind: str
+
+
+def module_rows(comparison: Comparison) -> tuple[ModuleRow, ...]:
+    """Modules, largest gain or loss first; none where groups have none."""
+    rows = []
+    for record in modules(comparison.ledger).to_dict("records"):
+        name = str(record["module"]) or NO_MODULE.text()
+        gain = known(record["gain_ns"])
+        low, high = known(record["low_ns"]), known(record["high_ns"])
+        before, after = units.durations_apart(
+            known(record["before_ns"]), known(record["after_ns"]), gain
+        )
+        interval = say("{low:signed_duration} to {high:signed_duration}", low=low, high=high)
+        rows.append(
+            ModuleRow(
+                name=name,
+                shown_name=units.middle_cut(name, _NAME_CHARS),
+                groups=units.count(record["groups"]),
+                before=before,
+                after=after,
+                gain=signed_duration(gain or 0.0),
+                interval=units.MISSING if low is None else minus(interval),
+                kind=gain_kind(record),
+            )
+        )
+    return tuple(rows)
 
 
 def operator_rows(comparison: Comparison) -> Rows[OperatorRow]:

@@ -29,6 +29,8 @@ from analysis.wording.fusion.groups import (
     KNOWN_BY,
     KNOWN_BY_HELP,
     LEDGER_HELP,
+    MODULES_HELP,
+    NO_MODULE,
     coverage_sentence,
 )
 from analysis.wording.fusion.statements import fusion_parts, fusion_sentence, headline_and_rest
@@ -48,11 +50,13 @@ from analysis.wording.sentences import (
     basis_text,
     change_sentence,
     change_text,
+    engines_text,
     entered_text,
     figure_detail,
     files_text,
     gap_statistic,
     interval_key,
+    kinds_sentence,
     light_work,
     offer_sentence,
     opened_sentence,

@@ -10,13 +10,14 @@ import pandas as pd
 
 from analysis import units
 from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.side import Role, Side
+from analysis.compare.side import Role, Side, engines_differ
 from analysis.compare.timing.verdict import Pairing, Verdict
-from analysis.experiment import Experiment
+from analysis.experiment import Experiment, ExperimentRecord
 from analysis.messages import Message, Part, listed, paragraph, say
 from analysis.quantity import Quantity
 from analysis.trace import Trace
 from analysis.wording.counted import counts_of
+from analysis.wording.fusion.groups import MODULES_HELP
 from analysis.wording.quantities import BASES
 from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES, TIMES_FIRST
 from analysis.wording.unknown_noise import OF_FILES, times_text, unknown_noise
@@ -115,6 +116,11 @@ def _stricter(verdict: Verdict) -> str:
 
 
 _FILES = Message("{n:count} file: {names:name}", "{n:count} files: {names:name}")
+
+
+def engines_text(record: ExperimentRecord) -> str:
+    """What ran the variants of a recording: 'onnxruntime 1.31.1 and openvino 2026.4.1'."""
+    return listed([f"{one.name} {one.version}" for one in record.engines])
 
 
 def files_text(side: Side) -> str:
@@ -315,6 +321,22 @@ _DETAILS: Mapping[str, Callable[[Comparison], str]] = {
     "output_difference": agreement_text,
     "dispatch_gap": gap_statistic,
 }
+
+
+_OWN_TYPES = Message(
+    "Op types are each engine's own words, and where two are equal they need not mean the same. "
+    "Classes and modules are common to both."
+)
+
+
+def kinds_sentence(comparison: Comparison, kind: str) -> str:
+    """What stands below a table of `op_types`, `classes`, `modules` or `launched_by`."""
+    if kind == "modules":
+        return MODULES_HELP.text()
+    apart = engines_differ(comparison.baseline, comparison.candidate)
+    return paragraph(
+        totals_sentence(comparison), _OWN_TYPES.text() if apart and kind == "op_types" else ""
+    )
 
 
 def totals_sentence(comparison: Comparison) -> str:

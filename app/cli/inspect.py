@@ -66,6 +66,7 @@ def _print(value: Trace | Experiment) -> None:
 
     from analysis.doctor import examine
     from analysis.experiment import Experiment
+    from analysis.wording import engines_text
     from analysis.wording.doctor import recognised_sentence
 
     console = Console(highlight=False, markup=False, emoji=False)
@@ -77,7 +78,7 @@ def _print(value: Trace | Experiment) -> None:
                 "{cpu:name}: {threads:threads}, {blocks:blocks}.",
                 model=record.model.name,
                 date=record.created,
-                engine=f"{record.engine.name} {record.engine.version}",
+                engine=engines_text(record),
                 cpu=record.machine.cpu_model,
                 threads=record.settings.threads,
                 blocks=record.outcome.blocks,

@@ -12,7 +12,9 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group
 from analysis.compare.ledger import Ledger
+from analysis.compare.modules import modules
 from analysis.messages import Message, listed, say
+from analysis.wording import MODULES_HELP, NO_MODULE
 from app.parts.heads import NO_HEAD, Counted, Head, told
 from app.parts.table import NAME_CHARS, TYPE_CHARS, Table, micro, micro_change
 
@@ -195,19 +197,7 @@ def _drawn(cells: pd.DataFrame) -> Table:
     made.number(NO_HEAD, _GROUPS, cells["groups"], _GROUPS_HELP, "%.0f")
     _times(made, cells)
     made.first = len(made.columns)
-    for head, name, help_ in (
-        (
-            Head(Message("low")),
-            "low_ns",
-            Message("Lower end of the 95 % interval of the gain over blocks."),
-        ),
-        (
-            Head(Message("high")),
-            "high_ns",
-            Message("Upper end of the 95 % interval of the gain over blocks."),
-        ),
-    ):
-        made.number(_INTERVAL, head, cells[name] / 1e3, help_, "%+.1f", micro_change)
+    _bounds(made, cells)
     _share(made, cells)
     if (cells["hurts"] != "").any():
         hurts = Message("It got slower by more than the noise, corrected for the number of groups.")
@@ -224,6 +214,23 @@ def _drawn(cells: pd.DataFrame) -> Table:
         made.number(NO_HEAD, Head(Message("Output difference")), values, differs, "%.1e")
     made.text(Head(Message("Known by")), cells["known_by"], wording.KNOWN_BY_HELP, 130)
     return made
+
+
+def _bounds(made: Table, rows: pd.DataFrame) -> None:
+    """The interval of each gain."""
+    for head, name, help_ in (
+        (
+            Head(Message("low")),
+            "low_ns",
+            Message("Lower end of the 95 % interval of the gain over blocks."),
+        ),
+        (
+            Head(Message("high")),
+            "high_ns",
+            Message("Upper end of the 95 % interval of the gain over blocks."),
+        ),
+    ):
+        made.number(_INTERVAL, head, rows[name] / 1e3, help_, "%+.1f", micro_change)
 
 
 def _share(made: Table, rows: pd.DataFrame) -> None:
@@ -259,6 +266,22 @@ def summary(ledger: Ledger) -> Table:
     speedup = (top["before_ns"] / top["after_ns"]).where(top["after_ns"] > 0)
     head, help_ = Head(Message("Speedup")), Message("Before / after.")
     made.number(NO_HEAD, head, speedup, help_, "%.2f×", units.factor)
+    return made
+
+
+def module_table(comparison: Comparison) -> Table:
+    """The gains of groups by the module of the model that they belong to."""
+    rows = modules(comparison.ledger)
+    made = Table()
+    named = rows["module"].map(lambda name: name or NO_MODULE.text())
+    made.text(Head(Message("Module")), named, MODULES_HELP, 330, NAME_CHARS)
+    made.number(NO_HEAD, _GROUPS, rows["groups"], Message("Fusion groups of the module."), "%.0f")
+    _times(made, rows)
+    speedup = (rows["before_ns"] / rows["after_ns"]).where(rows["after_ns"] > 0)
+    head, help_ = Head(Message("Speedup")), Message("Before / after.")
+    made.number(NO_HEAD, head, speedup, help_, "%.2f×", units.factor)
+    made.first = len(made.columns)
+    _bounds(made, rows)
     return made
 
 

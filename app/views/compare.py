@@ -10,7 +10,9 @@ import streamlit as st
 from analysis import wording
 from analysis.advice import Subject
 from analysis.compare.comparison import Comparison, Figure
+from analysis.compare.modules import modules
 from analysis.compare.multiple.comparison import MAX_SIDES
+from analysis.compare.side import engines_differ
 from analysis.compare.totals import totals
 from analysis.messages import Message, say
 from analysis.metrics.stretch import Stretch
@@ -40,15 +42,17 @@ from app.parts.table import choice
 from app.sources import choices
 from app.sources.comparisons import Shown
 
-LAUNCHED = "launched_by"
+LAUNCHED, MODULES = "launched_by", "modules"
 KINDS = {
     "op_types": tables.type_table,
     "classes": tables.class_table,
+    MODULES: ledger.module_table,
     LAUNCHED: tables.launcher_table,
 }
 KIND_NAMES = {
     "op_types": Message("Op types"),
     "classes": Message("Classes"),
+    MODULES: Message("Modules"),
     LAUNCHED: Message("Launched by"),
 }
 _ALTS = {  # with changes, and of two models
@@ -59,6 +63,10 @@ _ALTS = {  # with changes, and of two models
     "classes": (
         Message("Operator classes of both sides, largest change first"),
         Message("Operator classes of both sides, longest time first"),
+    ),
+    MODULES: (
+        Message("Modules of the model, largest gain or loss first"),
+        Message("Modules of the model, largest gain or loss first"),
     ),
     LAUNCHED: (
         Message("Operators that launched kernels, of both sides, largest change first"),
@@ -264,16 +272,25 @@ def _op_types(comparison: Comparison) -> None:
             st.subheader(title, anchor=False, help=help_, width="content")
             traces = (comparison.baseline.trace, comparison.candidate.trace)
             launched = any(trace.operators["launched_by"].notna().any() for trace in traces)
-            kinds = [name for name in KINDS if launched or name != LAUNCHED]
+            missing = {LAUNCHED} if not launched else set()
+            missing |= {MODULES} if modules(comparison.ledger).empty else set()
+            kinds = [name for name in KINDS if name not in missing]
+            # Two engines call operators by words of their own: what both have comes first.
+            apart = engines_differ(comparison.baseline, comparison.candidate)
+            first = "classes" if apart else kinds[0]
             kind = panels.switch(
-                say("Kind"), kinds, "kind", shown=lambda code: KIND_NAMES[code].text()
+                say("Kind"),
+                kinds,
+                "kind_of_engines" if apart else "kind",
+                default=first,
+                shown=lambda code: KIND_NAMES[code].text(),
             )
-            kind = kind if kind in kinds else kinds[0]
+            kind = kind if kind in kinds else first
             table = KINDS[kind](comparison).of(comparison)
             more = choice(table, "type_columns")
         alt = _ALTS[kind][0 if comparison.has_changes else 1].text()
         table.only(more).draw(f"{kind}_table", alt, max_rows=MAX_TYPES)
-        st.caption(wording.totals_sentence(comparison))
+        st.caption(panels.own(wording.kinds_sentence(comparison, kind)))
 
 
 def _runs(comparison: Comparison) -> None:

@@ -30,7 +30,7 @@ def costly_fusion(subject: Subject) -> Answer:
     if side.experiment is None:
         return "no_ablation"
     if table is None:
-        return _NO_WAY.get(side.experiment.record.engine.name, "no_ablation")
+        return _NO_WAY.get(side.engine.name if side.engine else "", "no_ablation")
     whole_ns, variant = subject.unprofiled_ns, side.variant
     if variant is None or variant.name != _FUSED or whole_ns is None:
         return ()

@@ -70,8 +70,7 @@ def recomputed(subject: Subject) -> Answer:
     graph, variant = subject.side.graph, subject.side.variant
     again = variant.settings.get(REPEATED, 0) if variant is not None else 0
     if isinstance(again, int) and again > 0:
-        record = subject.side.experiment.record if subject.side.experiment is not None else None
-        engine = record.engine.name if record is not None else ""
+        engine = subject.side.engine.name if subject.side.engine is not None else ""
         return (Finding("recomputed", values={"operators": again, "engine": engine}),)
     if graph is None:
         return _in_several(subject)

@@ -161,7 +161,7 @@ def no_step(subject: Subject) -> Unknown:
 
 def _in_pieces(subject: Subject) -> bool:
     side = subject.side
-    return is_of_engine(side) and side.label.partition(":")[0] in _IN_PIECES
+    return is_of_engine(side) and side.own_name.partition(":")[0] in _IN_PIECES
 
 
 def _idle_ns(subject: Subject, step: StepParts) -> float:

@@ -20,14 +20,14 @@ def fused_slower(subject: Subject) -> Answer:
     if not comparison.has_changes:
         return "different_models" if comparison.are_two_models else "runs_unknown"
     told = conditions_of(subject.side)
-    if told is not None and told.level == "none" and subject.side.label in ("eager", "unfused"):
+    if told is not None and told.level == "none" and subject.side.own_name in ("eager", "unfused"):
         return ()  # nothing was optimised: `not_optimised` says it
-    if told is None and subject.side.experiment is not None and subject.side.label in _NOT_FUSED:
+    if told is None and subject.side.experiment is not None and subject.side.own_name in _NOT_FUSED:
         return ()
     if not comparison.fusion.groups:
         return "no_groups"
-    record = subject.side.experiment.record if subject.side.experiment is not None else None
-    engine = None if record is None or is_of_engine(subject.side) else shown(record.engine.name)
+    ran = None if is_of_engine(subject.side) else subject.side.engine
+    engine = None if ran is None else shown(ran.name)
     table = comparison.ledger.rows
     found = []
     for row in table[table["hurts"].to_numpy(dtype=bool)].to_dict("records"):

@@ -23,7 +23,7 @@ def not_optimised(subject: Subject) -> Answer:
     told = conditions_of(side)
     if told is None:
         return why_no_conditions(side)
-    if told.level != "none" or side.label.partition(":")[0] in _ON_PURPOSE:
+    if told.level != "none" or side.own_name.partition(":")[0] in _ON_PURPOSE:
         return ()
     times = subject.times
     expected = expected_fusions(subject, graph, told, times)

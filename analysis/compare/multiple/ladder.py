@@ -98,7 +98,7 @@ class Ladder:
 
 def ladder_of(compared: Comparison | MultipleComparison) -> Ladder | None:
     """The ladder between the lowest and the highest rung that are compared, through all recorded
-    between them; None where these are not two steps or more of one recording."""
+    between them; None where these are not two steps or more of one recording and one engine."""
     sides: tuple[Side, ...]
     if isinstance(compared, Comparison):
         sides = (compared.baseline, compared.candidate)
@@ -114,11 +114,14 @@ def ladder_of(compared: Comparison | MultipleComparison) -> Ladder | None:
 
 def ladder(record: ExperimentRecord, compared: list[str]) -> Ladder | None:
     """`ladder_of` variants of one recording by name, the baseline of the comparison first."""
-    rungs = RUNGS.get(record.engine.name)
+    engines = {record.engine_of(name).name for name in compared}
+    rungs = RUNGS.get(next(iter(engines))) if len(engines) == 1 else None
     if rungs is None:
         return None
     times = _Times(record, compared[0])
-    recorded = [name for name in rungs.variants if name in times.centres]
+    of_engine = [name for name in times.centres if record.engine_of(name).name in engines]
+    rung = {record.own_name(name): name for name in of_engine}
+    recorded = [rung[name] for name in rungs.variants if name in rung]
     at = [recorded.index(name) for name in compared if name in recorded]
     names = recorded[min(at) : max(at) + 1] if at else []
     if len(names) < MIN_RUNGS:
@@ -129,7 +132,7 @@ def ladder(record: ExperimentRecord, compared: list[str]) -> Ladder | None:
         gain = times.gain(before, after)
         steps.append(
             LadderStep(
-                code=rungs.steps[before, after],
+                code=rungs.steps[record.own_name(before), record.own_name(after)],
                 before=of[before],
                 after=of[after],
                 gain=gain,
@@ -138,7 +141,8 @@ def ladder(record: ExperimentRecord, compared: list[str]) -> Ladder | None:
             )
         )
     total = times.gain(names[0], names[-1])
-    is_whole = (names[0], names[-1]) == (rungs.variants[0], rungs.variants[-1])
+    ends = (record.own_name(names[0]), record.own_name(names[-1]))
+    is_whole = ends == (rungs.variants[0], rungs.variants[-1])
     return Ladder(
         steps=tuple(steps),
         total=total,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from analysis.compare.naming import MAX_CHARS
+from analysis.compare.naming import MAX_CHARS, engine_label
 from analysis.compare.side import Side
 from analysis.units import middle_cut
 
@@ -13,9 +13,11 @@ _DIGEST = 6
 
 
 def distinct_names(sides: Sequence[Side]) -> list[str]:
-    """The labels, within MAX_CHARS; where some are alike, the file in front of a variant, then the
-    beginning of the file's digest behind it, then its place."""
-    names = [side.label for side in sides]
+    """The labels, within MAX_CHARS, with the engine in front where there are several; where some
+    are alike, the file in front of a variant, then the beginning of the file's digest behind it,
+    then its place."""
+    engines = {side.engine.name for side in sides if side.engine is not None}
+    names = [engine_label(side) if len(engines) > 1 else side.label for side in sides]
     for tell in (_with_file, _with_digest, _with_place):
         shown = [middle_cut(name, MAX_CHARS) for name in names]
         alike = {name for name, times in Counter(shown).items() if times > 1}

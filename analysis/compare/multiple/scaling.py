@@ -122,7 +122,7 @@ def scaling(experiments: Sequence[Experiment]) -> Scaling:
         points=tuple(p for name in names if name not in own for p in _points(name, chosen)),
         machines=tuple(dict.fromkeys(record.machine.cpu_model for record in records)),
         engines=tuple(
-            dict.fromkeys(f"{record.engine.name} {record.engine.version}" for record in records)
+            dict.fromkeys(f"{of.name} {of.version}" for record in records for of in record.engines)
         ),
         repeated=len(experiments) - len(newest),
         threads_variants=own,

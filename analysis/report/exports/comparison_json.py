@@ -16,6 +16,7 @@ from analysis.advice import Subject, findings
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.figures import DEVICE_FIGURES
 from analysis.compare.groups.matching import match_launchers, without_changes
+from analysis.compare.modules import modules
 from analysis.compare.multiple.ladder import ladder_of
 from analysis.compare.roofs import ROOFLINE
 from analysis.compare.side import Side
@@ -85,6 +86,10 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
         "by_type": _rows(comparison.op_types, ["op_type"]),
         "by_class": _rows(comparison.op_classes, ["op_class"]),
         "by_launcher": _launchers(comparison),
+        "by_module": [
+            {name: plain(value) for name, value in row.items()}
+            for row in modules(comparison.ledger).to_dict("records")
+        ],
         "operators": _rows(comparison.operators, ["name", "op_class", "matched_by"]),
         "diagnostics": diagnostics(comparison.diagnostics),
     }

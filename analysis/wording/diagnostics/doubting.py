@@ -436,6 +436,30 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("The files were recorded on different devices: {before:name} and {after:name}."),
         Message("The change is not caused by fusion alone."),
     ),
+    "engines_differ": told(
+        Message("The sides ran in different engines: {before:name} and {after:name}."),
+        Message(
+            "The change is that of everything in which they differ: kernels, layouts, threads and "
+            "what is fused. What fusion brings, only two variants of one engine can say."
+        ),
+    ),
+    "providers_differ": told(
+        Message(
+            "The sides ran with different execution providers: {before:name} and {after:name}."
+        ),
+        Message(
+            "The change is that of everything in which they differ, kernels and layouts among it, "
+            "not of fusion alone."
+        ),
+    ),
+    "engine_profiles_differ": told(
+        Message("Operators were timed by two profilers: those of {before:name} and {after:name}."),
+        Message(
+            "They slow runs down differently, and mean different things by an operator, its type, "
+            "and the time between two. So times of operators and gains of groups are less certain "
+            "than the run times, which need no profiler."
+        ),
+    ),
     "levels_differ": told(
         Message("The operators of the baseline are {before}, those of the candidate are {after}."),
         Message("They are not the same things."),

@@ -45,6 +45,12 @@ KNOWN_BY_HELP = Message(
     "Operator class: kernels of one class that "
     "nothing else ties together."
 )
+MODULES_HELP = Message(
+    "Fusion groups by the module of the model that their operators belong to, from its graph, "
+    "whatever an engine calls its operators. A group of several modules stands with the one that "
+    "holds all of them. Operators in no group, dispatch and profiler bias are in no module."
+)
+NO_MODULE = Message("no module in common")
 LEDGER_HELP = Message(
     "A fusion group is the smallest set of operators with the same boundary tensors on "
     "both sides. Before and after are profiled times, {mean}, which add, without what "
@@ -180,8 +186,7 @@ def _no_groups(comparison: Comparison) -> str:
     """Why no operator is known to have become another, and the next step."""
     sides = (comparison.baseline, comparison.candidate)
     graphs = sum(side.graph is not None for side in sides)
-    experiments = [side.experiment for side in sides]
-    if all(one is not None and one.record.engine.name == "jax" for one in experiments):
+    if all(side.engine is not None and side.engine.name == "jax" for side in sides):
         return _OWN_PROGRAMS.text()
     before, after = (bool(s.trace.operators["inputs"].isna().all()) for s in sides)
     return paragraph(

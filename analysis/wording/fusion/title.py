@@ -12,6 +12,7 @@ from analysis.messages import Message, Part, Said
 
 _CAUSES: Mapping[CauseCode, Message] = {
     "fusion": Message("fusion"),
+    "engine": Message("engine"),
     "precision": Message("precision"),
     "device": Message("device"),
     "layout": Message("layout"),

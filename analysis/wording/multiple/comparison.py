@@ -201,7 +201,8 @@ def bases_sentence(multiple: MultipleComparison) -> str:
 _ABOUT_ALL = (
     "different_models", "same_variant", "same_file", "graphs_of_two_models", "heavy_counts_differ",
     "operator_counts_differ", "quantised", "large_output_difference", "boundaries_included",
-    "devices_differ", "levels_differ", "tools_differ", "formats_differ", "versions_differ",
+    "devices_differ", "engines_differ", "providers_differ", "levels_differ", "tools_differ",
+    "formats_differ", "versions_differ",
     "recordings_differ", "compared_cut_short", "control", "load_seen", "stopped_interrupted",
     "stopped_seconds", "runs_differ", "runs_unknown", "communication_differs",
 )  # fmt: skip

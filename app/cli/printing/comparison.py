@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
@@ -10,12 +11,15 @@ from rich.text import Text
 from analysis import units, wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.entered_runs import offered_runs
+from analysis.compare.modules import modules
+from analysis.compare.side import engines_differ
 from analysis.compare.trust import Trust, trust
 from analysis.messages import Message, listed, say
+from analysis.operators.classes import LABELS
 from analysis.operators.short_names import library_kernel, short_names
 from analysis.report.text import known
 from analysis.text import clean_text
-from analysis.wording import step
+from analysis.wording import NO_MODULE, step
 from analysis.wording.quantities import MISSING
 from app.cli.printing.ladder import print_ladder
 from app.cli.printing.ledger import print_ledger
@@ -46,7 +50,9 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     if is_brief:
         return
     console.print()
-    labels = (comparison.baseline.label, comparison.candidate.label)
+    sides = (comparison.baseline, comparison.candidate)
+    alike = sides[0].label == sides[1].label
+    labels = [side.name if alike else side.label for side in sides]
     for side, label in zip(_SIDES, labels, strict=True):
         console.print(f"{side}: {clean_text(label, 200)}")
     for side, of in zip(_SIDES, (comparison.baseline, comparison.candidate), strict=True):
@@ -55,8 +61,14 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     _print_step(console, comparison)
     names = (comparison.baseline.name, comparison.candidate.name)
     _print_figures(console, comparison, names)
-    _print_op_types(console, comparison)
-    console.print(wording.totals_sentence(comparison))
+    if engines_differ(comparison.baseline, comparison.candidate):
+        classes = comparison.op_classes.assign(
+            op_class=comparison.op_classes["op_class"].map(lambda code: LABELS[code].text())
+        )
+        _print_kinds(console, comparison, classes, "op_class")
+        _print_modules(console, comparison)
+    _print_kinds(console, comparison, comparison.op_types, "op_type")
+    console.print(clean_text(wording.kinds_sentence(comparison, "op_types"), 1000))
     print_ledger(console, comparison)
     _print_trust(console, found)
 
@@ -138,9 +150,16 @@ def _basis(comparison: Comparison, figure: Figure) -> str:
     return say("{basis}, {statistic}", basis=basis, statistic=statistic) if statistic else basis
 
 
-def _print_op_types(console: Console, comparison: Comparison) -> None:
+_KINDS = {
+    "op_type": (Message("OP Type"), Message("Op types {per}, as profiled, {order}")),
+    "op_class": (Message("class"), Message("Operator classes {per}, as profiled, {order}")),
+}
+
+
+def _print_kinds(console: Console, comparison: Comparison, joined: pd.DataFrame, key: str) -> None:
+    head, title = _KINDS[key]
     table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column(say("OP Type"))
+    table.add_column(head.text())
     heads = [
         head.text(side=side)
         for side in _SIDES
@@ -148,8 +167,8 @@ def _print_op_types(console: Console, comparison: Comparison) -> None:
     ]
     for name in (*heads, *(["B - A"] if comparison.has_changes else [])):
         table.add_column(name, justify="right")
-    rows = comparison.op_types.head(_TOP_ROWS).to_dict("records")
-    kernels = (str(row["op_type"]) for row in rows if library_kernel(str(row["op_type"])))
+    rows = joined.head(_TOP_ROWS).to_dict("records")
+    kernels = (str(row[key]) for row in rows if library_kernel(str(row[key])))
     shown = short_names(kernels, _KERNEL_CHARS)
     for row in rows:
         change = known(row["delta_ns"])
@@ -157,17 +176,33 @@ def _print_op_types(console: Console, comparison: Comparison) -> None:
             known(row["per_run_ns_baseline"]), known(row["per_run_ns_candidate"]), change
         )
         table.add_row(
-            shown.get(str(row["op_type"]), str(row["op_type"])),
+            shown.get(str(row[key]), str(row[key])),
             units.count(known(row["count_baseline"])),
             before,
             units.count(known(row["count_candidate"])),
             after,
             *([units.duration(change, signed=True)] if comparison.has_changes else []),
         )
-    title = say(
-        "Op types {per}, as profiled, {order}",
-        per=wording.per_text(comparison),
-        order=wording.order_text(comparison),
-    )
-    console.print(f"\n{title}", style="bold")
+    told = title.text(per=wording.per_text(comparison), order=wording.order_text(comparison))
+    console.print(f"\n{told}", style="bold")
+    console.print(table)
+
+
+def _print_modules(console: Console, comparison: Comparison) -> None:
+    """Where the change is in the model, whatever the engines call its operators."""
+    rows = modules(comparison.ledger)
+    if rows.empty:
+        return
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(say("module"))
+    for name in (say("groups"), say("before"), say("after"), say("gain")):
+        table.add_column(name, justify="right")
+    for row in rows.head(_TOP_ROWS).to_dict("records"):
+        gain = known(row["gain_ns"])
+        before, after = units.durations_apart(known(row["before_ns"]), known(row["after_ns"]), gain)
+        name = clean_text(str(row["module"]), 60) or NO_MODULE.text()
+        table.add_row(
+            name, units.count(row["groups"]), before, after, units.duration(gain, signed=True)
+        )
+    console.print(f"\n{say('Modules of the model, largest gain or loss first')}", style="bold")
     console.print(table)

@@ -105,7 +105,8 @@ def _first(trial: Trial) -> tuple[Experiment, Recording]:
     value = read_given(trial.given)
     if not isinstance(value, Experiment):
         raise FuseScopeError("recording_has_no_model", where=trial.given.name)
-    engine, facts = value.record.engine.name, value.record.model
+    facts = value.record.model
+    engine = next((one.name for one in value.record.engines if one.name != OWN), OWN)
     if engine != OWN:
         raise FuseScopeError("engine_not_tried", where=trial.given.name, engine=engine[:60])
     if trial.model is None and (facts.source != "zoo" or facts.name not in zoo_models()):

@@ -243,7 +243,7 @@ def ablation(comparison: Comparison) -> None:
     with panels.guarded():
         experiment = comparison.candidate.experiment
         rows = None if experiment is None else measured(experiment)
-        engine = "" if experiment is None else experiment.record.engine.name
+        engine = comparison.candidate.engine.name if comparison.candidate.engine else ""
         if rows is None and engine in ("jax", "openvino"):  # no fusion can be left out by itself
             return
         compiles = engine == "torch"

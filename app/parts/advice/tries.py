@@ -25,7 +25,7 @@ def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
 
     with panels.guarded():
         experiment = subject.side.experiment
-        if experiment is None or experiment.record.engine.name != ENGINE:
+        if experiment is None or {one.name for one in experiment.record.engines} != {ENGINE}:
             return
         possible = tries.possible(remedies(subject, found))
         asked = in_one_recording(possible)[:MOST]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, get_args
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -270,3 +271,22 @@ def test_sides_of_one_recording_form_it_and_it_is_drawn_and_written() -> None:
         "gain_ns": {"value": 4_000_000, "low": 4_000_000, "high": 4_000_000},
     }  # fmt: skip
     assert values["total_gain_ns"]["value"] == 6_000_000
+
+
+def test_steps_are_of_one_engine() -> None:
+    """In a recording of several engines each has its own ladder, and no step leads from one engine
+    to another."""
+    names = {"eager": "torch:eager", "captured": "torch:captured", "unfused": "torch:unfused"}
+    times = {names[name]: ms for name, ms in TORCH.items() if name in names}
+    other = Engine("jax", "1", "CPU")
+    record = record_of({**times, "jax:fused": TORCH["fused"]})
+    variants = [
+        msgspec.structs.replace(one, engine=other if one.name.startswith("jax") else None)
+        for one in record.variants
+    ]
+    record = msgspec.structs.replace(record, variants=variants)
+    found = ladder(record, ["torch:eager", "torch:unfused"])
+    assert found is not None
+    assert [step.code for step in found.steps] == ["capture", "code_generation"]
+    assert step_way(found.steps[0]) == "torch:eager → torch:captured"
+    assert ladder(record, ["torch:eager", "jax:fused"]) is None
