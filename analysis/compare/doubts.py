@@ -86,6 +86,8 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
         are_apart = first.releases and not first.releases_share_process
         code: DiagnosticCode = "paired_releases" if are_apart else "paired"
         code = "paired_spin" if first.spinning else code
+        if len({one.name for one in first.engines}) > 1:
+            code = "paired_engines"
         yield _note("info", code, blocks=verdict.samples[0], rounds=first.settings.rounds)
         return
     order = order_of(baseline, candidate)

@@ -65,6 +65,11 @@ def test_the_change_is_of_the_engines_not_of_fusion(engines: Comparison) -> None
     assert "recordings_differ" not in codes(engines)
 
 
+def test_each_engine_of_a_block_has_a_process(engines: Comparison) -> None:
+    assert "paired_engines" in codes(engines)
+    assert "paired" not in codes(engines)
+
+
 def test_two_variants_of_one_engine_have_no_such_doubt() -> None:
     sample = opened("a.zip", (SAMPLES / "mobilenetv2.zip").read_bytes())
     one = compare(*choose_sides(sample))

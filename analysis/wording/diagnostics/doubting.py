@@ -350,6 +350,13 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("They were recorded in {blocks:processes} with {rounds:rounds} each."),
         Message("Ratios are taken inside a process."),
     ),
+    "paired_engines": told(
+        Message("Both sides ran on the same machine with the same input."),
+        Message(
+            "They were recorded in {blocks:blocks}. In each, every engine ran in a process of its "
+            "own, one after the other in random order."
+        ),
+    ),
     "paired_releases": told(
         Message("Both sides ran on the same machine with the same input."),
         Message(
