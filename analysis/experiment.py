@@ -398,6 +398,12 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
         return tuple(one.name for one in self.variants if "engine_release" in one.settings)
 
     @property
+    def providers(self) -> tuple[str, ...]:
+        """Variants that an execution provider ran which brings an engine of its own. With one of
+        them every session of a block had a process of its own."""
+        return tuple(one.name for one in self.variants if "provider_options" in one.settings)
+
+    @property
     def releases_share_process(self) -> bool:
         """Whether all variants were releases that ran in one process, each by its library."""
         return any(one.settings.get("releases_share_process") is True for one in self.variants)

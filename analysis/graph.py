@@ -22,6 +22,9 @@ Attribute = Integer | float | str | list[Integer | float | str]
 # Attributes of an operator: tensors of the model that depend on no input, and that it writes, or
 # computes on the way (analysis.compare.groups.fixed).
 MAKES, HOLDS = "makes", "holds"
+# Of nodes that are a part of the graph which an execution provider compiled: what runs inside them
+# is not known.
+COMPILED_DOMAIN = "fusescope.subgraph"
 
 _DTYPE_BITS = {
     "float32": 32, "float16": 16, "bfloat16": 16, "float64": 64,

@@ -9,8 +9,9 @@ from typing import Literal
 Basis = Literal["measured", "counter", "modelled", "assumed"]
 # Why a value cannot be computed; analysis/wording/texts.py has the words.
 Reason = Literal[
-    "classes_unknown", "first_step", "flops_unknown", "is_baseline", "no_bandwidth", "no_counter",
-    "no_flops", "no_graph", "no_heavy_operators", "no_idle", "no_int8_peak", "no_kernels",
+    "classes_unknown", "first_step", "flops_unknown", "inside_unknown", "is_baseline",
+    "no_bandwidth", "no_counter", "no_flops", "no_graph", "no_heavy_operators", "no_idle",
+    "no_int8_peak", "no_kernels",
     "no_launches", "no_misses", "no_peak", "no_samples", "no_sizes", "no_start_times",
     "no_such_operator", "no_times", "not_recorded", "runs_unknown",
 ]  # fmt: skip

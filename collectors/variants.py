@@ -12,11 +12,12 @@ from analysis.messages import Message, Said
 from analysis.spelling import nearest
 from collectors import kernels
 from collectors.releases.version import is_release, parse_release
-from collectors.runtimes import optimizers
+from collectors.runtimes import optimizers, providers
 from collectors.workers.jobs import Optimization
 
 Kind = Literal[
-    "", "eager", "rules", "custom", "segments", "inside", "library", "int8", "dynamic", "model"
+    "", "eager", "rules", "custom", "segments", "inside", "library", "int8", "dynamic", "model",
+    "provider",
 ]  # fmt: skip
 
 
@@ -122,6 +123,18 @@ RULES = "rules:<file>"
 MODEL = "model:<file>"
 _OF_MODEL = Message("every optimisation on, another model: {file:name}")
 RELEASE = "onnxruntime==<version>"
+PROVIDER = "provider:<name>"
+_PROVIDER = re.compile(r"provider:([a-z]+)(?::(unfused|basic|extended))?", re.ASCII)
+_BY_PROVIDER = {
+    "all": Message("every optimisation on, operators run by {provider:name} where it takes them"),
+    "extended": Message(
+        "basic and extended optimisations, operators run by {provider:name} where it takes them"
+    ),
+    "basic": Message("basic optimisations, operators run by {provider:name} where it takes them"),
+    "none": Message(
+        "ONNX Runtime's optimisations off, operators run by {provider:name} where it takes them"
+    ),
+}
 _OF_RELEASE = Message("every optimisation on, ONNX Runtime {version:name}")
 KERNELS = ("custom:<kernel>", "segments:<kernel>", "inside:<kernel>")
 LIBRARY = Variant(
@@ -168,8 +181,11 @@ _RULES = re.compile(r"rules:(\w[\w.+-]{0,79})", re.ASCII)
 
 def is_alone(name: str) -> bool:
     """Whether the variant of that name, of any engine, has to run in processes of its own, and all
-    others beside it: its idle threads spin, or another release of the engine runs it."""
-    return is_release(name) or any(one.spin for one in VARIANTS if one.name == name)
+    others beside it: its idle threads spin, another release of the engine runs it, or a provider
+    that brings an engine of its own."""
+    if is_release(name) or name.startswith("provider:"):
+        return True
+    return any(one.spin for one in VARIANTS if one.name == name)
 
 
 def all_of_engine(engine: str) -> tuple[Variant, ...]:
@@ -226,12 +242,14 @@ def find(name: str) -> Variant:
         return _rules(name)
     if name.startswith("model:"):
         return _other_model(name)
+    if name.startswith("provider:"):
+        return _of_provider(name)
     if name == LIBRARY.name:
         return LIBRARY
     if name.startswith(("custom:", "segments:", "inside:")):
         return _kernel(name)
     known = [*(variant.name for variant in VARIANTS), *ABLATIONS, THREADS, RULES]
-    known += [*KERNELS, LIBRARY.name, MODEL, RELEASE]
+    known += [*KERNELS, LIBRARY.name, MODEL, RELEASE, PROVIDER]
     raise FuseScopeError(
         "variant_unknown", variant=name[:60], known=", ".join(known), nearest=nearest(name, known)
     )
@@ -261,6 +279,26 @@ def _other_model(name: str) -> Variant:
     if found is None:
         raise FuseScopeError("variant_name_impossible", variant=name[:60])
     return Variant(name, "all", _OF_MODEL.of(file=found[1]), "model", found[1])
+
+
+def _of_provider(name: str) -> Variant:
+    """Every optimisation is on unless the name of the variant with fewer follows."""
+    known = [f"provider:{provider.name}" for provider in providers.PROVIDERS]
+    found = _PROVIDER.fullmatch(name)
+    if found is None or f"provider:{found[1]}" not in known:
+        raise FuseScopeError(
+            "variant_unknown",
+            variant=name[:60],
+            known=", ".join([*known, *(f"{one}:unfused" for one in known[:1])]),
+            nearest=nearest(name, known),
+        )
+    provider, level = providers.find(found[1]), _level_of(found[2] or "fused")
+    summary = _BY_PROVIDER[level].of(provider=provider.title)
+    return Variant(name, level, summary, "provider", provider.name)
+
+
+def _level_of(name: str) -> Optimization:
+    return next(one.optimization for one in VARIANTS if one.name == name)
 
 
 def _kernel(name: str) -> Variant:

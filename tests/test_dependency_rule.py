@@ -116,7 +116,7 @@ ALLOWED = {
     "collectors.openvino.names": (),
     "collectors.openvino.values": (),
     "collectors.derive": (
-        *within("analysis", "errors experiment graph"),
+        *within("analysis", "errors experiment graph operators.subgraph_names"),
         *within("collectors", "errors fusion kernels models runtimes tensors variants workers"),
     ),
     "collectors.recording": (

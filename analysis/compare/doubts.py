@@ -21,7 +21,7 @@ from analysis.compare.timing.file_order import FileOrder
 from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord
-from analysis.metrics.cache_use import subgraph_nodes, unsized_tensors
+from analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
 from analysis.metrics.utilisation import MAX_UNKNOWN
 from analysis.metrics.warmup import steady_runs
 from analysis.text import clean_text
@@ -86,6 +86,7 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
         are_apart = first.releases and not first.releases_share_process
         code: DiagnosticCode = "paired_releases" if are_apart else "paired"
         code = "paired_spin" if first.spinning else code
+        code = "paired_providers" if first.providers else code
         if len({one.name for one in first.engines}) > 1:
             code = "paired_engines"
         yield _note("info", code, blocks=verdict.samples[0], rounds=first.settings.rounds)
@@ -315,6 +316,8 @@ def _model(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
     for side, name in ((baseline, "baseline"), (candidate, "candidate")):
         if side.graph is None:
             continue
+        if nodes := compiled_nodes(side.graph):
+            yield _note("warning", "compiled_subgraphs", side=name, nodes=nodes)
         if nodes := subgraph_nodes(side.graph):
             yield _note("warning", "subgraphs", side=name, nodes=nodes)
         if tensors := unsized_tensors(side.graph):

@@ -14,7 +14,7 @@ from analysis.compare.timing.latency import (
     typical_ns,
 )
 from analysis.compare.timing.verdict import Verdict
-from analysis.metrics.cache_use import CacheUse, cache_use
+from analysis.metrics.cache_use import CacheUse, cache_use, compiled_nodes
 from analysis.metrics.counters import (
     MEASURES,
     OF_ONE_CORE,
@@ -254,26 +254,30 @@ def _operator_figures(
 def _cache_figures(
     sides: tuple[Side, Side], known: Sequence[bool], size: Quantity
 ) -> tuple[Figure, ...]:
+    opaque = [side.graph is not None and compiled_nodes(side.graph) > 0 for side in sides]
     uses = [
-        cache_use(side.graph, int(size.value or 0)) if side.graph is not None else None
-        for side in sides
+        cache_use(side.graph, int(size.value or 0))
+        if side.graph is not None and not is_opaque
+        else None
+        for side, is_opaque in zip(sides, opaque, strict=True)
     ]
 
     def quantities(unit: str, pick: str) -> Pair:
-        first, second = (
-            _quantity(
-                _number(use, pick), unit, "no_graph" if use is None else "no_misses", "modelled"
-            )
-            for use in uses
-        )
-        return first, second
+        values = []
+        for use, is_opaque in zip(uses, opaque, strict=True):
+            reason: Reason = "no_graph" if use is None else "no_misses"
+            reason = "inside_unknown" if is_opaque else reason
+            values.append(_quantity(_number(use, pick), unit, reason, "modelled"))
+        return values[0], values[1]
 
-    moved = [
-        float(use.touched_bytes) if use is not None else bytes_moved(side.trace)
-        for use, side in zip(uses, sides, strict=True)
-    ]
+    moved: list[Quantity] = []
+    for use, side, is_known, is_opaque in zip(uses, sides, known, opaque, strict=True):
+        value = float(use.touched_bytes) if use is not None else bytes_moved(side.trace)
+        value = value if is_known and not is_opaque else None
+        reason: Reason = "inside_unknown" if is_opaque else "no_sizes"
+        moved.append(_quantity(value, "bytes", reason, "modelled"))
     return (
-        Figure("bytes_moved", *_pair(_where(known, moved), "bytes", "no_sizes", "modelled")),
+        Figure("bytes_moved", moved[0], moved[1]),
         Figure("cache_missed_bytes", *quantities("bytes", "missed_bytes")),
         Figure("cache_utilisation", *quantities("fraction", "utilisation"), kind="points"),
         Figure("cache_hit_ratio", *quantities("fraction", "hit_ratio"), kind="points"),

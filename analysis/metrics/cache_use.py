@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from analysis.graph import Graph
+from analysis.graph import COMPILED_DOMAIN, Graph
 from analysis.quantity import ratio
 
 DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
@@ -87,6 +87,11 @@ def unsized_tensors(graph: Graph) -> int:
 def subgraph_nodes(graph: Graph) -> int:
     """Nodes with a body of their own, which the model leaves out."""
     return sum(node.op_type in _WITH_BODY for node in graph.nodes)
+
+
+def compiled_nodes(graph: Graph) -> int:
+    """Nodes that a provider compiled as a whole: what moves inside them is not known."""
+    return sum(node.domain == COMPILED_DOMAIN for node in graph.nodes)
 
 
 def _compulsory_bytes(graph: Graph, sizes: dict[str, int | None]) -> int:

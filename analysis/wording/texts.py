@@ -466,6 +466,7 @@ REASONS: Mapping[Reason, Message] = {
     "no_times": Message("the file has no times for it"),
     "no_heavy_operators": Message("no convolution, matrix product or attention ran"),
     "classes_unknown": Message("most of the operators' time is of unknown class"),
+    "inside_unknown": Message("what moves inside the provider's subgraphs is not known"),
     "flops_unknown": Message("the FLOPs of heavy operators are not known from this file"),
     "runs_unknown": Message("the file does not mark its runs"),
     "no_sizes": Message("the file does not give the sizes of inputs and outputs"),

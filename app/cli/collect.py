@@ -45,7 +45,9 @@ _Variants = Annotated[
         "inside:<kernel> (the kernel inside the session of fused, needs a C compiler), "
         "custom:library (the kernels of --custom-op-library), "
         "model:<file.onnx> (another model with the same inputs and outputs), "
-        "onnxruntime==<version> (a release of the engine); comma-separated. Default: "
+        "onnxruntime==<version> (a release of the engine), provider:<name> (openvino, dnnl, cuda "
+        "or tensorrt, where the installed ONNX Runtime has it; provider:<name>:unfused and so on "
+        "for fewer optimisations); comma-separated. Default: "
         "eager,unfused,fused."
     ),
 ]

@@ -61,8 +61,8 @@ class Copy:
 def reseeded(job: MatchJob, optimised: Sequence[Node], folder: Path) -> Copy | None:
     """The copy in `folder`, or None where it would be another graph: the engine must make of it
     what it made of the model, operator by operator. Another model has no copy: nothing says which
-    of its weights is which."""
-    if find(job.variant).kind == "model":
+    of its weights is which; nor has a provider, whose parts the engine does not write."""
+    if find(job.variant).kind in ("model", "provider"):
         return None
     folder.mkdir(parents=True)
     copy = Copy(folder / "model.onnx", folder / "optimised.onnx", {})

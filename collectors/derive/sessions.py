@@ -45,14 +45,15 @@ def open_session(
 
 
 def own_settings(settings: SessionSettings, variant: Variant) -> SessionSettings:
-    """Those of the recording, with what the variant has of its own: threads, whether they spin, and
-    our operators."""
+    """Those of the recording, with what the variant has of its own: threads, whether they spin, our
+    operators, and the execution provider."""
     derived = settings.derived.get(variant.name)
     return msgspec.structs.replace(
         settings,
         threads=variant.threads or settings.threads,
         spin=variant.spin or settings.spin,
         kernel_library=derived.kernel_library if derived is not None else None,
+        provider=derived.provider if derived is not None else "",
     )
 
 

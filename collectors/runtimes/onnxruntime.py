@@ -12,12 +12,13 @@ import numpy as np
 import onnxruntime as ort
 
 from collectors.models.array import Array
+from collectors.runtimes import providers
 from collectors.workers.given import load_inputs
 from collectors.workers.jobs import Optimization, SessionSettings
 
 ort.disable_telemetry_events()  # events of the process; the files: collectors/__init__.py
 
-PROVIDERS = ["CPUExecutionProvider"]
+PROVIDERS = [providers.CPU]
 _LEVELS = {
     "none": ort.GraphOptimizationLevel.ORT_DISABLE_ALL,
     "basic": ort.GraphOptimizationLevel.ORT_ENABLE_BASIC,
@@ -113,7 +114,7 @@ class GraphSession:
         self._session = ort.InferenceSession(
             settings.model,
             ort_options,
-            providers=PROVIDERS,
+            providers=providers.in_order(settings.provider, settings.threads),
             disabled_optimizers=list(disabled) or None,
         )
         self._binding = self._session.io_binding()

@@ -12,6 +12,7 @@ import onnx
 
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph, graph_json
+from collectors.derive import subgraphs
 from collectors.derive.sessions import open_session, preload, recorded_settings
 from collectors.errors.engine import clean
 from collectors.models import graphs, shapes
@@ -73,16 +74,23 @@ def _graph(job: Job, variant: Variant) -> tuple[Graph | None, str | None]:
         folder.mkdir(parents=True, exist_ok=True)
         profile = folder / "profile.json"
         dump = Path(job.dump)
-        open_session(job.settings, variant, profile=folder, dump=dump).end_profiling(profile)
         derived = job.settings.derived.get(variant.name)
+        drawn = derived.drawn if derived is not None else ""
+        if drawn:
+            shutil.copyfile(drawn, dump)
+        open_session(
+            job.settings, variant, profile=folder, dump=None if drawn else dump
+        ).end_profiling(profile)
         dumped = Path(derived.model) if derived is not None and derived.steps else dump
         events = msgspec.json.decode(profile.read_bytes(), type=list[dict[str, Any]])
+        op_types = subgraphs.name_as_drawn(events) if drawn else {}
         model = onnx.load(str(dumped), load_external_data=False)
         graphs.name_as_profiled(model, events)
         name_nodes(model)
         fed = load_inputs(job.settings)
         shapes.apply(model, {name: array.shape for name, array in fed.items()})
-        return graphs.from_model(model, graphs.profiled_shapes(events)), None
+        graph = graphs.from_model(model, graphs.profiled_shapes(events))
+        return subgraphs.typed(graph, op_types), None
     except FuseScopeError as error:
         return None, error.text
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds; the recording goes on without

@@ -22,6 +22,7 @@ MODULES: dict[Kind, str] = {
     "int8": "collectors.derive.quantise",
     "dynamic": "collectors.derive.dynamic",
     "model": "collectors.derive.other_model",
+    "provider": "collectors.derive.provider",
 }
 
 

@@ -97,7 +97,7 @@ class _Search:
     def run(self) -> None:
         """By name, then by value, then by value with other weights."""
         settings = self._job.settings
-        model = self._opened(settings.model, "model")
+        model = self._opened(settings.model, "model", on_cpu=True)
         graph = self._opened(self._job.dump, "graph")
         dtypes = {*model.dtypes.values(), *graph.dtypes.values()}
         if dtypes & {"int8", "uint8"}:
@@ -160,10 +160,12 @@ class _Search:
         matched = {match.optimised for match in self.matches if match.by != "refuted"}
         return [name for name in self._wanted if name not in matched]
 
-    def _opened(self, file: str | Path, folder: str) -> Intermediates:
+    def _opened(self, file: str | Path, folder: str, *, on_cpu: bool = False) -> Intermediates:
+        """By the variant's provider, if it has one, unless the values are to be the CPU's."""
+        settings = self._job.settings
         return Intermediates(
             Path(file),
-            self._job.settings,
+            msgspec.structs.replace(settings, provider="") if on_cpu else settings,
             self._folder / folder,
             budget_bytes=self._job.budget_bytes,
             deadline=self._deadline,

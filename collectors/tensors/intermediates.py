@@ -16,7 +16,8 @@ from analysis.graph import tensor_bytes
 from collectors.models import graphs
 from collectors.models.array import Array
 from collectors.models.model import name_nodes
-from collectors.runtimes.onnxruntime import PROVIDERS, numpy_of, profiled_run, session_options
+from collectors.runtimes import providers
+from collectors.runtimes.onnxruntime import numpy_of, profiled_run, session_options
 from collectors.workers.given import load_inputs
 from collectors.workers.jobs import SessionSettings
 
@@ -108,7 +109,9 @@ class Intermediates:
         file = self._folder / "chunk.onnx"
         outputs = self._write(asked, file)
         session = ort.InferenceSession(
-            str(file), session_options(self._settings), providers=PROVIDERS
+            str(file),
+            session_options(self._settings),
+            providers=providers.in_order(self._settings.provider, self._settings.threads),
         )
         values = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in feeds.items()}
         ran = session.run_with_ort_values(outputs, values)

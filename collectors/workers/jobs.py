@@ -102,7 +102,9 @@ class Derived(msgspec.Struct, frozen=True):
     `optimization` is what the engine may still do to it. With `keeps_tensors` a tensor that has
     the name of one of the model's stands for it, though its values may differ, so nothing has to
     be looked for. `codes` is the file of a quantised model's Codes, `kernel_library` that of our
-    own operators in the model. `settings` are told in the experiment file.
+    own operators in the model. `provider` is the execution provider that runs it (the name of one
+    of collectors/runtimes/providers.py), '' for the CPU's; `drawn` an ONNX file of the graph that
+    runs, '' where the engine writes one itself. `settings` are told in the experiment file.
     """
 
     model: str
@@ -111,6 +113,8 @@ class Derived(msgspec.Struct, frozen=True):
     keeps_tensors: bool = False
     codes: str | None = None
     kernel_library: str | None = None
+    provider: str = ""
+    drawn: str = ""
     settings: dict[str, str | int | float | bool] = {}
 
 
@@ -162,7 +166,8 @@ class SessionSettings(msgspec.Struct, frozen=True):
     recording built for the variant; `calls` is the model as it was before its functions were
     expanded, where they were, `declared` what it said before its dynamic dimensions were fixed,
     where it had any. `compiled` is the folder where an engine that compiles keeps what it made, ''
-    for the others; `denied` says which kernel a variant of it is without.
+    for the others; `denied` says which kernel a variant of it is without. `provider` is the
+    execution provider of a session, '' for the CPU's.
     """
 
     model: str
@@ -178,6 +183,7 @@ class SessionSettings(msgspec.Struct, frozen=True):
     drawing: Drawing = Drawing()
     compiled: str = ""
     denied: dict[str, Denied] = {}
+    provider: str = ""
 
 
 class DeriveJob(msgspec.Struct, frozen=True):

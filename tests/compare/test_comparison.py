@@ -15,6 +15,7 @@ from analysis.compare.groups.matching import match_operators, match_types
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.graph import COMPILED_DOMAIN
 from analysis.metrics.counters import hardware_counters
 from analysis.readers import read
 from analysis.readers.input.source import Source
@@ -341,3 +342,21 @@ def test_the_bandwidth_of_copies_is_no_hardware_counter() -> None:
     figure = compare(*sides).figure("copy_bandwidth")
     assert figure.baseline.value == 12.5 and figure.baseline.basis == "measured"
     assert hardware_counters(sides[0].trace) == ()
+
+
+def test_what_moves_inside_a_part_that_a_provider_compiled_is_not_known() -> None:
+    """Its inputs and outputs alone would make 'fused' look as if nothing missed the cache."""
+    experiment = experiment_of(experiment_zip(TIMES))
+    sides = [side_of_variant(experiment, name) for name in ("unfused", "fused")]
+    graph = sides[1].graph
+    assert graph is not None
+    first = msgspec.structs.replace(graph.nodes[0], domain=COMPILED_DOMAIN)
+    graph = msgspec.structs.replace(graph, nodes=(first, *graph.nodes[1:]))
+    found = compare(sides[0], replace(sides[1], graph=graph))
+    figures = {figure.code: figure for figure in found.figures}
+    for code in ("bytes_moved", "cache_missed_bytes", "cache_hit_ratio", "intermediate_bytes"):
+        assert figures[code].baseline.value is not None, code
+        candidate = figures[code].candidate
+        assert (candidate.value, candidate.reason) == (None, "inside_unknown"), code
+    noted = next(note for note in found.diagnostics if note.code == "compiled_subgraphs")
+    assert "1 subgraph of the execution provider ran as one call" in diagnostic_sentence(noted)

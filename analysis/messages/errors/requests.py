@@ -23,6 +23,10 @@ RequestsError = Literal[
     "number_out_of_range",
     "number_too_small",
     "one_variant_only",
+    "provider_missing",
+    "provider_not_built",
+    "provider_not_loaded",
+    "provider_takes_nothing",
     "range_malformed",
     "shape_given_twice",
     "shape_malformed",
@@ -86,6 +90,42 @@ REQUESTS: Mapping[RequestsError, ErrorText] = {
     "one_variant_only": ErrorText(
         Message("A comparison needs two variants"),
         Message("Choose at least two, such as unfused and fused."),
+    ),
+    "provider_missing": ErrorText(
+        Message(
+            "ONNX Runtime {version:name} as it is installed has no provider for {provider:name}, "
+            "only {known:name}"
+        ),
+        Message(
+            "Install {package:name} in place of onnxruntime (pip uninstall onnxruntime; pip "
+            "install {package:name}), or leave the variant out."
+        ),
+    ),
+    "provider_not_built": ErrorText(
+        Message(
+            "ONNX Runtime {version:name} as it is installed has no provider for {provider:name}, "
+            "only {known:name}"
+        ),
+        Message(
+            "Install a build of ONNX Runtime that has it in place of onnxruntime, or leave the "
+            "variant out."
+        ),
+    ),
+    "provider_not_loaded": ErrorText(
+        Message(
+            "ONNX Runtime could not load its provider for {provider:name}, and would have run all "
+            "on the CPU"
+        ),
+        Message(
+            "Look whether the libraries and the device that it needs are there, or leave the "
+            "variant out."
+        ),
+    ),
+    "provider_takes_nothing": ErrorText(
+        Message(
+            "{provider:name} takes no operator of this model, so all of it would run on the CPU"
+        ),
+        Message("Record the model without the variant."),
     ),
     "range_malformed": ErrorText(
         Message("--input-range of '{input:name}' is not a range"),

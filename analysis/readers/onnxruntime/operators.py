@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.limits import Limits
 from analysis.operators import flops
 from analysis.operators.classes import op_class
+from analysis.operators.subgraph_names import of_session
 from analysis.readers.input.json_value import decode
 from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Event, Kernel
 from analysis.text import clean_text
@@ -49,20 +50,20 @@ class OperatorTable:
     def of_node(self, event: Event, occurrence: int) -> int:
         """The operator of a node; `occurrence` counts nodes of its type without a name in a run."""
         args = event.args or Args()
-        name = event.name[: -len(KERNEL_TIME)]
+        name, op_name = of_session(event.name[: -len(KERNEL_TIME)], args.op_name)
         ins, outs = bytes(args.input_type_shape), bytes(args.output_type_shape)
         # Only unnamed nodes need their index: it differs between optimisation levels.
         index = args.node_index if args.node_index is not None else args.graph_index
         position = None if name else str(occurrence if index is None else index)[:40]
-        key = (name, args.op_name, args.provider, ins, outs, position)
+        key = (name, op_name, args.provider, ins, outs, position)
         known = self._numbers.get(key)
         if known is not None:
             return known
         number = self._numbers[key] = len(self._rows)
         self.long_names.update(
-            text for text in (name, args.op_name or "") if len(text) > self._limits.text_chars
+            text for text in (name, op_name or "") if len(text) > self._limits.text_chars
         )
-        op_type = clean_text(args.op_name) if args.op_name else None
+        op_type = clean_text(op_name) if op_name else None
         self._rows.append(
             _Operator(
                 clean_text(name) if name else f"{op_type or 'operator'}#{position}",

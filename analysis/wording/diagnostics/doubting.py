@@ -364,6 +364,13 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "process, one after the other in random order."
         ),
     ),
+    "paired_providers": told(
+        Message("Both sides ran on the same machine with the same input."),
+        Message(
+            "They were recorded in {blocks:blocks}. Execution providers bring engines of their "
+            "own, so each variant ran in its own process, one after the other in random order."
+        ),
+    ),
     "paired_spin": told(
         Message("Both sides ran on the same machine with the same input."),
         Message(
@@ -541,6 +548,13 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message(
             "It counts as one average run of {n:runs}, as entered, so how much the runs differ is "
             "not known."
+        ),
+    ),
+    "compiled_subgraphs": told(
+        Message("{nodes:subgraphs} of the execution provider ran as one call each."),
+        Message(
+            "What it fused inside and which operators took how long is not recorded, so the gain "
+            "of such a group is that of all of its operators together."
         ),
     ),
     "subgraphs": told(

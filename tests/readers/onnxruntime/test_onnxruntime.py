@@ -343,3 +343,26 @@ def test_profiles_whose_events_have_no_time_say_so() -> None:
     events[2]["ts"] = -(10**18)
     with pytest.raises(FuseScopeError, match="has a valid time"):
         read_bytes(as_bytes(events))
+
+
+def test_subgraphs_of_a_provider_have_one_name_in_every_session() -> None:
+    """OpenVINO's are numbered through the process: the second session of a model begins at 3."""
+
+    def session(first: int) -> Trace:
+        events = profile_events([CONV, GEMM, RELU], runs=2)
+        for event in events:
+            for place, name in enumerate((CONV[0], GEMM[0])):
+                if event["name"] == f"{name}_kernel_time":
+                    kind = f"OpenVINO-EP-subgraph_{first + place}"
+                    event["name"] = f"OpenVINOExecutionProvider_{kind}_{place}_kernel_time"
+                    event["args"] |= {"op_name": kind, "provider": "OpenVINOExecutionProvider"}
+        return read_bytes(as_bytes(events))
+
+    for trace in (session(1), session(3)):
+        assert list(trace.operators["name"]) == [
+            "OpenVINO-EP-subgraph_0", "OpenVINO-EP-subgraph_1", RELU[0],
+        ]  # fmt: skip
+        assert list(trace.operators["op_type"]) == ["OpenVINO-EP-subgraph"] * 2 + ["Relu"]
+        assert list(trace.operators["provider"]) == ["OpenVINOExecutionProvider"] * 2 + [
+            "CPUExecutionProvider"
+        ]

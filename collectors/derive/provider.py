@@ -1,0 +1,64 @@
+"""What `provider:<name>` runs: the model, by an execution provider of ONNX Runtime that is not the
+CPU's own. Nodes that it does not take run on the CPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import onnx
+import onnxruntime as ort
+
+from analysis.errors import FuseScopeError
+from analysis.graph import COMPILED_DOMAIN
+from collectors.derive import subgraphs
+from collectors.errors.engine import clean
+from collectors.models.model import save
+from collectors.runtimes import assignment, providers
+from collectors.runtimes.providers import Provider
+from collectors.variants import Variant
+from collectors.workers.jobs import Derived, DeriveJob
+
+
+def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
+    """Raises FuseScopeError where this ONNX Runtime lacks the provider, cannot load it, or it takes
+    no operator of the model."""
+    provider = providers.find(variant.argument)
+    if provider.engine_name not in ort.get_available_providers():
+        known = ", ".join(ort.get_available_providers())
+        lacks = {"provider": provider.title, "version": ort.__version__, "known": known}
+        if provider.package:
+            raise FuseScopeError("provider_missing", package=provider.package, **lacks)
+        raise FuseScopeError("provider_not_built", **lacks)
+    settings = msgspec.structs.replace(job.settings, provider=provider.name)
+    ran = assignment.watched(settings, variant.optimization)
+    if provider.engine_name not in ran.providers:
+        raise FuseScopeError("provider_not_loaded", provider=provider.title)
+    if all(one.provider != provider.engine_name for one in ran.nodes):
+        raise FuseScopeError("provider_takes_nothing", provider=provider.title)
+    derived = Derived(job.settings.model, optimization=variant.optimization, provider=provider.name)
+    told: dict[str, str | int | float | bool] = {
+        "provider": provider.engine_name,
+        "provider_options": _options(provider, settings.threads),
+    }
+    made = subgraphs.names(ran, provider)
+    if not made:
+        return msgspec.structs.replace(derived, settings=told)
+    told["subgraphs"] = len(made)
+    told["nodes_on_cpu"] = sum(one.provider == providers.CPU for one in ran.nodes)
+    drawn = ""
+    try:
+        graph = subgraphs.drawn(model, ran, provider, settings, variant, Path(job.folder))
+        told["operators_in_subgraphs"] = sum(
+            len(function.node) for function in graph.functions if function.domain == COMPILED_DOMAIN
+        )
+        drawn = str(Path(job.folder) / "drawn.onnx")
+        save(graph, Path(drawn))
+    except subgraphs.NotKnown as error:
+        told["graph_missing"] = clean(str(error))
+    return msgspec.structs.replace(derived, drawn=drawn, settings=told)
+
+
+def _options(provider: Provider, threads: int) -> str:
+    given = providers.options(provider.name, threads)
+    return ", ".join(f"{name}={value}" for name, value in given.items()) or "none"

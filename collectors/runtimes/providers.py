@@ -1,0 +1,57 @@
+"""Execution providers of ONNX Runtime beside its own for the CPU, by their names in variants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CPU = "CPUExecutionProvider"
+
+
+@dataclass(frozen=True)
+class Provider:
+    """`engine_name` is what ONNX Runtime calls it, `package` the build on the package index that
+    has it, '' where ONNX Runtime has to be built for it. What it does not take goes to
+    `next_best`, if
+    there is one, and then to the CPU."""
+
+    name: str
+    title: str
+    engine_name: str
+    package: str = ""
+    next_best: str = ""
+
+
+PROVIDERS = (
+    Provider("openvino", "OpenVINO", "OpenVINOExecutionProvider", "onnxruntime-openvino"),
+    Provider("dnnl", "oneDNN", "DnnlExecutionProvider"),
+    Provider("cuda", "CUDA", "CUDAExecutionProvider", "onnxruntime-gpu"),
+    Provider(
+        "tensorrt", "TensorRT", "TensorrtExecutionProvider", "onnxruntime-gpu", next_best="cuda"
+    ),
+)
+_BY_NAME = {provider.name: provider for provider in PROVIDERS}
+
+
+def find(name: str) -> Provider:
+    """The provider of that name, which has to be one."""
+    return _BY_NAME[name]
+
+
+def options(name: str, threads: int) -> dict[str, str]:
+    """What a provider is told: to compute in float32 where it would not by itself, and with the
+    threads of the recording where it has a pool of its own."""
+    if name == "openvino":
+        return {"device_type": "CPU", "precision": "FP32", "num_of_threads": str(threads)}
+    if name == "cuda":
+        return {"use_tf32": "0"}
+    return {}
+
+
+def in_order(name: str, threads: int) -> list[str | tuple[str, dict[str, str]]]:
+    """The providers of a session, as ONNX Runtime takes them; '' is the CPU's alone."""
+    chosen: list[str | tuple[str, dict[str, str]]] = []
+    while name:
+        provider = find(name)
+        chosen.append((provider.engine_name, options(name, threads)))
+        name = provider.next_best
+    return [*chosen, CPU]
