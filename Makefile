@@ -41,7 +41,7 @@ test-engines: setup-dev ## add every engine for real, and let it compile (minute
 
 test-openvino: setup-dev ## add OpenVINO and record with it (a minute, network, 300 MB of disk)
 	$(BIN)/fusescope runtimes add openvino --yes
-	$(PYTEST) --engines tests/engines/test_openvino_engine.py tests/engines/test_two_engines.py $(ARGS)
+	$(PYTEST) --engines tests/engines/test_openvino_engine.py tests/engines/test_engines_together.py $(ARGS)
 
 check: lint test ## everything that must pass before a change is done
 

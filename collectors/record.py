@@ -377,18 +377,21 @@ class _Recorder:
     @property
     def _engine(self) -> Engine:
         """What runs the baseline."""
-        if self._engines:
-            return self._engines[addressing.engine_of(self._prepared.plan.baseline)]
-        return Engine(
-            self._recording.runtime,
-            self._prepared.model.engine_version,
-            "CPUExecutionProvider" if self._recording.runtime == OWN else "CPU",
-        )
+        return self._run_by(self._prepared.plan.baseline)
 
     def _engine_of(self, variant: str) -> Engine | None:
         """What runs a variant, None where that is what runs the baseline."""
-        engine = self._engines.get(addressing.engine_of(variant))
+        engine = self._run_by(variant)
         return None if engine == self._engine else engine
+
+    def _run_by(self, variant: str) -> Engine:
+        runtime, version = self._recording.runtime, self._prepared.model.engine_version
+        usual = Engine(runtime, version, "CPUExecutionProvider" if runtime == OWN else "CPU")
+        engine = self._engines.get(addressing.engine_of(variant)) or usual
+        provider = self._prepared.trials.checked[variant].settings.get("provider")
+        if provider is None:
+            return engine
+        return msgspec.structs.replace(engine, provider=str(provider))
 
     def _variant_record(self, name: str) -> VariantRecord:
         prepared, library = self._prepared, self._crew.library

@@ -317,7 +317,7 @@ def _model(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
         if side.graph is None:
             continue
         if nodes := compiled_nodes(side.graph):
-            yield _note("warning", "compiled_subgraphs", side=name, nodes=nodes)
+            yield _note("warning", "compiled_subgraphs", side=name, n=nodes)
         if nodes := subgraph_nodes(side.graph):
             yield _note("warning", "subgraphs", side=name, nodes=nodes)
         if tensors := unsized_tensors(side.graph):

@@ -42,7 +42,6 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "blocks": noun("{n:count} block", "{n:count} blocks"),
     "runs": noun("{n:count} run", "{n:count} runs"),
     "operators": noun("{n:count} operator", "{n:count} operators"),
-    "subgraphs": noun("{n:count} subgraph", "{n:count} subgraphs"),
     "groups": noun("{n:count} group", "{n:count} groups"),
     "executions": noun("{n:count} execution", "{n:count} executions"),
     "iterations": noun("{n:count} iteration", "{n:count} iterations"),

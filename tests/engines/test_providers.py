@@ -62,6 +62,7 @@ def test_a_model_that_openvino_takes_as_a_whole(python: Path, tmp_path: Path) ->
     assert rows == [node.name for node in graph.nodes]  # in every block, and in the graph
     assert len(found.fusion.groups) == 1
     assert len(found.fusion.groups[0].original) == 152
+    assert variant.engine is not None and variant.engine.provider == "OpenVINOExecutionProvider"
     codes = {note.code for note in found.diagnostics}
     assert {"compiled_subgraphs", "paired_providers"} <= codes
     assert not codes & {"paired", "not_in_graph", "untimed_operators", "boundary_mismatch"}

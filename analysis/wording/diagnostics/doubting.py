@@ -551,7 +551,10 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
     ),
     "compiled_subgraphs": told(
-        Message("{nodes:subgraphs} of the execution provider ran as one call each."),
+        Message(
+            "{n:count} subgraph of the execution provider ran as one call.",
+            "{n:count} subgraphs of the execution provider ran as one call each.",
+        ),
         Message(
             "What it fused inside and which operators took how long is not recorded, so the gain "
             "of such a group is that of all of its operators together."
