@@ -120,7 +120,7 @@ _FILES = Message("{n:count} file: {names:name}", "{n:count} files: {names:name}"
 
 def engines_text(record: ExperimentRecord) -> str:
     """What ran the variants of a recording: 'onnxruntime 1.31.1 and openvino 2026.4.1'."""
-    return listed([f"{one.name} {one.version}" for one in record.engines])
+    return listed(list(dict.fromkeys(f"{one.name} {one.version}" for one in record.engines)))
 
 
 def files_text(side: Side) -> str:

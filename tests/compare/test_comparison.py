@@ -21,6 +21,7 @@ from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from analysis.wording import basis_text, diagnostic_sentence, verdict_basis, verdict_sentence
+from analysis.wording.sentences import engines_text
 from tests.factories import (
     BN,
     CONV,
@@ -360,3 +361,11 @@ def test_what_moves_inside_a_part_that_a_provider_compiled_is_not_known() -> Non
         assert (candidate.value, candidate.reason) == (None, "inside_unknown"), code
     noted = next(note for note in found.diagnostics if note.code == "compiled_subgraphs")
     assert "1 subgraph of the execution provider ran as one call" in diagnostic_sentence(noted)
+
+
+def test_an_engine_of_two_providers_is_named_once() -> None:
+    record = experiment_of(experiment_zip(TIMES)).record
+    other = msgspec.structs.replace(record.engine, provider="OpenVINOExecutionProvider")
+    second = msgspec.structs.replace(record.variants[1], engine=other)
+    record = msgspec.structs.replace(record, variants=[record.variants[0], second])
+    assert engines_text(record) == "onnxruntime 1.31.1"
