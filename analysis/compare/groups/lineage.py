@@ -15,6 +15,7 @@ from typing import Literal
 
 from analysis.compare.groups.disjoint import DisjointSets
 from analysis.compare.groups.equivalence import (
+    SHAPE_READERS,
     constants,
     duplicates,
     in_order,
@@ -135,8 +136,15 @@ class _Partition:
         folded = [index for index, fate in enumerate(self._fate) if fate == "folded"]
         for index in self._fixed.running(folded):
             self._fate[index] = "runs"
+        # A shape that the engine knew in advance is handed out without a look at its tensor.
+        fixed = constants(optimised, self._new)
+        looked_at = {
+            self._identity[name].tensor
+            for name in made
+            if name not in fixed or optimised.producer[name].op_type in SHAPE_READERS
+        }
         self._shape_readers = {
-            index for index in self._running() if reads_only_a_shape(self._nodes[index], anchored)
+            index for index in self._running() if reads_only_a_shape(self._nodes[index], looked_at)
         }
         # A value is one tensor, or several of which the engine made one; equal are all that
         # hold the same numbers, whether the engine knew it or not.

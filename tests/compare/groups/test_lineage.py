@@ -276,6 +276,17 @@ def test_the_shape_of_a_tensor_of_known_shape_is_folded() -> None:
     ]
 
 
+def test_a_shape_that_the_engine_hands_out_as_a_number_is_not_looked_at() -> None:
+    """OpenVINO, every result an output: a copy of the shape as a constant, and no read of `x`."""
+    model = graph("s = Shape(x)\nf = Neg(s)\nr = Relu(x)\ny = Add(r,f)", outputs="y,s")
+    marked = graph("s = Convert(w0)\nf = Neg(s)\nr = Relu(x)\ny = Add(r,f)", outputs="y,s")
+    assert groups(lineage(model, marked)) == [
+        "s -> s |  -> s", "f -> f | s -> f", "r -> r | x -> r", "y -> y | r,f -> y",
+    ]  # fmt: skip
+    # The operator that still runs reads it, on both sides.
+    assert groups(lineage(model, model))[0] == "s -> s | x -> s"
+
+
 def test_a_branch_that_nobody_reads_is_removed() -> None:
     model = graph("y = Relu(x)\na = Exp(x)\nb = Neg(a)")
     found = lineage(model, graph("y = Relu(x)"))
