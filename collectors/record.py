@@ -41,7 +41,7 @@ from collectors.recording.refused import NothingTried
 from collectors.recording.request import MAX_THREADS_PER_CORE, Recording
 from collectors.recording.series import Series, Stopped, expected_cost
 from collectors.releases import kept
-from collectors.runtimes import optimizers
+from collectors.runtimes import optimizers, providers
 from collectors.torch import names as torch_names
 from collectors.workers import addressing, machine, worker
 from collectors.workers.jobs import BlockJob, BlockMeasured
@@ -115,6 +115,7 @@ def variant_names(runtime: str = OWN) -> dict[str, Message | Said]:
         names += [f"custom:{kernel.name}" for kernel in kernels.KERNELS]
     if compiler.path() is not None:
         names += [f"inside:{kernel.name}" for kernel in kernels.KERNELS if kernel.fuses]
+    names += [f"provider:{provider.name}" for provider in providers.installed()]
     return {name: variants.find(name).summary for name in names}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import metadata
 
 CPU = "CPUExecutionProvider"
 
@@ -37,6 +38,12 @@ def find(name: str) -> Provider:
     return _BY_NAME[name]
 
 
+def installed() -> tuple[Provider, ...]:
+    """Those whose build of ONNX Runtime is there, in their order; starts nothing. Whether the
+    device that one needs is there shows when it is loaded."""
+    return tuple(one for one in PROVIDERS if one.package and _is_installed(one.package))
+
+
 def options(name: str, threads: int) -> dict[str, str]:
     """What a provider is told: to compute in float32 where it would not by itself, and with the
     threads of the recording where it has a pool of its own."""
@@ -45,6 +52,14 @@ def options(name: str, threads: int) -> dict[str, str]:
     if name == "cuda":
         return {"use_tf32": "0"}
     return {}
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
 
 
 def in_order(name: str, threads: int) -> list[str | tuple[str, dict[str, str]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from collectors.derive import subgraphs
 from collectors.derive.provider import derive
 from collectors.models import graphs
 from collectors.models.array import Array
+from collectors.record import variant_names
 from collectors.runtimes import providers
 from collectors.runtimes.assignment import Part, Ran, RanNode
 from collectors.runtimes.onnxruntime import PROVIDERS
@@ -181,6 +183,21 @@ def test_names_of_variants_say_provider_and_level() -> None:
     assert variants.is_alone("provider:cuda") and variants.is_alone(one.name)
     with pytest.raises(FuseScopeError, match="provider:openvino"):
         variants.find("provider:openvin")
+
+
+def test_providers_are_offered_where_their_build_is_installed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert not [name for name in variant_names() if name.startswith("provider:")]
+
+    def version(package: str) -> str:
+        if package != "onnxruntime-openvino":
+            raise metadata.PackageNotFoundError(package)
+        return "1.24.1"
+
+    monkeypatch.setattr(metadata, "version", version)
+    offered = [name for name in variant_names() if name.startswith("provider:")]
+    assert offered == ["provider:openvino"]
 
 
 def test_what_a_provider_leaves_goes_to_the_next_and_then_to_the_cpu() -> None:
