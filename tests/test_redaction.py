@@ -54,6 +54,28 @@ def redacted_names(*names: str, meta: Meta | None = None) -> list[str]:
     return names_of(value)
 
 
+def test_a_trace_that_names_nobody_is_the_same_trace() -> None:
+    plain = trace(["conv1", "relu1"])
+    named = trace(["conv1", "relu1"], Meta("chrome_trace", "t", file_name="/home/eve/a.json"))
+    assert redacted(plain) is plain
+    made = redacted(named)
+    assert made is not named and isinstance(made, Trace)
+    assert made.operators is named.operators and made.meta.file_name == "<path>/a.json"
+
+
+def test_names_among_very_many_are_found_as_one_by_one() -> None:
+    many = [f"layer{number}" for number in range(2500)]
+    many[1200] = "gpu-box_77_1712345678901_ascend_pt"
+    many[1201], many[2400] = "/home/eve/net.py", "sum of eve on GPU-BOX"
+    told = redacted_names(*many)
+    assert set(told) - set(many) == {
+        "<host1>_77_1712345678901_ascend_pt",
+        "<path>/net.py",
+        "sum of <user1> on <host1>",
+    }
+    assert len(set(told)) == 2500
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -134,13 +134,10 @@ class Subject:
     @cached_property
     def texts(self) -> pd.DataFrame:
         """Columns of `operators` as plain text, '' for null: name, op_type, op_class, provider."""
-        return pd.DataFrame(
-            {
-                name: ["" if pd.isna(value) else str(value) for value in self.operators[name]]
-                for name in ("name", "op_type", "op_class", "provider")
-            },
-            dtype="object",
-        )
+        ran = self.operators["operator"].to_numpy()
+        columns = ("name", "op_type", "op_class", "provider")
+        told = {name: np.array(self.trace.texts(name), dtype=object)[ran] for name in columns}
+        return pd.DataFrame(told, dtype="object")
 
     def time_of(self, chosen: np.ndarray) -> float:
         """ns per run of the operators that a mask chooses."""
@@ -148,9 +145,14 @@ class Subject:
 
     def names(self, chosen: np.ndarray) -> tuple[str, ...]:
         """Names of those operators, most time first, fit to be shown; a few of many."""
-        rows = self.operators[chosen].sort_values("per_run_ns", ascending=False, kind="stable")
-        found = dict.fromkeys(shown(name) for name in rows["name"])
-        return tuple(found)[:MAX_NAMES]
+        rows = self.operators.loc[chosen, ["name", "per_run_ns"]]
+        rows = rows.sort_values("per_run_ns", ascending=False, kind="stable")
+        found: dict[str, None] = {}
+        for name in rows["name"]:
+            found[shown(name)] = None
+            if len(found) == MAX_NAMES:
+                break
+        return tuple(found)
 
     def share(self, ns: float | None) -> float | None:
         """`ns` as a part of the run; where streams overlap and all operators together take longer,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from analysis.compare.side import Side
@@ -180,17 +181,17 @@ def _operators(first: Trace, second: Trace) -> Iterator[Diagnostic]:
         )
 
 
-def _is_heavy(table: pd.DataFrame, trace: Trace) -> list[bool]:
+def _is_heavy(table: pd.DataFrame, trace: Trace) -> np.ndarray:
     """Which rows are heavy work of their own: `aten::conv2d` only calls the convolution inside it,
     so most of its span is not its own time, and both are one convolution."""
     calls = trace.calls
-    spans = calls["span_ns"].fillna(calls["dur_ns"]).groupby(calls["operator"]).sum()
-    own = calls["dur_ns"].groupby(calls["operator"]).sum()
-    only_calls = set(own.index[own < spans / 2])
-    return [
-        is_heavy(str(op_class)) and operator not in only_calls
-        for op_class, operator in zip(table["op_class"], table["operator"], strict=True)
-    ]
+    told = table["op_class"].array
+    heavy: np.ndarray = np.array([*map(is_heavy, told.categories), False], dtype=bool)[told.codes]
+    if calls["span_ns"].notna().any():
+        spans = calls["span_ns"].fillna(calls["dur_ns"]).groupby(calls["operator"]).sum()
+        own = calls["dur_ns"].groupby(calls["operator"]).sum()
+        heavy &= ~table["operator"].isin(own.index[own < spans / 2]).to_numpy()
+    return heavy
 
 
 def _executions(table: pd.DataFrame) -> float:

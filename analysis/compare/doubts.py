@@ -361,14 +361,17 @@ def _groups(baseline: Side, candidate: Side, fusion: Fusion) -> Iterator[Diagnos
         )
         # A Constant is read when the model is loaded: no run executes it. Nor does one execute what
         # only shows memory in another shape.
-        untimed = [
-            operator.name
+        timed = [
+            operator
             for group in fusion.groups
             for operator in (group.baseline if name == "baseline" else group.candidate)
-            if operator.op_type != "Constant"
-            and operator.name not in views
-            and clean_text(operator.name) not in ran
         ]
+        unknown = {one for one in {of.name for of in timed} - views if clean_text(one) not in ran}
+        untimed = (
+            [of.name for of in timed if of.name in unknown and of.op_type != "Constant"]
+            if unknown
+            else []
+        )
         if untimed:
             example = clean_text(untimed[0], 80)
             values: dict[str, Value] = {"side": name}

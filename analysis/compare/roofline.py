@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofs import Roofs, UnderRoofs
+from analysis.metrics.memo import once
 from analysis.quantity import Basis
 from analysis.trace import Trace
 
@@ -122,17 +125,17 @@ class Picture:
         return at, at * line.rate
 
 
+@once
 def roofline_picture(comparison: Comparison) -> Picture | None:
     """The picture; None where no operator has FLOPs, bytes and a time."""
-    dots = [
-        dot
+    sides = [
+        _dots(_by_own_name(comparison.operators, side, trace), side)
         for side, trace in (
             ("baseline", comparison.baseline.trace),
             ("candidate", comparison.candidate.trace),
         )
-        for dot in _dots(_by_own_name(comparison.operators, side, trace), side)
     ]
-    return _picture(dots, comparison.roofs)
+    return _picture(sides, comparison.roofs)
 
 
 def roofline_of(under: UnderRoofs, operators: pd.DataFrame) -> Picture | None:
@@ -140,31 +143,44 @@ def roofline_of(under: UnderRoofs, operators: pd.DataFrame) -> Picture | None:
     `under`. None where no operator has FLOPs, bytes and a time."""
     own = pd.concat([operators, under.operators], axis=1).add_suffix("_candidate")
     dots = _dots(own.assign(name=operators["name"].astype(str)), "candidate")
-    return _picture(dots, (under.roofs, under.roofs))
+    return _picture([dots], (under.roofs, under.roofs))
+
+
+@dataclass(frozen=True)
+class _Dots:
+    """What one side has to draw: the first ones, most time first, of `count`, of which `int8` are
+    held against the peak of 8-bit products."""
+
+    first: list[Dot]
+    count: int
+    int8: int
 
 
 def _by_own_name(table: pd.DataFrame, side: str, trace: Trace) -> pd.DataFrame:
     """The rows that ran on a side, by the names that it has for them: a row of two joined operators
     has the baseline's."""
-    ran = table[table[f"operator_{side}"].notna()]
-    names = trace.texts("name")
-    own = [names[at] for at in ran[f"operator_{side}"].astype("int64")]
-    return ran.assign(name=own)
+    ran = table[[f"operator_{side}", *(f"{column}_{side}" for column in _SHOWN)]]
+    ran = ran[ran[f"operator_{side}"].notna()]
+    names = np.array(trace.texts("name"), dtype=object)
+    return ran.assign(name=names[ran[f"operator_{side}"].to_numpy(dtype="int64")])
 
 
-def _dots(table: pd.DataFrame, side: str) -> list[Dot]:
-    drawn = table[f"intensity_{side}"].notna() & table[f"attained_flops_per_s_{side}"].notna()
-    shown = ["name", *(f"{column}_{side}" for column in _SHOWN)]
-    dots = [_dot(record, side) for record in table.loc[drawn, shown].to_dict("records")]
-    return [dot for dot in dots if dot.intensity > 0 and dot.flops_per_s > 0]
+def _dots(table: pd.DataFrame, side: str) -> _Dots:
+    rates = [f"{column}_{side}" for column in ("intensity", "attained_flops_per_s")]
+    drawn = (table[rates].astype(float) > 0).all(axis=1)
+    rows = table.loc[drawn, ["name", *(f"{column}_{side}" for column in _SHOWN)]]
+    first = rows.sort_values(f"per_run_ns_{side}", ascending=False, kind="stable").head(MAX_DOTS)
+    dots = [_dot(record, side) for record in first.to_dict("records")]
+    return _Dots(dots, len(rows), int(rows[f"int8_{side}"].astype(bool).sum()))
 
 
-def _picture(dots: list[Dot], roofs: tuple[Roofs, Roofs]) -> Picture | None:
-    if not dots:
+def _picture(sides: Sequence[_Dots], roofs: tuple[Roofs, Roofs]) -> Picture | None:
+    count, int8 = (sum(of) for of in zip(*((side.count, side.int8) for side in sides), strict=True))
+    if not count:
         return None
+    dots = [dot for side in sides for dot in side.first]
     dots.sort(key=lambda dot: -dot.time_ns)
-    has_int8 = any(dot.int8 for dot in dots)
-    has_float = not all(dot.int8 for dot in dots)
+    has_int8, has_float = int8 > 0, int8 < count
     first, second = (_lines(limits, has_float, has_int8) for limits in roofs)
     shared = [line for line in first if line in second]
     lines = [
@@ -172,7 +188,7 @@ def _picture(dots: list[Dot], roofs: tuple[Roofs, Roofs]) -> Picture | None:
         *(replace(line, side="baseline") for line in first if line not in shared),
         *(replace(line, side="candidate") for line in second if line not in shared),
     ]
-    return Picture(tuple(dots[:MAX_DOTS]), tuple(lines), max(0, len(dots) - MAX_DOTS))
+    return Picture(tuple(dots[:MAX_DOTS]), tuple(lines), max(0, count - MAX_DOTS))
 
 
 def _dot(record: dict[Any, Any], side: str) -> Dot:

@@ -70,13 +70,13 @@ def by_launcher(trace: Trace) -> pd.DataFrame:
     return _grouped(trace, "launched_by")
 
 
-def ordered(group: np.ndarray, dur_ns: np.ndarray) -> np.ndarray:
-    """The order by group, then by duration: as np.lexsort, but equal ones in any order, by one
-    number for both where that fits, in a third of the time."""
-    span = int(dur_ns.max(initial=0)) + 1
+def ordered(group: np.ndarray, rank: np.ndarray, *, stable: bool = False) -> np.ndarray:
+    """The order by group, then by rank, neither below 0: as np.lexsort, but equal ones in any order
+    unless `stable`, by one number for both where that fits, in a third of the time."""
+    span = int(rank.max(initial=0)) + 1
     if (int(group.max(initial=0)) + 1) * span > np.iinfo("int64").max:
-        return np.lexsort((dur_ns, group))
-    return np.argsort(group.astype("int64") * span + dur_ns)
+        return np.lexsort((rank, group))
+    return np.argsort(group.astype("int64") * span + rank, kind="stable" if stable else None)
 
 
 def _grouped(trace: Trace, column: str) -> pd.DataFrame:
@@ -88,7 +88,9 @@ def _grouped(trace: Trace, column: str) -> pd.DataFrame:
         is_communication = trace.operators["is_communication"].to_numpy()
         names[(told.codes < 0) & is_communication] = "communication"
     operator = calls["operator"].to_numpy()
-    group, labels = pd.factorize(names[operator])
+    number, texts = pd.factorize(names)  # of operators: there are far more calls
+    group, found = pd.factorize(number[operator])
+    labels = texts[found]
     table = _statistics(trace, calls, group, len(labels), max(1, len(steady.runs)))
     order = np.argsort(-table["total_ns"], kind="stable")
     dur_ns = calls["dur_ns"].to_numpy()

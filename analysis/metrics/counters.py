@@ -197,7 +197,7 @@ def counted_flops(trace: Trace) -> float | None:
     if not known:
         return None
     classes = trace.operators["op_class"].astype(str).map(is_heavy).to_numpy(dtype=bool)
-    heavy = classes[table.calls["operator"].to_numpy()]
+    heavy = classes[table.operator]
     if not heavy.any():
         return None
     columns = [values for head in known if (values := table.column(head)) is not None]
@@ -290,13 +290,22 @@ class _Counted:
         self.trace = trace
         self.heads = _heads(trace.calls)
         self.columns: dict[str, np.ndarray] = {}
+        self.weights: dict[Core, np.ndarray] = {}
 
     @cached_property
-    def calls(self) -> pd.DataFrame:
-        calls = steady_calls(self.trace)
+    def steady(self) -> pd.DataFrame:
+        return steady_calls(self.trace)
+
+    @cached_property
+    def computing(self) -> np.ndarray:
+        """The places in `steady` of the calls that count."""
         is_communication = self.trace.operators["is_communication"].to_numpy()
-        computing: np.ndarray = ~is_communication[calls["operator"].to_numpy()]
-        return calls[computing]
+        return np.flatnonzero(~is_communication[self.steady["operator"].to_numpy()])
+
+    @cached_property
+    def operator(self) -> np.ndarray:
+        operator: np.ndarray = self.steady["operator"].to_numpy()[self.computing]
+        return operator
 
     @cached_property
     def runs(self) -> int:
@@ -304,7 +313,8 @@ class _Counted:
 
     @cached_property
     def dur_ns(self) -> np.ndarray:
-        return self.calls["dur_ns"].to_numpy(dtype="float64")
+        dur_ns: np.ndarray = self.steady["dur_ns"].to_numpy()[self.computing].astype("float64")
+        return dur_ns
 
     @cached_property
     def total_ns(self) -> float:
@@ -312,7 +322,8 @@ class _Counted:
 
     @cached_property
     def n(self) -> np.ndarray:
-        return self.calls["n"].to_numpy(dtype="float64")
+        n: np.ndarray = self.steady["n"].to_numpy()[self.computing].astype("float64")
+        return n
 
     @cached_property
     def first(self) -> list[int]:
@@ -325,33 +336,26 @@ class _Counted:
         found: list[dict[str, tuple[np.ndarray, np.ndarray]]] = [{} for _ in labels]
         if not self.heads:
             return found
-        operator = self.calls["operator"].to_numpy()
-        groups = [(of[operator], int(of.max(initial=-1)) + 1) for of in labels]
+        groups = [(of[self.operator], int(of.max(initial=-1)) + 1) for of in labels]
         with np.errstate(all="ignore"):
             for measure in MEASURES:
                 pieces = self._pieces(measure)
                 if pieces:
+                    known = _Known.of(pieces, self.dur_ns)
                     for values, (group, count) in zip(found, groups, strict=True):
-                        values[measure.code] = self._value(measure, pieces, group, count)
+                        values[measure.code] = self._value(measure, known, group, count)
         return found
 
     def _value(
-        self,
-        measure: Measure,
-        pieces: Sequence[tuple[np.ndarray, np.ndarray]],
-        groups: np.ndarray,
-        count: int,
+        self, measure: Measure, known: _Known, groups: np.ndarray, count: int
     ) -> tuple[np.ndarray, np.ndarray]:
         over = np.zeros(count)
         under = np.zeros(count)
-        known = np.zeros(len(self.calls), dtype=bool)
-        for numerator, weight in pieces:
-            here = np.isfinite(numerator) & np.isfinite(weight)
-            known |= here
-            over += np.bincount(groups[here], numerator[here], count)
-            under += np.bincount(groups[here], weight[here], count)
-        known_ns = np.bincount(groups[known], self.dur_ns[known], count)
-        has = np.bincount(groups[known], minlength=count) > 0
+        for here, numerator, weight in known.pieces:
+            over += np.bincount(groups[here], numerator, count)
+            under += np.bincount(groups[here], weight, count)
+        known_ns = np.bincount(groups[known.calls], known.dur_ns, count)
+        has = np.bincount(groups[known.calls], minlength=count) > 0
         value = over / self.runs if measure.is_total else over / np.where(under > 0, under, np.nan)
         return np.where(has, value, np.nan), known_ns
 
@@ -408,33 +412,59 @@ class _Counted:
         if head not in self.heads:
             return None
         if head not in self.columns:
-            values = pd.to_numeric(self.calls[self.heads[head][0]], errors="coerce")
-            self.columns[head] = values.to_numpy(dtype="float64", na_value=np.nan)
+            values = pd.to_numeric(self.steady[self.heads[head][0]], errors="coerce")
+            numbers = values.to_numpy(dtype="float64", na_value=np.nan)
+            self.columns[head] = numbers[self.computing]
         return self.columns[head]
 
     def _weight(self, core: Core) -> np.ndarray:
         """Time in µs of the core, of all executions of a row; the duration where not known."""
-        duration: np.ndarray = self.dur_ns * 1e-3
-        for head in _CORE_TIME.get(core, ()):
-            times = self.column(head)
-            if times is not None:
-                scaled = times * _TIME_UNITS.get(self.heads[head][1], 1.0) * self.n
-                duration = np.where(np.isfinite(scaled), np.maximum(scaled, 0.0), duration)
-                break
-        return duration
+        if core not in self.weights:
+            duration: np.ndarray = self.dur_ns * 1e-3
+            for head in _CORE_TIME.get(core, ()):
+                times = self.column(head)
+                if times is not None:
+                    scaled = times * _TIME_UNITS.get(self.heads[head][1], 1.0) * self.n
+                    duration = np.where(np.isfinite(scaled), np.maximum(scaled, 0.0), duration)
+                    break
+            self.weights[core] = duration
+        return self.weights[core]
 
     def _is_first(self, values: np.ndarray) -> np.ndarray:
         """The first operator of each recording, unless they alone were counted."""
-        first: np.ndarray = np.isin(self.calls.index.to_numpy(), self.first)
+        first: np.ndarray = np.isin(self.steady.index.to_numpy()[self.computing], self.first)
         if not np.isfinite(values[~first]).any():
             first = np.zeros(len(first), dtype=bool)
         return first
 
 
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """Numerator and denominator of the calls that have both, for each piece of a measure, with
+    their places; and the places and durations of the calls of any piece."""
+
+    pieces: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]]
+    calls: np.ndarray
+    dur_ns: np.ndarray
+
+    @classmethod
+    def of(cls, pieces: Sequence[tuple[np.ndarray, np.ndarray]], dur_ns: np.ndarray) -> _Known:
+        known = np.zeros(len(dur_ns), dtype=bool)
+        parts = []
+        for numerator, weight in pieces:
+            has_both = np.isfinite(numerator) & np.isfinite(weight)
+            known |= has_both
+            here = np.flatnonzero(has_both)
+            parts.append((here, numerator[here], weight[here]))
+        calls = np.flatnonzero(known)
+        return cls(parts, calls, dur_ns[calls])
+
+
 def _first_calls(trace: Trace) -> list[int]:
     """Index of the earliest call without communication, of each part of a trace of several."""
     is_communication = trace.operators["is_communication"].to_numpy()
-    calls = trace.calls[~is_communication[trace.calls["operator"].to_numpy()]]
+    calls = trace.calls[["run", "start_ns"]]
+    calls = calls[~is_communication[trace.calls["operator"].to_numpy()]]
     if calls.empty:
         return []
     if not trace.meta.parts:

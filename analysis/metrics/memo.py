@@ -1,4 +1,4 @@
-"""Memo: what many figures of a trace rest on is computed once for each trace."""
+"""Memo: what many figures of a trace, or of a comparison, rest on is computed once for each."""
 
 from __future__ import annotations
 
@@ -9,24 +9,23 @@ from weakref import WeakKeyDictionary
 
 import pandas as pd
 
-from analysis.trace import Trace
-
+Of = TypeVar("Of")
 Made = TypeVar("Made")
 
 
-def once(make: Callable[[Trace], Made]) -> Callable[[Trace], Made]:
+def once(make: Callable[[Of], Made]) -> Callable[[Of], Made]:
     """`make`, run once for each trace: a trace never changes, and is forgotten with its results.
 
     A table is given out as a shallow copy: whoever adds a column to his changes no other's. Only
     for results much smaller than the calls of a trace, which may be millions.
     """
-    kept: WeakKeyDictionary[Trace, Made] = WeakKeyDictionary()
+    kept: WeakKeyDictionary[Of, Made] = WeakKeyDictionary()
 
     @wraps(make)
-    def made(trace: Trace) -> Made:
-        if trace not in kept:
-            kept[trace] = make(trace)
-        result = kept[trace]
+    def made(of: Of) -> Made:
+        if of not in kept:
+            kept[of] = make(of)
+        result = kept[of]
         if isinstance(result, pd.DataFrame):
             return result.copy(deep=False)
         return result

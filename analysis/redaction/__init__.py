@@ -68,8 +68,7 @@ def _replacement(values: Iterable[Trace | Experiment], labels: Iterable[str] = (
     for value in values:
         for field, text in marked(value):
             names.learn_field(field, text)
-        for text in all_texts(value):
-            names.learn(text)
+        names.learn_all([*all_texts(value)])
     for label in labels:
         names.learn(label)
     return Replacement(names)

@@ -48,6 +48,8 @@ OWNER = re.compile(
 SHARE = re.compile(r"(?<![\w\\:])\\\\+([A-Za-z0-9][\w.-]*)(?=[\\/])")
 # <host>_<pid>_<time>_ascend_pt, <host>_<pid>.<time>.pt.trace.json
 TRACE_NAME = re.compile(r"(?:^|[/\\])([A-Za-z0-9][\w.-]*?)_\d+[_.]\d{10,}(?=[_.])")
+TIME_IN_NAME = re.compile(r"\d[_.]\d{10}")  # in every name of a trace
+AT_ONCE = 1000  # texts that are looked through as one, to see whether any of them tells something
 FILE_NAME = re.compile(r"[\w.+@-]{0,80}\.[A-Za-z]\w{0,7}(?:\(\d+\))?")  # model.py(12)
 SYMBOL_VERSION = re.compile(r"[A-Z][A-Z_]+[\d._]*")  # memcpy@GLIBC_2.14
 PLACEHOLDER = r"<(?:path|user|host|private)\d*>"

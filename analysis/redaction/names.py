@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from analysis.redaction.forms import IN_NAMES, OWNER, SHARE, SUSPECT, SYMBOL_VERSION, TRACE_NAME
+from analysis.redaction.forms import (
+    AT_ONCE,
+    IN_NAMES,
+    OWNER,
+    SHARE,
+    SUSPECT,
+    SYMBOL_VERSION,
+    TIME_IN_NAME,
+    TRACE_NAME,
+)
 
 # Words that name nobody; replacing them would only make texts hard to read.
 _NOBODY = frozenset(
@@ -34,6 +44,15 @@ class Names:
             self._add_user(text)
         elif not text.replace(".", "").isdigit():
             self._add("private", text, minimum=3)
+
+    def learn_all(self, texts: Sequence[str]) -> None:
+        """Each of these texts, in their order; most of many tell nothing."""
+        for at in range(0, len(texts), AT_ONCE):
+            some = texts[at : at + AT_ONCE]
+            joined = "\n".join(some)
+            if SUSPECT.search(joined) or TIME_IN_NAME.search(joined):
+                for text in some:
+                    self.learn(text)
 
     def learn(self, text: str) -> None:
         """Any text: owners of folders, shares, hosts in names of traces, addresses."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 
 from analysis.redaction.forms import (
+    AT_ONCE,
     FILE_NAME,
     IN_NAMES,
     IN_TEXTS,
@@ -36,6 +38,16 @@ class Replacement:
     def name(self, text: str) -> str:
         """The name of an operator, tensor, variant or file."""
         return self._replaced(text, names=True)
+
+    def names(self, texts: Sequence[str]) -> list[str]:
+        """`name` of each; most of many have nothing to replace."""
+        made: list[str] = []
+        for at in range(0, len(texts), AT_ONCE):
+            some = list(texts[at : at + AT_ONCE])
+            joined = "\n".join(some)
+            is_plain = not SUSPECT.search(joined) and not self._word.search(joined)
+            made += some if is_plain else map(self.name, some)
+        return made
 
     def text(self, text: str) -> str:
         """Any other text: everything that looks like an absolute path is one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,14 +12,18 @@ import pandas as pd
 
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.graph import Graph
+from analysis.host_waits import HostWaits
 from analysis.messages import Said, Shown
+from analysis.program import Program
 from analysis.redaction.code import with_spaced_products
 from analysis.redaction.replacement import Replacement
 from analysis.redaction.texts import KEPT, without_samples
+from analysis.stacks import Stacks
 from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 
 Texts = Callable[[str], str]
 ShownT = TypeVar("ShownT", bound=Shown)
+NamedT = TypeVar("NamedT", HostWaits, Program, Stacks)
 _FREE = (("model", "name"), ("tries", "refused"))  # texts that are no names
 
 
@@ -31,8 +35,10 @@ def replaced(value: Trace | Experiment, redaction: Replacement) -> Trace | Exper
 
 
 def _trace(trace: Trace, redaction: Replacement) -> Trace:
+    """The same trace where there is nothing to replace: so what is known of it need not be found
+    again."""
     meta = trace.meta
-    return replace(
+    made = replace(
         trace,
         meta=replace(
             meta,
@@ -45,8 +51,8 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
             parts=tuple(replace(part, name=redaction.name(part.name)) for part in meta.parts),
             redactable={key: redaction.text(text) for key, text in meta.redactable.items()},
         ),
-        operators=_mapped(trace.operators, redaction.name),
-        calls=_counters(_mapped(trace.calls, redaction.name), redaction),
+        operators=_mapped(trace.operators, redaction),
+        calls=_counters(_mapped(trace.calls, redaction), redaction),
         diagnostics=tuple(_note(note, redaction) for note in trace.diagnostics),
         memory=tuple(
             replace(use, device=redaction.name(use.device), peak_in=redaction.name(use.peak_in))
@@ -60,13 +66,23 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
             )
             for one in trace.originals
         ),
-        host_waits=trace.host_waits
-        and replace(trace.host_waits, names=tuple(map(redaction.name, trace.host_waits.names))),
-        program=trace.program
-        and replace(trace.program, names=tuple(map(redaction.name, trace.program.names))),
-        stacks=trace.stacks
-        and replace(trace.stacks, names=tuple(map(redaction.name, trace.stacks.names))),
+        host_waits=trace.host_waits and _renamed(trace.host_waits, redaction),
+        program=trace.program and _renamed(trace.program, redaction),
+        stacks=trace.stacks and _renamed(trace.stacks, redaction),
     )
+    values = ((getattr(made, of.name), getattr(trace, of.name)) for of in fields(Trace))
+    return trace if all(_is_same(new, old) for new, old in values) else made
+
+
+def _is_same(new: object, old: object) -> bool:
+    if isinstance(new, pd.DataFrame):
+        return new is old
+    return bool(new == old)
+
+
+def _renamed(part: NamedT, redaction: Replacement) -> NamedT:
+    names = tuple(redaction.names(part.names))
+    return part if names == part.names else replace(part, names=names)
 
 
 def _counters(calls: pd.DataFrame, redaction: Replacement) -> pd.DataFrame:
@@ -142,21 +158,23 @@ def _experiment(value: Experiment, redaction: Replacement) -> Experiment:
     )
 
 
-def _mapped(frame: pd.DataFrame, change: Texts) -> pd.DataFrame:
-    """The frame with every category of a text column changed; equal ones become one."""
-    out = frame.copy(deep=False)  # a column that is set is one of the copy alone
+def _mapped(frame: pd.DataFrame, redaction: Replacement) -> pd.DataFrame:
+    """The frame with every category of a text column changed; equal ones become one. The same frame
+    where none is."""
+    changed: dict[str, pd.Categorical] = {}
     for column in frame.columns:
         if column in KEPT or not isinstance(frame[column].dtype, pd.CategoricalDtype):
             continue
         old = [str(text) for text in frame[column].cat.categories]
-        new = [change(text) for text in old]
+        new = redaction.names(old)
         if new != old:
             distinct = list(dict.fromkeys(new))
             index = {text: number for number, text in enumerate(distinct)}
             numbers = np.array([*(index[text] for text in new), -1])
             codes = numbers[frame[column].cat.codes.to_numpy()]
-            out[column] = pd.Categorical.from_codes(codes, pd.Index(distinct, dtype="object"))
-    return out
+            index_of_texts = pd.Index(distinct, dtype="object")
+            changed[column] = pd.Categorical.from_codes(codes, index_of_texts)
+    return frame.assign(**changed) if changed else frame
 
 
 def _record(record: ExperimentRecord, redaction: Replacement) -> ExperimentRecord:

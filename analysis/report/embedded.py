@@ -16,7 +16,7 @@ from analysis.graph import graph_json
 from analysis.limits import MIB
 from analysis.readers.packed import report
 from analysis.readers.packed.archive import zipped
-from analysis.readers.packed.tables import packed_trace
+from analysis.readers.packed.tables import packed_trace, packed_within
 from analysis.redaction import all_redacted
 
 MAX_BYTES = 4 * MIB  # in the page
@@ -24,6 +24,7 @@ MAX_BYTES = 4 * MIB  # in the page
 _MAX_CALLS = 2_000_000
 # The best compression leaves at least this part of what the fastest one does, in ten times as long.
 _PACKED_BETTER = 0.5
+_MOST = int(MAX_BYTES * 3 / 4 / _PACKED_BETTER)  # bytes as the fastest one leaves them
 
 
 def embedded(
@@ -78,13 +79,16 @@ def _packed(sides: Sequence[Side], assumptions: Assumptions) -> bytes | None:
         of = id(side.experiment or side.trace)
         if of not in names:
             names[of] = report.file_name(place, "zip" if side.experiment else "tables")
-            files[names[of]] = (
+            data = (
                 _experiment(side.experiment, _compared(sides, side.experiment))
                 if side.experiment
-                else packed_trace(side.trace)
+                else packed_within(side.trace, _MOST - packed)
             )
-            packed += len(zlib.compress(files[names[of]], 1))
-            if packed * _PACKED_BETTER * 4 / 3 > MAX_BYTES:
+            if data is None:
+                return None
+            files[names[of]] = data
+            packed += len(zlib.compress(data, 1))
+            if packed > _MOST:
                 return None
         variant = side.variant.name if side.variant else None
         told.append(report.Side(names[of], side.label, variant))

@@ -237,16 +237,15 @@ def _told(layers: Layers, said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _by_row(side: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
-    ops = np.asarray(side["calls"]["op"], dtype="int64")
-    count = len(side["ops"]["row"])
-    calls = np.bincount(ops, minlength=count)
-    times = np.bincount(ops, weights=np.asarray(side["calls"]["dur_ns"]), minlength=count)
-    found: dict[int, tuple[int, int]] = {}
-    for row, n, ns in zip(side["ops"]["row"], calls.tolist(), times.tolist(), strict=True):
-        if row is not None:
-            before = found.get(row, (0, 0))
-            found[row] = (before[0] + n, before[1] + int(ns))
-    return found
+    row_of = np.array([-1 if row is None else row for row in side["ops"]["row"]], dtype="int64")
+    rows = row_of[np.asarray(side["calls"]["op"], dtype="int64")]
+    is_joined = rows >= 0
+    calls = np.bincount(rows[is_joined])
+    durs = np.asarray(side["calls"]["dur_ns"])[is_joined]
+    times = np.bincount(rows[is_joined], weights=durs).astype("int64")
+    ran = np.flatnonzero(calls)
+    counted = zip(calls[ran].tolist(), times[ran].tolist(), strict=True)
+    return dict(zip(ran.tolist(), counted, strict=True))
 
 
 def _call(side: Mapping[str, Any], number: int) -> dict[str, int]:

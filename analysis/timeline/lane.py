@@ -37,10 +37,10 @@ def lanes(
     it has a lane of its own where the file does not tell streams. Lanes stand in the order of
     their devices and streams, numbers as numbers.
     """
-    keys = [calls[name].astype("object") for name in ("device", "stream")]
-    keys.append(pd.Series(communicates, index=calls.index) & keys[1].isna())
-    index, firsts = _factorized(keys)
-    pairs = [tuple(_text(key.iloc[first]) for key in keys[:2]) for first in firsts]
+    places = [calls[name] for name in ("device", "stream")]
+    codes = [place.array.codes for place in places]
+    index, firsts = _factorized([*codes, communicates & (codes[1] < 0)])
+    pairs = [tuple(_text(place.iloc[first]) for place in places) for first in firsts]
     count = np.bincount(index, minlength=len(pairs))
     busy = np.bincount(index, weights=calls["dur_ns"].to_numpy(), minlength=len(pairs))
     is_communication = np.bincount(index, weights=communicates, minlength=len(pairs)) == count
@@ -97,11 +97,13 @@ def _natural(text: str) -> list[tuple[bool, int, str]]:
     return [(part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
-def _factorized(keys: list[pd.Series]) -> tuple[np.ndarray, np.ndarray]:
+def _factorized(keys: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """A number for each combination of values, and the first row of each."""
     joined = np.zeros(len(keys[0]), dtype="int64")
     for key in keys:
-        codes = pd.factorize(key, use_na_sentinel=False)[0]
+        codes = pd.factorize(key)[0]
         joined = joined * (codes.max(initial=0) + 1) + codes
-    _, firsts, index = np.unique(joined, return_index=True, return_inverse=True)
+    index, found = pd.factorize(joined, sort=True)
+    firsts = np.empty(len(found), dtype="int64")
+    firsts[index[::-1]] = np.arange(len(index))[::-1]  # what is written last is the first one
     return index, firsts

@@ -125,9 +125,9 @@ class Row:
     def _first_level(self) -> int:
         most = max(1, len(self) // _CALLS_A_BIN)
         level = max(0, int(np.diff(self.starts).mean()).bit_length() if len(self) > 1 else 0)
-        while level > 0 and len(np.unique(self.starts >> (level - 1))) <= most:
+        while level > 0 and _distinct(self.starts >> (level - 1)) <= most:
             level -= 1
-        while len(np.unique(self.starts >> level)) > most:
+        while _distinct(self.starts >> level) > most:
             level += 1
         return level
 
@@ -154,15 +154,15 @@ def _bins_of(row: Row, calls: np.ndarray, level: int) -> Bins:
     busy = np.r_[inside, (ends - (last << level))[split]]
     count = np.r_[np.ones(len(calls), dtype="int64"), np.zeros(int(split.sum()), dtype="int64")]
     longest = np.r_[calls, calls[split]]
-    keys, of = np.unique(at, return_inverse=True)
-    spread = of * row.classes + row.kinds[longest]
-    times = np.bincount(spread, weights=busy, minlength=len(keys) * row.classes)
+    groups = _Groups.of(at)
+    spread = groups.number * row.classes + row.kinds[longest]
+    times = np.bincount(spread, weights=busy, minlength=len(groups.keys) * row.classes)
     return Bins(
-        keys,
-        _sum(of, busy, len(keys)),
-        _sum(of, count, len(keys)),
-        _longest(row, of, longest),
-        times.astype("int64").reshape(len(keys), row.classes),
+        groups.keys,
+        groups.sums(busy),
+        groups.sums(count),
+        groups.longest(row, longest),
+        times.astype("int64").reshape(len(groups.keys), row.classes),
     )
 
 
@@ -170,26 +170,49 @@ def _coarser(row: Row, fine: Bins, added: Bins) -> Bins:
     """Bins of the next level: pairs of bins, and those of calls that are short only now."""
     if not len(fine) and not len(added):
         return fine
-    keys, of = np.unique(np.r_[fine.at >> 1, added.at], return_inverse=True)
-    times = np.zeros((len(keys), row.classes), dtype="int64")
-    np.add.at(times, of, np.r_[fine.times, added.times])
+    groups = _Groups.of(np.r_[fine.at >> 1, added.at])
     return Bins(
-        keys,
-        _sum(of, np.r_[fine.busy_ns, added.busy_ns], len(keys)),
-        _sum(of, np.r_[fine.count, added.count], len(keys)),
-        _longest(row, of, np.r_[fine.longest, added.longest]),
-        times,
+        groups.keys,
+        groups.sums(np.r_[fine.busy_ns, added.busy_ns]),
+        groups.sums(np.r_[fine.count, added.count]),
+        groups.longest(row, np.r_[fine.longest, added.longest]),
+        groups.sums(np.r_[fine.times, added.times]),
     )
 
 
-def _sum(of: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
-    # Exact: sums of ns within a bin stay far below 2**53.
-    return np.bincount(of, weights=values, minlength=count).astype("int64")
+@dataclass(frozen=True)
+class _Groups:
+    """Things with one key each: `keys` in order, the `number` of each one's key, and `order` puts
+    them by key, a group from each of `firsts` on."""
+
+    keys: np.ndarray
+    number: np.ndarray
+    order: np.ndarray
+    firsts: np.ndarray
+
+    @classmethod
+    def of(cls, at: np.ndarray) -> _Groups:
+        """Groups of these keys, few runs of rising ones: so a stable sort costs little."""
+        order = np.argsort(at, kind="stable")
+        ranked = at[order]
+        begins = np.r_[True, ranked[1:] != ranked[:-1]]
+        number = np.empty(len(at), dtype="int64")
+        number[order] = np.cumsum(begins) - 1
+        firsts = np.flatnonzero(begins)
+        return cls(ranked[firsts], number, order, firsts)
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """The sum of each group."""
+        return np.add.reduceat(values[self.order], self.firsts, axis=0)
+
+    def longest(self, row: Row, calls: np.ndarray) -> np.ndarray:
+        """Of the calls of each group, the longest; the first of equal ones."""
+        calls = calls[self.order]
+        durs = row.durs[calls]
+        sizes = np.diff(np.r_[self.firsts, len(calls)])
+        is_longest = durs == np.repeat(np.maximum.reduceat(durs, self.firsts), sizes)
+        return np.minimum.reduceat(np.where(is_longest, calls, len(row)), self.firsts)
 
 
-def _longest(row: Row, of: np.ndarray, calls: np.ndarray) -> np.ndarray:
-    """Of the calls of each group, the longest; the first of equal ones."""
-    order = np.lexsort((calls, -row.durs[calls], of))
-    firsts = np.r_[True, np.diff(of[order]) > 0]
-    chosen: np.ndarray = calls[order][firsts]
-    return chosen
+def _distinct(rising: np.ndarray) -> int:
+    return int(np.count_nonzero(np.diff(rising))) + min(1, len(rising))

@@ -33,6 +33,7 @@ MAX_CHARS = 2_000_000
 _MIN_CHARS = 24
 _PATTERN_CHARS = 300
 _OPERATOR_FIELDS = ("name", "op_type", "op_class", "inputs", "outputs", "provider")
+_CALL_FIELDS = ["operator", "run", "device", "stream", "start_ns", "dur_ns", "span_ns", "n"]
 
 
 def timeline_payload(comparison: Comparison, max_calls: int | None = None) -> dict[str, Any]:
@@ -162,7 +163,8 @@ def _payload(sides: list[dict[str, Any]], groups: list[dict[str, Any]]) -> dict[
 
 def _rows(joined: pd.Series) -> dict[int, int]:
     """Row of the joined table by operator of one side."""
-    return {int(op): int(row) for row, op in joined.dropna().items()}  # type: ignore[call-overload]
+    known = joined.dropna()
+    return dict(zip(known.astype("int64").tolist(), known.index.tolist(), strict=True))
 
 
 def first_starts(side: dict[str, Any]) -> dict[int, int]:
@@ -173,14 +175,13 @@ def first_starts(side: dict[str, Any]) -> dict[int, int]:
     if side["in_order"]:
         return {}
     calls, rows = side["calls"], side["ops"]["row"]
-    # Calls stand in the order of their starts.
-    operators, first = np.unique(np.asarray(calls["op"]), return_index=True)
-    starts = np.asarray(calls["start_ns"])[first]
-    return {
-        rows[op]: int(start)
-        for op, start in sorted(zip(operators, starts, strict=True), key=lambda pair: -pair[1])
-        if rows[op] is not None
-    }
+    # Calls stand in the order of their starts: what is written last is the first one.
+    first = np.full(len(rows), -1, dtype="int64")
+    first[np.asarray(calls["op"])[::-1]] = np.arange(len(calls["op"]))[::-1]
+    latest_first = np.flatnonzero(first >= 0)[np.argsort(-first[first >= 0])]
+    starts = np.asarray(calls["start_ns"])[first[latest_first]].tolist()
+    chosen = [rows[op] for op in latest_first.tolist()]
+    return {row: start for row, start in zip(chosen, starts, strict=True) if row is not None}
 
 
 def texts(payload: dict[str, Any]) -> dict[str, Any]:
@@ -222,8 +223,8 @@ def _group_ids(
     trace: Trace, claims: Sequence[Sequence[Operator]], ids: Sequence[int]
 ) -> list[int | None]:
     """The id of each operator's group; None for an operator in none."""
-    names = list(trace.operators["name"].astype("object").fillna(""))
-    return [ids[index] if index >= 0 else None for index in group_places(names, claims)]
+    places = group_places(trace.texts("name"), claims)
+    return [ids[index] if index >= 0 else None for index in places]
 
 
 @dataclass(frozen=True)
@@ -250,7 +251,7 @@ class _Run:
 
 def _run(trace: Trace, max_calls: int | None) -> _Run:
     run = median_run(trace)
-    calls = steady_calls(trace)
+    calls = steady_calls(trace)[_CALL_FIELDS]  # a copy of counters, which may be many, takes longer
     if run is not None:
         calls = calls[calls["run"] == run]
     row = trace.profiled_runs[trace.profiled_runs["run"] == run]
@@ -265,7 +266,7 @@ def _run(trace: Trace, max_calls: int | None) -> _Run:
         calls = calls[has_start]
         start = calls["start_ns"].to_numpy(dtype="int64")
         dur_ns = calls["span_ns"].fillna(calls["dur_ns"]).to_numpy(dtype="int64")
-        order = np.lexsort((-dur_ns, start))
+        order = _in_order(start, dur_ns)
         calls, start, dur_ns = calls.iloc[order], start[order], dur_ns[order]
         known = len(row) > 0 and not pd.isna(row["start_ns"].iloc[0])
         origin = int(row["start_ns"].iloc[0]) if known else int(start[0]) if len(start) else 0
@@ -283,6 +284,17 @@ def _run(trace: Trace, max_calls: int | None) -> _Run:
         shown_ns=int(start[max_calls]) if max_calls is not None and total > max_calls else None,
         origin_ns=origin,
     )
+
+
+def _in_order(start: np.ndarray, dur_ns: np.ndarray) -> np.ndarray:
+    """The order by start, of equal ones the longest first: as np.lexsort, in a fraction of its time
+    where most stand in order and few are equal."""
+    order = np.argsort(start, kind="stable")
+    equal = np.flatnonzero(np.diff(start[order]) == 0)
+    places = np.union1d(equal, equal + 1)
+    those = order[places]
+    order[places] = those[np.lexsort((-dur_ns[those], start[those]))]
+    return order
 
 
 def _side(
@@ -351,22 +363,29 @@ def _operators(
     row_of: Mapping[int, int],
     group_of: list[int | None],
 ) -> dict[str, list[Any]]:
-    table = trace.operators.iloc[operators]
     columns: dict[str, list[Any]] = {
-        name: _fitting([None if pd.isna(value) else str(value) for value in table[name]], MAX_CHARS)
+        name: _fitting(trace.operators[name].array, operators, MAX_CHARS)
         for name in _OPERATOR_FIELDS
     }
-    columns["row"] = [row_of.get(int(op)) for op in operators]
-    columns["group"] = [group_of[int(op)] for op in operators]
+    numbers = operators.tolist()
+    columns["row"] = [row_of.get(op) for op in numbers]
+    columns["group"] = [group_of[op] for op in numbers]
     return columns
 
 
-def _fitting(texts: list[str | None], max_chars: int) -> list[str | None]:
-    """The texts, cut in the middle where together they have more than `max_chars` characters."""
-    if sum(map(len, filter(None, texts))) <= max_chars:
-        return texts
-    each = max(_MIN_CHARS, max_chars // len(texts))
-    return [None if text is None else units.middle_cut(text, each) for text in texts]
+def _fitting(column: pd.Categorical, rows: np.ndarray, max_chars: int) -> list[str | None]:
+    """The texts in these rows, None for null; cut in the middle where together they have more than
+    `max_chars` characters."""
+    codes = column.codes[rows]
+    used = np.unique(codes[codes >= 0])
+    texts = np.full(len(column.categories) + 1, None, dtype=object)  # the last is null's
+    texts[used] = column.categories.to_numpy(dtype=object)[used]
+    chars = np.array([len(text or "") for text in texts], dtype="int64")
+    if chars[codes].sum() > max_chars:
+        each = max(_MIN_CHARS, max_chars // len(rows))
+        texts[used] = [units.middle_cut(text, each) for text in texts[used]]
+    told: list[str | None] = texts[codes].tolist()
+    return told
 
 
 def _unprofiled_ns(role: str, comparison: Comparison) -> float | None:

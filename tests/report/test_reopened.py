@@ -26,7 +26,7 @@ from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.readers.packed.context import context_of, frames_of
 from analysis.readers.packed.report import contents
-from analysis.readers.packed.tables import packed_trace, parse_trace
+from analysis.readers.packed.tables import packed_trace, packed_within, parse_trace
 from analysis.report import embedded
 from analysis.report.exports.comparison_json import comparison_json
 from analysis.report.exports.multiple_json import multiple_json
@@ -82,6 +82,8 @@ def test_every_format_comes_back_from_a_report_as_it_was() -> None:
         assert again.meta == trace.meta, reader.name
         assert miniatures.values(again) == miniatures.values(trace), reader.name
         assert packed_trace(again) == packed_trace(trace)
+        assert packed_within(trace, 10_000_000) == packed_trace(trace)
+        assert packed_within(trace, -1) is None
 
 
 def test_the_report_of_a_compiled_model_has_its_groups_again(

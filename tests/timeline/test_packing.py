@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,11 +87,17 @@ def test_ids_and_shared_texts_keep_what_is_missing() -> None:
 
 
 def test_texts_beyond_their_room_are_cut_in_the_middle() -> None:
-    texts: list[str | None] = ["a" * 3000 + "z", None, "short"]
-    assert _fitting(texts, 4000) is texts
-    cut = _fitting(texts, 900)
+    long = "a" * 3000 + "z"
+    texts = pd.Categorical([long, "in no row" * 500, None, "short"])
+    rows = np.array([0, 2, 3])
+    assert _fitting(texts, rows, 4000) == [long, None, "short"]
+    cut = _fitting(texts, rows, 900)
     assert cut[1:] == [None, "short"]
     assert cut[0] is not None and len(cut[0]) == 300
     assert cut[0][0] == "a" and cut[0][-1] == "z"
-    many = _fitting(["x" * 500] * (MAX_CHARS // 24), MAX_CHARS)
+    twice = _fitting(texts, np.array([0, 0]), 5000)  # each row counts
+    assert [len(text or "") for text in twice] == [2500, 2500]
+    many = _fitting(
+        pd.Categorical(["x" * 500]), np.zeros(MAX_CHARS // 24, dtype="int64"), MAX_CHARS
+    )
     assert {len(text or "") for text in many} == {24}

@@ -6,7 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
@@ -23,6 +26,7 @@ from analysis.readers.input.source import Source
 from analysis.report.html import report_html
 from analysis.timeline.drawing import Drawing, Layers
 from analysis.timeline.payload import (
+    _in_order,
     drawn_at,
     first_starts,
     several_payload,
@@ -280,3 +284,13 @@ def test_a_stretch_of_the_file_is_drawn_from_the_start_of_the_run() -> None:
     assert b"origin_ns" not in Drawing(Layers(payload), texts(payload)).base
     page = report_html(compare(*choose_sides(trace, trace)))
     assert 'href="#timelines" data-from="90625" data-to="300000"' in page
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=40),
+)
+def test_calls_stand_by_start_and_of_equal_ones_the_longest_first(
+    calls: list[tuple[int, int]],
+) -> None:
+    start, dur_ns = np.array(calls, dtype="int64").reshape(-1, 2).T
+    assert _in_order(start, dur_ns).tolist() == np.lexsort((-dur_ns, start)).tolist()

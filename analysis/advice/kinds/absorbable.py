@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 
 from analysis.advice import prediction
 from analysis.advice.finding import Finding
-from analysis.advice.kinds.chains import FUSED, in_lanes
+from analysis.advice.kinds.chains import are_fused, in_lanes
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
@@ -41,7 +42,7 @@ def light_after_heavy(subject: Subject) -> Answer:
     classes, names, types = (trace.texts(of) for of in ("op_class", "name", "op_type"))
     if not _HEAVY & set(classes):
         return "no_types" if set(classes) <= {"", "unknown"} else ()
-    if any(map(_LEARNS.search, {*names, *types})):
+    if _LEARNS.search("\n".join({*names, *types})):
         return ()
     if not trace.operators["inputs"].notna().any():
         return "no_shapes"
@@ -51,21 +52,19 @@ def light_after_heavy(subject: Subject) -> Answer:
         return "no_start_times"
     of, lanes, dur_ns = in_lanes(calls)
     chains = _chains(trace, of, lanes, classes, types)
+    ran, took = of.tolist(), dur_ns.tolist()
     heavy_ns, light_ns = 0.0, 0.0
     absorbed: set[int] = set()
     patterns: Counter[tuple[int, ...]] = Counter()
     executions = 0
     for at, chain in chains:
-        times = dur_ns[chain].tolist()
-        whole = sum(times)
-        real = [
-            int(of[one]) for one, ns in zip(chain, times, strict=True) if ns >= _MIN_PART * whole
-        ]
-        heavy_ns += float(dur_ns[at])
+        whole = sum([took[one] for one in chain])
+        real = [ran[one] for one in chain if took[one] >= _MIN_PART * whole]
+        heavy_ns += took[at]
         light_ns += whole
         executions += len(real)
         absorbed.update(real)
-        patterns[(int(of[at]), *real)] += 1
+        patterns[(ran[at], *real)] += 1
     runs = max(1, len(steady.runs))
     light_ns, heavy_ns = light_ns / runs, heavy_ns / runs
     if not absorbed or not subject.matters(light_ns):
@@ -96,30 +95,43 @@ def _chains(
     trace: Trace, of: np.ndarray, lanes: np.ndarray, classes: list[str], types: list[str]
 ) -> Iterator[tuple[int, list[int]]]:
     """Places of heavy executions, and of the light ones that follow each on its lane."""
-    inputs = trace.texts("inputs")
-    shapes = {text: [_dims(part) for part in text.split("; ")] for text in set(inputs)}
-    is_fused = {name: FUSED.search(name) is not None for name in set(trace.texts("name"))}
-    names = trace.texts("name")
+    number, texts = pd.factorize(np.array(trace.texts("inputs"), dtype=object))
+    shapes = [[_dims(part) for part in text.split("; ")] for text in texts]
+    reads = number.tolist()
+    is_fused = are_fused(trace, "name").tolist()
     is_light = [
-        (kind in _LIGHT or (kind == "normalisation" and _is_batch(op_type))) and not is_fused[name]
-        for kind, op_type, name in zip(classes, types, names, strict=True)
+        (kind in _LIGHT or (kind == "normalisation" and _is_batch(op_type))) and not fused
+        for kind, op_type, fused in zip(classes, types, is_fused, strict=True)
     ]
     is_aside = [kind in _ASIDE for kind in classes]
     is_heavy = np.array([kind in _HEAVY for kind in classes], dtype=bool)
-    ran, lane = of.tolist(), lanes.tolist()
-    for at in np.flatnonzero(is_heavy[of]).tolist():
+    goes_on = np.array(is_light, dtype=bool) | np.array(is_aside, dtype=bool)
+    # Whether a call may be in the chain of the one before it on its lane; the last ends them all.
+    goes_on = np.append((lanes[1:] == lanes[:-1]) & goes_on[of[1:]], False)
+    starts = np.flatnonzero(is_heavy[of] & goes_on)
+    ran, follows = of.tolist(), goes_on.tolist()
+    fits: dict[tuple[int, int], bool] = {}
+    for at in starts.tolist():
+        heavy = reads[ran[at]]
         tensor: tuple[int, ...] = ()
         chain: list[int] = []
-        for place in range(at + 1, len(ran)):
+        place = at
+        while follows[place]:
+            place += 1
             op = ran[place]
-            if lane[place] != lane[at] or not (is_light[op] or is_aside[op]):
-                break
             if is_aside[op]:
                 continue
-            first = shapes[inputs[op]][0]
-            if not (first == tensor if tensor else _fits(first, shapes[inputs[ran[at]]])):
-                break
-            tensor = first
+            first = reads[op]
+            if tensor:
+                if shapes[first][0] != tensor:
+                    break
+            else:
+                pair = (first, heavy)
+                if pair not in fits:
+                    fits[pair] = _fits(shapes[first][0], shapes[heavy])
+                if not fits[pair]:
+                    break
+                tensor = shapes[first][0]
             chain.append(place)
         if chain:
             yield at, chain

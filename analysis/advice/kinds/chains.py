@@ -13,6 +13,7 @@ from analysis.advice.finding import Finding
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
+from analysis.trace import Trace
 
 _FUSIBLE = frozenset(("elementwise", "activation"))
 # What a compiler has fused: it would have taken more, had it seen that it may.
@@ -33,13 +34,8 @@ def light_chains(subject: Subject) -> Answer:
     if subject.side.graph is not None:
         return ()
     texts = trace.texts("op_class")
-    fusible = np.array(
-        [
-            of in _FUSIBLE and not FUSED.search(name) and not FUSED.search(op_type)
-            for of, name, op_type in zip(texts, trace.texts("name"), trace.texts("op_type"))
-        ],
-        dtype=bool,
-    )
+    fusible = np.array([of in _FUSIBLE for of in texts], dtype=bool)
+    fusible &= ~(are_fused(trace, "name") | are_fused(trace, "op_type"))
     if not fusible.any():
         return "no_types" if set(texts) <= {"", "unknown"} else ()
     steady = steady_runs(trace)
@@ -83,9 +79,18 @@ def light_chains(subject: Subject) -> Answer:
     )
 
 
+def are_fused(trace: Trace, column: str) -> np.ndarray:
+    """Which operators this column calls fused."""
+    told = trace.operators[column].array
+    of_text = [FUSED.search(text) is not None for text in told.categories.to_numpy(dtype=object)]
+    found: np.ndarray = np.array([*of_text, False], dtype=bool)[told.codes]
+    return found
+
+
 def in_lanes(calls: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Operator, lane and duration of each call, lane after lane and by start; a lane is a stream in
     one run."""
+    calls = calls[["operator", "run", "device", "stream", "start_ns", "dur_ns"]]
     calls = calls.sort_values("start_ns", kind="stable")
     devices, lanes_of = (calls[name].cat.codes.to_numpy("int64") for name in ("device", "stream"))
     streams, named = pd.factorize(devices * (lanes_of.max() + 2) + lanes_of)
@@ -101,14 +106,19 @@ def _handed_on(
 ) -> np.ndarray:
     """Whether a call reads a tensor of the shape and type that the call before it wrote: the
     first output, or, where a file has inputs only, the first input that both share."""
-    known: dict[tuple[int, int], bool] = {}
+    told = [out or into for out, into in zip(outputs, inputs, strict=True)]
+    wrote, written = pd.factorize(np.array(told, dtype=object))
+    reads, read = pd.factorize(np.array(inputs, dtype=object))
+    places = np.flatnonzero(joined)
+    pairs, of_pair = np.unique(
+        wrote[of[places]] * len(read) + reads[of[places + 1]], return_inverse=True
+    )
+    hands_on = np.zeros(len(pairs), dtype=bool)
+    for at, pair in enumerate(pairs.tolist()):
+        first = written[pair // len(read)].split("; ")[0]
+        hands_on[at] = bool(first) and first in read[pair % len(read)].split("; ")
     found = np.zeros(len(of) - 1, dtype=bool)
-    for place in np.flatnonzero(joined):
-        pair = (int(of[place]), int(of[place + 1]))
-        if pair not in known:
-            written = (outputs[pair[0]] or inputs[pair[0]]).split("; ")[0]
-            known[pair] = bool(written) and written in inputs[pair[1]].split("; ")
-        found[place] = known[pair]
+    found[places] = hands_on[of_pair]
     return found
 
 

@@ -24,11 +24,10 @@ def wide_types(subject: Subject) -> Answer:
     heavy = np.array([is_heavy(name) for name in texts["op_class"]], dtype=bool)
     if not heavy.any():
         return () if set(texts["op_class"]) - {"", "unknown"} else "no_types"
-    told = [
-        _DTYPE.match(value) if isinstance(value, str) else None
-        for value in subject.operators["inputs"]
-    ]
-    bits = np.array([int(found[2]) if found is not None else 0 for found in told])
+    inputs = subject.operators["inputs"].array
+    told = [*map(_DTYPE.match, inputs.categories), None]  # the last is null's
+    bits_of = np.array([int(found[2]) if found is not None else 0 for found in told])
+    bits = bits_of[inputs.codes]
     known = heavy & (bits > 0)
     if not known.any():
         return "no_shapes"
@@ -55,8 +54,8 @@ def wide_types(subject: Subject) -> Answer:
                 "operators": int(wide.sum()),
                 "time_ns": time_ns,
                 "share": subject.share(time_ns),
-                "wide": _name(told[largest]),
-                "narrow": _name(told[usual]),
+                "wide": _name(told[inputs.codes[largest]]),
+                "narrow": _name(told[inputs.codes[usual]]),
                 "operator": names[0],
             },
             at_most_ns=most_ns,

@@ -112,16 +112,16 @@ def group_places(names: Sequence[str], claims: Sequence[Sequence[Operator]]) -> 
 
     What two of them claim is in neither: a trace cannot tell whose time it was.
     """
-    named: dict[str, set[int]] = {}
-    rows: dict[int, set[int]] = {}
+    named: dict[str, int] = {}
+    rows: dict[int, int] = {}
     for index, operators in enumerate(claims):
         for operator in operators:
             if operator.row is None:
-                named.setdefault(clean_text(operator.name), set()).add(index)
-            else:
-                rows.setdefault(operator.row, set()).add(index)
-    found = []
-    for row, name in enumerate(names):
-        indices = rows.get(row) or named.get(name) or set()
-        found.append(min(indices) if len(indices) == 1 else -1)
-    return found
+                name = clean_text(operator.name)
+                if named.setdefault(name, index) != index:
+                    named[name] = -1
+            elif rows.setdefault(operator.row, index) != index:
+                rows[operator.row] = -1
+    if not named:
+        return [rows.get(row, -1) for row in range(len(names))]
+    return [rows.get(row, named.get(name, -1)) for row, name in enumerate(names)]

@@ -37,11 +37,11 @@ def listed_together(
     Kernels of matrix products and their like are calls of a library in both, so a kernel that lists
     one only goes on from its result.
     """
-    kinds = [_kinds(trace, rows) for trace, rows in zip(traces, left, strict=True)]
     generated = [_any_generated(trace) for trace in traces]
     if generated[0] == generated[1]:
         return []
     compiled = 0 if generated[0] else 1
+    kinds = _kinds(traces[compiled], left[compiled])
     known = {
         _token(launchers[side][row])
         for side in (1 - compiled,)
@@ -50,7 +50,7 @@ def listed_together(
     }
     together: DisjointSets[str] = DisjointSets()
     lists: dict[int, list[str]] = {}
-    for row, types in kinds[compiled].items():
+    for row, types in kinds.items():
         tokens = [token for token in types if token in known]
         if tokens:
             lists[row] = tokens

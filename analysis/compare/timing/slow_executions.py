@@ -54,7 +54,7 @@ def excess_ns(calls: pd.DataFrame, resolution_ns: float) -> np.ndarray:
     """
     excess = np.zeros(len(calls))
     operator, run, dur_ns = (calls[name].to_numpy() for name in ("operator", "run", "dur_ns"))
-    rows = np.lexsort((run, operator))
+    rows = ordered(operator, run - run.min(initial=0), stable=True)
     first, size = groups_of(operator[rows], run[rows])
     usual = _usual_sizes(operator[rows[first]], size)
     position = np.arange(len(rows)) - np.repeat(first, size)

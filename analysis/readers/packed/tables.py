@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -92,6 +93,40 @@ class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
 def packed_trace(trace: Trace) -> bytes:
     """The trace as `parse_trace` reads it. Equal traces give equal bytes."""
+    return b"".join(_parts(trace, _Cells()))
+
+
+def packed_within(trace: Trace, most: int) -> bytes | None:
+    """`packed_trace`; None as soon as its cells, compressed as fast as can be, take more bytes."""
+    try:
+        return b"".join(_parts(trace, _Cells(most)))
+    except _TooLargeError:
+        return None
+
+
+class _TooLargeError(Exception):
+    """More cells than there is room for."""
+
+
+class _Cells:
+    """The cells of columns as they come; with `most` not more than that when compressed."""
+
+    def __init__(self, most: int | None = None) -> None:
+        self.parts: list[bytes] = []
+        self._most = most
+        self._compressor = zlib.compressobj(1)
+        self._size = 0
+
+    def add(self, data: bytes) -> None:
+        """One column more. Raises _TooLargeError."""
+        self.parts.append(data)
+        if self._most is not None:
+            self._size += len(self._compressor.compress(data))
+            if self._size > self._most:
+                raise _TooLargeError
+
+
+def _parts(trace: Trace, cells: _Cells) -> list[bytes]:
     meta = trace.meta
     origin = Origin(
         meta.format,
@@ -106,22 +141,21 @@ def packed_trace(trace: Trace) -> bytes:
         meta.started_ns,
         [Recording(part.name, part.sha256, part.started_ns) for part in meta.parts],
     )
-    cells: list[bytes] = []
     runs, operators, calls = (
         _packed_table(frame, cells) for frame in (trace.runs, trace.operators, trace.calls)
     )
     notes = [note_of(note) for note in trace.diagnostics]
     context = {name: _packed_table(frame, cells) for name, frame in frames_of(trace).items()}
     header = msgspec.json.encode(Header(origin, notes, runs, operators, calls, context))
-    return b"".join((MAGIC, header, b"\n", *cells))
+    return [MAGIC, header, b"\n", *cells.parts]
 
 
-def _packed_table(frame: pd.DataFrame, cells: list[bytes]) -> Table:
+def _packed_table(frame: pd.DataFrame, cells: _Cells) -> Table:
     columns = []
     for name in frame.columns:
         column, data = packed(str(name), frame[name])
         columns.append(column)
-        cells.append(data)
+        cells.add(data)
     return Table(len(frame), columns)
 
 

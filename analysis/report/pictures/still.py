@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from analysis.axis import Tick, time_ticks
 
@@ -59,21 +60,25 @@ def still(payload: dict[str, Any]) -> Still:
 
 
 def _side(side: dict[str, Any], span: int) -> StillSide:
-    class_of, calls = side["ops"]["op_class"], side["calls"]
-    boxes: dict[int, list[tuple[float, float, str]]] = defaultdict(list)
     scale = WIDTH / span if span else 0.0
-    columns = (np.asarray(calls[name]) for name in ("op", "lane", "start_ns", "dur_ns"))
-    for op, lane, start, dur in zip(*(column.tolist() for column in columns), strict=True):
-        boxes[lane].append((start * scale, dur * scale, class_of[op]))
+    op, lane, start, dur = (
+        np.asarray(side["calls"][name]) for name in ("op", "lane", "start_ns", "dur_ns")
+    )
+    kinds, classes = pd.factorize(np.array(side["ops"]["op_class"], dtype=object))
     lanes = side["lanes"] or [{"label": "", "small": False}]
     shown = [number for number, lane in enumerate(lanes) if not lane["small"]]
+
+    def paths(number: int) -> tuple[tuple[str, str], ...]:
+        of = np.flatnonzero(lane == number)
+        return _paths(start[of] * scale, dur[of] * scale, kinds[op[of].astype("int64")], classes)
+
     return StillSide(
         role=side["id"],
         label=side["label"],
         caption=str(side["caption"]),
         folded=str(side["folded"] or ""),
         lanes=tuple(
-            StillLane(_label(lanes, number), _paths(boxes[number])) for number in shown[:MAX_LANES]
+            StillLane(_label(lanes, number), paths(number)) for number in shown[:MAX_LANES]
         ),
         lanes_cut=max(0, len(shown) - MAX_LANES),
         share=side["dur_ns"] / span if span else 0.0,
@@ -86,17 +91,23 @@ def _label(lanes: list[dict[str, Any]], number: int) -> str:
     return str(lanes[number]["label"]) if is_named else ""
 
 
-def _paths(boxes: list[tuple[float, float, str]]) -> tuple[tuple[str, str], ...]:
+def _paths(
+    left: np.ndarray, width: np.ndarray, kind: np.ndarray, classes: np.ndarray
+) -> tuple[tuple[str, str], ...]:
     """One path per class: wide boxes apart by GAP; of the thin ones in a unit the class with most
     time, as wide as their time together, so that colours keep the proportions of time."""
     paths: dict[str, list[str]] = defaultdict(list)
-    thin: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for left, width, name in boxes:
-        if width >= THIN:
-            shown = width - GAP if width >= 3 * GAP else width
-            paths[name].append(_box(left, shown))
-        else:
-            thin[int(left)][name] += width
+    is_wide = width >= THIN
+    for at, wide, of in zip(*(one[is_wide].tolist() for one in (left, width, kind)), strict=True):
+        shown = wide - GAP if wide >= 3 * GAP else wide
+        paths[classes[of]].append(_box(at, shown))
+    # Sums of each class in each unit, in the order in which they come first.
+    many = len(classes)
+    numbers, cells = pd.factorize(left[~is_wide].astype("int64") * many + kind[~is_wide])
+    sums = np.bincount(numbers, weights=width[~is_wide], minlength=len(cells))
+    thin: dict[int, dict[str, float]] = defaultdict(dict)
+    for cell, time in zip(cells.tolist(), sums.tolist(), strict=True):
+        thin[cell // many][classes[cell % many]] = time
     for unit, shares in thin.items():
         name = max(shares, key=shares.__getitem__)
         paths[name].append(_box(unit, min(1.0, max(0.4, sum(shares.values())))))

@@ -29,11 +29,13 @@ def _eight_bit(comparison: Comparison, side: str) -> frozenset[int]:
     """Ids of the groups in which that side multiplies 8-bit numbers."""
     table = comparison.operators
     ran = table.loc[table[f"int8_{side}"].fillna(False).astype(bool), f"operator_{side}"]
-    operators = getattr(comparison, side).trace.operators
+    if ran.empty:
+        return frozenset()
+    trace = getattr(comparison, side).trace
     groups = comparison.fusion.groups
     claims = [getattr(group, side) for group in groups]
-    places = group_places(operators["name"].astype(str).tolist(), claims)
-    of_int8 = operators["operator"].isin(set(ran))
+    places = group_places(trace.texts("name"), claims)
+    of_int8 = trace.operators["operator"].isin(set(ran))
     return frozenset(
         groups[place].id
         for place, is_int8 in zip(places, of_int8, strict=True)
