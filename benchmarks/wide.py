@@ -13,7 +13,7 @@ from analysis.readers import read_path
 from analysis.report.html import report_html
 from analysis.trace import Trace
 from benchmarks.row import Row
-from benchmarks.traces import op_summary
+from benchmarks.traces.op_summary import op_summary
 
 _ROWS = 200_000
 _FEW, _MANY = 200, 12_000  # numbers in names: some 8,000 and 120,000 different operators

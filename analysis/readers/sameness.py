@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import FuseScopeError
+from analysis.limits import MIB
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import holds_times
 from analysis.readers.reader import Reader
@@ -41,7 +42,7 @@ class Sameness:
         False, too, for a file that cannot be read: that is told where it is read for itself.
         """
         try:
-            if holds_times(source.content, _computing(trace)["start_ns"].dropna().tolist()):
+            if holds_times(source.blocks(MIB), _computing(trace)["start_ns"].dropna().tolist()):
                 return True
             if id(source) not in self._read:
                 value = reader.read(source.among(()))

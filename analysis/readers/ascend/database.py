@@ -12,19 +12,20 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
 import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind, tensor_text
-from analysis.readers.ascend.launches import is_framework_op
 from analysis.readers.ascend.pmu import Task, counters
-from analysis.readers.ascend.waits import RUNTIME, HostSpan, Wait, by_operator
+from analysis.readers.ascend.waits import HostSpans, Wait, wait_calls
+from analysis.readers.building.coded import Coded, Numbered
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace, dtype_name
-from analysis.readers.building.wait_calls import host_waits, is_wait
+from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, integer, open_database, schema_names
 from analysis.readers.input.sqlite_wal import is_of_database
@@ -249,28 +250,24 @@ class _Rows:
 
     def waits(self) -> list[Wait] | None:
         """Calls of AscendCL that waited for the device; None where the file holds no call to it."""
-        calls = self._host_spans("CANN_API")
-        if not any(RUNTIME in name for _, name, _ in calls):
-            return None
-        waits = [call for call in calls if is_wait(call[1])]
-        threads = {thread for thread, *_ in waits}
-        around = [
-            call
-            for call in self._host_spans("PYTORCH_API")
-            if call[0] in threads and is_framework_op(call[1])
-        ]
-        return by_operator(waits, around)
+        threads = Numbered()
+        calls = self._host_spans("CANN_API", threads)
+        return wait_calls(calls, self._host_spans("PYTORCH_API", threads))
 
-    def _host_spans(self, name: str) -> list[HostSpan]:
+    def _host_spans(self, name: str, threads: Numbered) -> HostSpans:
         """The calls of a table that have a name, a start and an end."""
         table = self.database.read(name, "startNs", "endNs", "globalTid", "name")
         columns = (table.texts("globalTid"), self._texts(table, "name"))
         times = (table.integers("startNs"), table.integers("endNs"))
-        return [
-            (thread or "", told, (start, end))
+        found = [
+            (thread or "", told, start, end - start)
             for thread, told, start, end in zip(*columns, *times, strict=True)
             if told is not None and start is not None and end is not None and end >= start
         ]
+        starts, lengths = (np.array([span[at] for span in found], dtype="int64") for at in (2, 3))
+        names = Coded.of(told for _, told, _, _ in found)
+        of_threads = threads.of([thread for thread, *_ in found])
+        return HostSpans(names, of_threads, starts, lengths, np.ones(len(found), dtype=bool))
 
     def _texts(self, table: Table, *names: str) -> list[str | None]:
         """A column of numbers into STRING_IDS; text stands for itself."""

@@ -8,34 +8,31 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from analysis.readers.ascend.events import FLOWS, Flows, Group
+from analysis.readers.building.coded import Bools, Whole
+from analysis.readers.building.timetable import Ints, Timetable, starts_of
 from analysis.readers.building.trace_tables import dtype_bytes, dtype_name, shape_text
 from analysis.readers.input.json_value import decode
 from analysis.text import clean_text
 
-Point = tuple[object, object, int]  # process, thread, start in ns
 _FRAMEWORK_OP = re.compile(r"[A-Za-z_]\w*::")  # aten::, npu::, c10d::
 _NO_OPERATOR = re.compile(r"autograd::engine|Optimizer\.|ProfilerStep")
 _MAX_TENSORS = 4096
 
 
 @dataclass(frozen=True)
-class HostCall:
-    """One call of an operator on the host; times in ns, `dims` and `dtypes` as in the file."""
+class HostCalls:
+    """Calls of the host: numbers of threads, times in ns, and which are of the framework."""
 
-    name: str
-    pid: object
-    tid: object
-    start_ns: int
-    dur_ns: int
-    dims: bytes = b""
-    dtypes: bytes = b""
-
-    @property
-    def end_ns(self) -> int:
-        return self.start_ns + self.dur_ns
+    lanes: Ints
+    starts: Ints
+    lengths: Ints
+    is_framework: Bools
 
 
 def is_framework_op(name: str) -> bool:
@@ -43,52 +40,100 @@ def is_framework_op(name: str) -> bool:
     return _FRAMEWORK_OP.match(name) is not None and _NO_OPERATOR.match(name) is None
 
 
-def launchers(calls: Iterable[HostCall], points: Iterable[Point]) -> dict[Point, HostCall]:
-    """The operator behind each point at which a flow begins.
+class Arrows:
+    """Flows from operators of the host to tasks of devices: where each begins and ends.
+
+    Those of the framework say more than those of the driver. `lane_of` are numbers of the threads
+    of groups.
+    """
+
+    def __init__(self, flows: Flows, groups: Sequence[Group], lane_of: Ints) -> None:
+        begins, ends = [], []
+        for cat in FLOWS:
+            first, last = (np.flatnonzero(_of_groups(flows, groups, ph, cat)) for ph in ("s", "f"))
+            ids, at = np.unique(flows.ids[first], return_index=True)
+            last = last[np.sort(np.unique(flows.ids[last], return_index=True)[1])]
+            places = np.minimum(np.searchsorted(ids, flows.ids[last]), max(0, len(ids) - 1))
+            is_pair = ids[places] == flows.ids[last] if len(ids) else np.zeros(len(last), bool)
+            begins.append(first[at[places[is_pair]]])
+            ends.append(last[is_pair])
+        self._begins, to = np.concatenate(begins), np.concatenate(ends)
+        self._lanes, self._times = lane_of[flows.groups], flows.times
+        self._ends = Timetable(self._lanes[to], self._times[to])
+
+    def begins(self, lanes: Ints, times: Ints) -> tuple[Ints, Whole]:
+        """The thread and the time where the last flow to each of these points begins."""
+        at = self._ends.last(lanes, times)
+        known = at >= 0
+        known[known] = self._ends.times[at[known]] == times[known]
+        begins = np.zeros(len(at), dtype="int64")
+        begins[known] = self._begins[self._ends.order[at[known]]]
+        if not len(self._times):
+            return begins, Whole(begins, known)
+        return self._lanes[begins], Whole(np.where(known, self._times[begins], 0), known)
+
+
+def _of_groups(flows: Flows, groups: Sequence[Group], ph: str, cat: str) -> Bools:
+    """Which flows are of groups of that phase and category."""
+    wanted = np.array([group.ph == ph and group.cat == cat for group in groups], dtype=bool)
+    return wanted[flows.groups] if len(flows.groups) else np.zeros(0, dtype=bool)
+
+
+def launchers(calls: HostCalls, lanes: Ints, times: Ints) -> Ints:
+    """The place of the operator behind each point, a thread and a time in ns.
 
     The innermost operator of the framework around the point, else the longest call that begins
-    there; points that no call holds are left out.
+    there; -1 where no call holds it.
     """
-    by_thread: dict[tuple[object, object], list[HostCall]] = {}
-    for call in calls:
-        by_thread.setdefault((call.pid, call.tid), []).append(call)
-    wanted: dict[tuple[object, object], list[int]] = {}
-    for pid, tid, start in points:
-        if (pid, tid) in by_thread:
-            wanted.setdefault((pid, tid), []).append(start)
-    found: dict[Point, HostCall] = {}
-    for (pid, tid), starts in wanted.items():
-        ordered = sorted(by_thread[pid, tid], key=lambda call: (call.start_ns, -call.dur_ns))
-        for start, call in _around(ordered, sorted(starts)):
-            found[pid, tid, start] = call
+    found = np.full(len(times), -1, dtype="int64")
+    table = Timetable(calls.lanes, calls.starts, calls.lengths)
+    order = np.lexsort((times, lanes))
+    sorted_lanes = lanes[order]
+    for first in np.flatnonzero(starts_of(sorted_lanes)).tolist():
+        lane = sorted_lanes[first]
+        points = order[first : np.searchsorted(sorted_lanes, lane, side="right")]
+        of_lane = slice(*np.searchsorted(table.groups, [lane, lane + 1]).tolist())
+        places = table.order[of_lane]
+        begins = table.times[of_lane]
+        around = _around(
+            begins.tolist(),
+            (begins + calls.lengths[places]).tolist(),
+            calls.is_framework[places].tolist(),
+            times[points].tolist(),
+        )
+        at = np.array(around, dtype="int64")
+        found[points] = np.where(at >= 0, np.append(places, -1)[at], -1)
     return found
 
 
-def _around(calls: Sequence[HostCall], starts: Sequence[int]) -> Iterable[tuple[int, HostCall]]:
-    """Each point of one thread with its operator; both sorted."""
-    begins = [call.start_ns for call in calls]
+def _around(
+    begins: Sequence[int], ends: Sequence[int], is_framework: Sequence[bool], times: Sequence[int]
+) -> list[int]:
+    """The operator of each time among the calls of one thread, -1 for none; both in order."""
+    found = []
     # Open calls, each with the innermost operator of the framework among it and those around it.
-    stack: list[tuple[HostCall, HostCall | None]] = []
+    stack: list[tuple[int, int]] = []
     index = 0
-    for start in starts:
-        while index < len(calls) and begins[index] <= start:
-            call = calls[index]
-            index += 1
-            while stack and stack[-1][0].end_ns < call.start_ns:
+    for time in times:
+        while index < len(begins) and begins[index] <= time:
+            begin = begins[index]
+            while stack and ends[stack[-1][0]] < begin:
                 stack.pop()
-            around = stack[-1][1] if stack else None
-            if around is not None and around.end_ns < call.start_ns:
-                around = None
-            stack.append((call, call if is_framework_op(call.name) else around))
-        while stack and stack[-1][0].end_ns < start:
+            around = stack[-1][1] if stack else -1
+            if is_framework[index]:
+                around = index
+            elif around >= 0 and ends[around] < begin:
+                around = -1
+            stack.append((index, around))
+            index += 1
+        while stack and ends[stack[-1][0]] < time:
             stack.pop()
-        operator = stack[-1][1] if stack else None
-        if operator is not None and operator.end_ns >= start:
-            yield start, operator
-            continue
-        first = bisect_left(begins, start)
-        if first < len(calls) and begins[first] == start:
-            yield start, calls[first]
+        operator = stack[-1][1] if stack else -1
+        if operator < 0 or ends[operator] < time:
+            first = bisect_left(begins, time)
+            operator = first if first < len(begins) and begins[first] == time else -1
+        found.append(operator)
+    return found
 
 
 def input_text(dims: bytes, dtypes: bytes) -> str:

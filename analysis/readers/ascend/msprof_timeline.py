@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from analysis.errors import FuseScopeError
 from analysis.host_waits import HostWaits
 from analysis.limits import Limits
 from analysis.messages import mark
-from analysis.readers.ascend.timeline import Timeline, read_timeline
-from analysis.readers.building.columns import Columns
+from analysis.readers.ascend.timeline import Timeline, read_timeline, rows_of
+from analysis.readers.building.coded import Coded, Whole, coded, distinct_rows, joined, taken
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits
@@ -59,16 +62,16 @@ def _sniff(head: bytes) -> bool:
 def _read(source: Source) -> Trace:
     """Kernels and collectives of every part; iterations are runs."""
     notes: list[Diagnostic] = []
-    parts = [(source, read_timeline(source, source.limits))]
+    parts = [(source, read_timeline(source))]
     beside = Beside(source, notes)
     for other in _parts(beside):
-        timeline = beside.load(other, lambda file: read_timeline(file, source.limits))
+        timeline = beside.load(other, read_timeline)
         parts += [] if timeline is None else [(other, timeline)]
     parts.sort(key=lambda part: int(_iteration(part[0]) or 0))
     columns, pids, labels = _merged(parts)
-    if not columns["name"]:
-        raise FuseScopeError("msprof_timeline_empty", where=source.name)
     count, limits = len(columns["name"]), source.limits
+    if not count:
+        raise FuseScopeError("msprof_timeline_empty", where=source.name)
     if count > limits.events:
         raise FuseScopeError(
             "too_many_operators",
@@ -85,16 +88,17 @@ def _read(source: Source) -> Trace:
         files=(other.path for other, _ in parts if other is not source),
     )
     found = [*merged(note for _, part in parts for note in part.notes), *notes]
+    rows = rows_of(columns)
     if not spans:
-        columns["run"] = list(labels)
-        trace = build_trace(meta, columns, run_kind="iteration", notes=found, limits=source.limits)
+        rows["run"] = labels
+        trace = build_trace(meta, rows, run_kind="iteration", notes=found, limits=source.limits)
         return replace(trace, host_waits=waits)
-    own = pids if {span.pid for span in spans} <= set(pids) else None
+    own = pids if {span.pid for span in spans} <= set(pids.present().values) else None
     of_task = run_of(columns["start_ns"], spans, own)
-    found += noted("warning", "outside_runs", sum(run is None for run in of_task))
+    found += noted("warning", "outside_runs", int((~of_task.known).sum()))
     runs = iteration_runs(spans)
-    columns["run"] = list(of_task)
-    trace = build_trace(meta, columns, runs=runs, notes=found, limits=source.limits)
+    rows["run"] = of_task
+    trace = build_trace(meta, rows, runs=runs, notes=found, limits=source.limits)
     return replace(trace, host_waits=waits)
 
 
@@ -150,36 +154,43 @@ def _iteration(source: Source) -> str | None:
     return match[3] if match else None
 
 
+_IDENTITY = ("name", "provider", "device", "stream", "start_ns", "dur_ns")
+
+
 def _merged(
     parts: Sequence[tuple[Source, Timeline]],
-) -> tuple[dict[str, list[object]], list[object], list[str | None]]:
+) -> tuple[dict[str, Any], Coded, Coded]:
     """Columns of all parts, each task once; its process and the iteration of its file's name."""
-    columns = Columns()
-    pids: list[object] = []
-    labels: list[str | None] = []
-    seen: set[tuple[object, ...]] = set()
-    for source, timeline in parts:
-        label = _iteration(source) if len(parts) > 1 else None
-        keys = ("name", "provider", "device", "stream", "start_ns", "dur_ns")
-        identity = list(zip(*(timeline.columns[key] for key in keys), strict=True))
-        kept = []
-        for index, key in enumerate(identity):
-            # Only another file repeats a task; in one file two equal rows are two tasks.
-            if len(parts) == 1 or key not in seen:
-                kept.append(index)
-        seen.update(identity)
-        columns.extend({n: [cells[p] for p in kept] for n, cells in timeline.columns.items()})
-        pids += [timeline.pids[index] for index in kept]
-        labels += [label] * len(kept)
-    return columns, pids, labels
+    timelines = [timeline for _, timeline in parts]
+    counts = [len(timeline.pids) for timeline in timelines]
+    if len(parts) == 1:
+        return timelines[0].columns, timelines[0].pids, Coded.same(None, counts[0])
+    columns = {
+        name: joined([timeline.columns[name] for timeline in timelines])
+        for name in timelines[0].columns
+    }
+    pids = Coded.joined([timeline.pids for timeline in timelines])
+    part_of = np.repeat(np.arange(len(parts)), counts)
+    labels = coded(part_of, [_iteration(source) for source, _ in parts])
+    told = [Coded.of(columns[name]) for name in _IDENTITY]
+    numbers, first = distinct_rows(
+        [column.codes for column in told], [len(column.values) for column in told], len(part_of)
+    )
+    # Only another file repeats a task; in one file two equal rows are two tasks.
+    kept = np.flatnonzero(part_of == part_of[first][numbers])
+    return (
+        {name: taken(cells, kept) for name, cells in columns.items()},
+        pids.take(kept),
+        labels.take(kept),
+    )
 
 
 def _iterations(
-    source: Source, parts: Sequence[tuple[Source, Timeline]], starts: Sequence[object]
+    source: Source, parts: Sequence[tuple[Source, Timeline]], starts: Whole
 ) -> list[Span]:
     """Iterations of the files in time order; of those beside only where tasks are known."""
-    known = [start for start in starts if isinstance(start, int)]
-    first, last = min(known, default=0), max(known, default=0)
+    known = starts.numbers[starts.known]
+    first, last = (int(known.min()), int(known.max())) if len(known) else (0, 0)
     found: dict[tuple[str, int], Span] = {}
     for other, timeline in parts:
         for span in timeline.iterations:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -35,7 +34,16 @@ from analysis.readers.ascend.columns import (
     tensor_text,
     unguarded,
 )
-from analysis.readers.building.coded import Bools, Cells, Coded, Whole, coded, distinct_rows, taken
+from analysis.readers.building.coded import (
+    Bools,
+    Cells,
+    Coded,
+    Combined,
+    Whole,
+    coded,
+    listed,
+    taken,
+)
 from analysis.readers.input.csv_numbers import plain
 from analysis.readers.input.csv_table import Column, CsvTable
 from analysis.readers.input.times import LATEST_NS
@@ -73,9 +81,9 @@ def ascend_rows(table: CsvTable) -> AscendRows:
         _forget(table.find(*heads))
     cores, types = _texts(table, CORE), _texts(table, TYPE)
     types = types.mapped(lambda op_type: None if op_type == "0" else op_type)
-    told = _Combined(cores, types, _texts(table, NAME))
+    told = Combined(cores, types, _texts(table, NAME))
     names = told.made(lambda core, op_type, name: name or op_type or core or "unnamed")
-    told = _Combined(cores, types, names)
+    told = Combined(cores, types, names)
     kinds = told.made(task_kind)
     is_communication = kinds.mapped(lambda kind: kind == "communication")
     columns: dict[str, Any] = {
@@ -98,11 +106,11 @@ def ascend_rows(table: CsvTable) -> AscendRows:
         **_counters(table),
     }
     if not starts.known.all():  # NaN is not equal to itself, and equal rows are looked for
-        columns = {name: _listed(cells) for name, cells in columns.items()}
+        columns = {name: listed(cells) for name, cells in columns.items()}
     counted = _counted_flops(columns)
     if counted is not None:
         columns["flops"], columns["flops_source"] = counted
-    columns["op_class"] = _Combined(types, names, cores, is_communication).all(
+    columns["op_class"] = Combined(types, names, cores, is_communication).all(
         lambda *lists: device_classes(
             dict(zip(("op_type", "name", "provider", "is_communication"), lists, strict=True))
         )
@@ -125,27 +133,6 @@ def ascend_rows(table: CsvTable) -> AscendRows:
 def _forget(column: Column | None) -> None:
     if column is not None:
         column.forget()
-
-
-class _Combined:
-    """Columns whose cells are looked at together, each combination once."""
-
-    def __init__(self, *columns: Coded) -> None:
-        self._columns = columns
-        self._numbers, self._first = distinct_rows(
-            [column.codes for column in columns],
-            [len(column.values) for column in columns],
-            len(columns[0]),
-        )
-
-    def made(self, make: Callable[..., object]) -> Coded:
-        """The column of what `make` makes of the cells of a row."""
-        return self.all(lambda *lists: [make(*row) for row in zip(*lists, strict=True)])
-
-    def all(self, make: Callable[..., Sequence[object]]) -> Coded:
-        """The same, of all combinations at once."""
-        cells = [list(column.take(self._first)) for column in self._columns]
-        return coded(self._numbers, make(*cells))
 
 
 class _Later(Sequence[object]):
@@ -174,12 +161,6 @@ def _holds(column: Coded, value: object) -> Bools:
     return np.array([*(one == value for one in column.values), False], dtype=bool)[column.codes]
 
 
-def _listed(cells: Cells) -> Cells:
-    if not (isinstance(cells, np.ndarray) and cells.dtype == np.float64):
-        return cells
-    return [None if math.isnan(number) else number for number in cells.tolist()]
-
-
 def _times(table: CsvTable, *names: str, named: bool = False) -> Whole:
     found = table.whole_times(*names, named=named)
     if found is None:
@@ -189,7 +170,7 @@ def _times(table: CsvTable, *names: str, named: bool = False) -> Whole:
 
 def _tensors(table: CsvTable, side: str) -> Coded:
     columns = [_texts(table, (f"{side} {what}",)) for what in ("Shapes", "Data Types", "Formats")]
-    return _Combined(*columns).made(tensor_text)
+    return Combined(*columns).made(tensor_text)
 
 
 def _raw_texts(table: CsvTable, names: Sequence[str]) -> Coded:
@@ -256,7 +237,7 @@ def _counted_flops(columns: dict[str, Cells]) -> tuple[list[object], list[object
     None without such counters. Counts of equal calls may differ by a few percent, and one number
     of several would be a choice.
     """
-    counters = [_listed(values) for name, values in columns.items() if _FOPS.fullmatch(name)]
+    counters = [listed(values) for name, values in columns.items() if _FOPS.fullmatch(name)]
     if not counters:
         return None
     sums = [

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from analysis.messages import Message, mark
 from analysis.readers.ascend.columns import device_classes
-from analysis.readers.ascend.timeline import device_task
+from analysis.readers.ascend.lanes import device_task
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import has_columns, read_csv
 from analysis.readers.input.source import Source

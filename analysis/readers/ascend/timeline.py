@@ -1,308 +1,300 @@
 """Timelines of Ascend devices: the Chrome events of msprof, torch_npu and MindSpore as rows.
 
-Lanes are told apart by their process: `Ascend Hardware` holds the tasks of the device, `HCCL` or
-`Communication` collective operations (and, in planes, the tasks that they consist of), `Overlap
-Analysis` sums of both, the others the host and counters. A kernel is a task of a core; copies,
-events and the like are counted as no operators: they are missing in kernel_details.csv, too.
+A kernel is a task of a core; copies, events and the like are counted as no operators: they are
+missing in kernel_details.csv, too.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any
 
-import msgspec
+import numpy as np
 
-from analysis.limits import Limits
 from analysis.operators.members import Members, members_text
-from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind
-from analysis.readers.ascend.launches import HostCall, Point, launchers
-from analysis.readers.ascend.waits import Cell, HostEvent, Wait, wait_calls
-from analysis.readers.building.columns import Columns
+from analysis.readers.ascend.columns import check_core_times, device_classes
+from analysis.readers.ascend.events import (
+    PLAIN,
+    UNTIMED,
+    Cell,
+    Distinct,
+    Event,
+    EventColumns,
+    Group,
+)
+from analysis.readers.ascend.lanes import (
+    COLLECTIVE,
+    CONTROL,
+    HOST,
+    OVERLAP,
+    PART,
+    STEPS,
+    Lanes,
+)
+from analysis.readers.ascend.launches import Arrows, HostCalls, is_framework_op, launchers
+from analysis.readers.ascend.waits import HostSpans, Wait, wait_calls
+from analysis.readers.building.coded import (
+    Bools,
+    Cells,
+    Coded,
+    Combined,
+    Numbered,
+    Whole,
+    coded,
+    distinct_rows,
+    listed,
+)
 from analysis.readers.building.iterations import Span
-from analysis.readers.input.json_events import decode_events
+from analysis.readers.building.timetable import Ints, distinct
+from analysis.readers.input.event_windows import collect_events
+from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_ns
-from analysis.trace import Diagnostic, noted
+from analysis.trace import Diagnostic, clean_example, noted
 
-Lane = Literal["device", "communication", "overlap", "steps", "host"]
-
-_CORES = ("AI_", "AIV", "AICPU", "MIX_", "KERNEL", "DSA", "DVPP", "FFTS")
-_COPIES = re.compile(r"DMA|MEMCPY|MEMSET|REDUCE[_ ]|WRITE|READ_VALUE", re.IGNORECASE)
-# Parts of a collective, where neither an argument nor the name of their lane says so.
-_PARTS = re.compile(
-    r"notify|event|wait|record|(\w+[_ ])?memcpy|sdma|rdma|reduce[_ ](inline|tbe)"
-    r"|local[_ ]?(copy|reduce)|write[_ ]?(value|with)",
-    re.IGNORECASE,
-)
-_WAITS = re.compile(
-    r"(?:(?:event|notify|stream|remote|mem\w*|capture)[ _]?)*(?:wait|record)(?:[ _]\w+)?",
-    re.IGNORECASE,
-)
 _SCOPED = re.compile(
     r"(?:.*/)?(\w+)-op\d+(?:_\d+)*", re.DOTALL
 )  # MindSpore: Default/conv1/Conv2D-op8
 _FUSED = re.compile(r"FusionOp_(\w+)")
 _STEP = re.compile(r"ProfilerStep#(\d{1,18})")
 _ITERATION = re.compile(r"Iteration (\d{1,18})")
-_DEVICE_NUMBER = re.compile(r"NPU\s+(\d+)")
 
 
-# Those that every timeline has, also one without rows.
-_COLUMNS = (
-    "name", "op_type", "provider", "launched_by", "is_communication", "device", "stream",
-    "start_ns", "dur_ns",
-)  # fmt: skip
+@dataclass(frozen=True)
+class Launches:
+    """Where the host launched each task: when its flow begins, and the operator there.
+
+    `calls` are numbers of calls of operators, equal for calls that say the same, -1 for none;
+    `inputs` are pairs of JSON texts as in the file, shapes and data types.
+    """
+
+    starts_ns: Whole
+    calls: Ints
+    names: Coded
+    inputs: Coded
 
 
-class _Args(msgspec.Struct, gc=False):
-    name: Cell = None
-    labels: Cell = None
-    task_type: Cell = msgspec.field(default=None, name="Task Type")
-    part_type: Cell = msgspec.field(default=None, name="task type")
-    physic_stream: Cell = msgspec.field(default=None, name="Physic Stream Id")
-    stream: Cell = msgspec.field(default=None, name="Stream Id")
-    task: Cell = msgspec.field(default=None, name="Task Id")
-    core_time: Cell = msgspec.field(default=None, name="Aicore Time(ms)")
-    cycles: Cell = msgspec.field(default=None, name="Total Cycle")
-    mindspore_op: Cell = None
-    dims: msgspec.Raw = msgspec.field(default=msgspec.Raw(b""), name="Input Dims")
-    types: msgspec.Raw = msgspec.field(default=msgspec.Raw(b""), name="Input type")
-
-
-class _Event(HostEvent, gc=False):
-    cat: Cell = None
-    pid: Cell = None
-    id: Cell = None
-    args: _Args | None = None
-
-    def point(self) -> Point | None:
-        """What a flow points at."""
-        start = exact_ns(self.ts)
-        return None if start is None else (self.pid, self.tid, start)
-
-
-@dataclass
+@dataclass(frozen=True)
 class Timeline:
-    """Device tasks as columns, one entry a task, and what the file says about them.
+    """Device tasks as columns, one entry a task, and what the file says about them."""
 
-    `launches` holds, per task, where the host launched it: the point at which its flow begins;
-    `launchers` the operator of the host at such a point.
-    """
-
-    columns: Columns = field(default_factory=lambda: Columns(*_COLUMNS))
-    pids: list[Cell] = field(default_factory=list)
-    tasks: list[str | None] = field(default_factory=list)  # Task Id
-    launches: list[Point | None] = field(default_factory=list)
-    steps: list[Span] = field(default_factory=list)  # of the host
-    iterations: list[Span] = field(default_factory=list)  # of the device
-    launchers: dict[Point, HostCall] = field(default_factory=dict)
-    waits: list[Wait] | None = None  # None where calls of the host were not recorded
-    processes: set[str] = field(default_factory=set)
-    notes: list[Diagnostic] = field(default_factory=list)
+    columns: dict[str, Any]
+    pids: Coded
+    tasks: Coded  # Task Id
+    launches: Launches | None
+    steps: list[Span]  # of the host
+    iterations: list[Span]  # of the device
+    waits: list[Wait] | None  # None where calls of the host were not recorded
+    processes: frozenset[str]
+    notes: list[Diagnostic]
 
 
-def read_timeline(source: Source, limits: Limits) -> Timeline:
-    """The timeline in one file. Raises FuseScopeError where it is not readable."""
-    events, notes = decode_events(source.content, _Event, source.name, limits)
-    timeline = Timeline(notes=notes)
-    lanes = _Lanes(events)
-    timeline.processes = set(lanes.names.values())
-    flows = _flows(events)
-    threads = {(pid, tid) for pid, tid, _ in flows.values()}
-    calls: list[HostCall] = []
-    other: Counter[str] = Counter()
-    control: list[str] = []
-    for row, event in enumerate(events):
-        if event.ph in ("M", "s", "f", "t"):
-            continue
-        lane = lanes.lane(event) if event.ph == "X" else "host"
-        if lane == "device" or lane == "communication":
-            kind = _kind(event, lane, lanes.thread(event))
-            if kind == "operator" or kind == "communication":
-                _add(timeline, event, row, kind, lanes, flows)
-                continue
-            if kind == "control":
-                control.append(str(event.args.task_type if event.args else event.name))
-            else:
-                other[kind] += 1
-            continue
-        other[lane] += 1
-        if event.ph == "X" and lane in ("host", "steps"):
-            _add_span(timeline, event, lane)
-            if lane == "host" and (event.pid, event.tid) in threads:
-                calls += _host_call(event)
-    timeline.launchers = launchers(calls, flows.values())
-    timeline.waits = wait_calls(events)
-    notes += noted("info", "not_operators", control, chars=80)
-    notes += noted("info", "other_events", other.total())
-    timeline.columns["op_class"] = device_classes(timeline.columns)
-    check_core_times(timeline.columns, notes)
-    return timeline
+def read_timeline(source: Source, *, launched: bool = False) -> Timeline:
+    """The timeline in one file, with launches where `launched`. Raises FuseScopeError where it is
+    not readable."""
+    found, _, notes = collect_events(source, Event, EventFile, EventColumns)
+    return _Reading(found, notes).timeline(launched=launched)
 
 
-class _Lanes:
-    """Names of processes and threads, and what lies in them."""
-
-    def __init__(self, events: Sequence[_Event]) -> None:
-        self.names: dict[Cell, str] = {}
-        self.threads: dict[tuple[Cell, Cell], str] = {}
-        self.devices: dict[Cell, str] = {}
-        for event in events:
-            if event.ph != "M" or event.args is None:
-                continue
-            if event.name == "process_name":
-                self.names[event.pid] = str(event.args.name or "").strip()
-            elif event.name == "thread_name":
-                self.threads[event.pid, event.tid] = str(event.args.name or "").strip()
-            elif event.name == "process_labels":
-                number = _DEVICE_NUMBER.search(str(event.args.labels or ""))
-                self.devices.update({event.pid: number[1]} if number else {})
-        self._kinds = {pid: _process_kind(name) for pid, name in self.names.items()}
-
-    def thread(self, event: _Event) -> str:
-        return self.threads.get((event.pid, event.tid), "")
-
-    def lane(self, event: _Event) -> Lane:
-        """The lane of an X event; tasks of a device also tell by their arguments."""
-        lane = self._kinds.get(event.pid)
-        if event.cat == "Iteration Time" or lane == "steps":
-            return "steps"
-        if lane == "device" and self.thread(event).startswith("Step Trace"):
-            return "steps"
-        if lane in ("device", "communication", "overlap"):
-            return lane
-        if event.args is not None and event.args.task_type is not None:
-            return "device"
-        if lane is None and event.args is not None and event.args.part_type is not None:
-            return "communication"
-        return "host"
+def rows_of(columns: Mapping[str, Cells]) -> dict[str, Any]:
+    """The columns as `build_trace` takes them: where starts lack equal rows are looked for, and NaN
+    is not equal to itself."""
+    starts = columns["start_ns"]
+    if isinstance(starts, Whole) and starts.known.all():
+        return dict(columns)
+    return {name: listed(cells) for name, cells in columns.items()}
 
 
-def _process_kind(name: str) -> Lane:
-    lower = name.lower()
-    if lower.startswith(("ascend hardware", "task scheduler")):
-        return "device"
-    if lower.startswith(("hccl", "communication")):
-        return "communication"
-    if lower.startswith("overlap"):
-        return "overlap"
-    return "steps" if lower.startswith("step trace") else "host"
+class _Reading:
+    """Makes a timeline of all events of a file."""
+
+    def __init__(self, found: EventColumns, notes: list[Diagnostic]) -> None:
+        self._found, self._notes = found, notes
+        self._groups = found.groups()
+        self._spans, self._told = found.spans(), found.told()
+        self._names = [str(cell or "") for cell in found.names.cells()]
+        self._lanes = Lanes(found, self._groups, self._names, self._spans, self._told)
+        self._is_timed = (self._spans.starts != UNTIMED) & (self._spans.lengths >= 0)
+
+    def timeline(self, *, launched: bool) -> Timeline:
+        """The timeline; events are let go of with this object."""
+        places, kinds = self._lanes.tasks()
+        is_task = kinds <= COLLECTIVE
+        tasks = places[is_task]
+        self._note_others(places, kinds)
+        columns = self._columns(tasks, kinds[is_task] == COLLECTIVE)
+        check_core_times(columns, self._notes)
+        pids = coded(self._spans.groups[tasks], [group.pid for group in self._groups])
+        return Timeline(
+            columns=columns,
+            pids=pids,
+            tasks=self._cells(tasks, self._told.tasks, self._found.tasks).mapped(_text),
+            launches=self._launches(tasks) if launched else None,
+            steps=self._marks(_STEP, HOST),
+            iterations=self._marks(_ITERATION, STEPS),
+            waits=self._waits(),
+            processes=frozenset(self._found.processes.values()),
+            notes=self._notes,
+        )
+
+    def _note_others(self, places: Ints, kinds: Ints) -> None:
+        """Counts tasks of devices that are no operators, and events on other lanes."""
+        control = places[kinds == CONTROL]
+        if len(control):
+            first = int(control[0])
+            args = int(self._spans.args[first])
+            kind = self._names[self._spans.names[first]]
+            if args >= 0:
+                kind = str(self._found.kinds.cells()[self._told.kinds[args]])
+            elif args == PLAIN:
+                kind = str(None)
+            self._notes += noted("info", "not_operators", len(control), clean_example(kind, 80))
+        others = self._found.others + int((self._lanes.of >= OVERLAP).sum())
+        self._notes += noted("info", "other_events", others + int((kinds == PART).sum()))
+
+    def _columns(self, tasks: Ints, is_collective: Bools) -> dict[str, Any]:
+        spans, told, found = self._spans, self._told, self._found
+        groups = Coded(spans.groups[tasks], self._groups)
+        threads = Coded(spans.groups[tasks], self._lanes.threads)
+        talks = Coded(is_collective.astype("int64"), [False, True])
+        names = coded(spans.names[tasks], [name or "unnamed" for name in self._names])
+        members = names.mapped(lambda name: scoped_type(name)[1])
+        columns: dict[str, Any] = {
+            "name": names,
+            "op_type": names.mapped(lambda name: scoped_type(name)[0]),
+            "provider": Combined(self._cells(tasks, told.kinds, found.kinds), groups, talks).made(
+                self._provider
+            ),
+            "level": Coded.same("device_kernel", len(tasks)),
+            "launched_by": self._cells(tasks, told.operators, found.operators).mapped(_text),
+            "members": members.mapped(members_text),
+            "members_source": members.mapped(lambda of: of.kind),
+            "is_communication": talks,
+            "device": coded(
+                spans.groups[tasks], [found.devices.get(group.pid) for group in self._groups]
+            ),
+            "stream": Combined(
+                self._cells(tasks, told.streams, found.streams), groups, threads, talks
+            ).made(_stream),
+            "start_ns": _whole(spans.starts[tasks]),
+            "dur_ns": _whole(spans.lengths[tasks]),
+            "source_row": spans.rows[tasks],
+            "Aicore Time(ms)": self._floats(tasks, told.core_times),
+            "Total Cycle": self._floats(tasks, told.cycles),
+        }
+        columns["op_class"] = Combined(
+            *(columns[name] for name in ("op_type", "name", "provider", "is_communication"))
+        ).all(
+            lambda *lists: device_classes(
+                dict(zip(("op_type", "name", "provider", "is_communication"), lists, strict=True))
+            )
+        )
+        return columns
+
+    def _provider(self, kind: Cell, group: Group, talks: bool) -> Cell:
+        if kind is not None or not talks:
+            return kind
+        return self._lanes.processes.get(group.pid, "HCCL").upper()
+
+    def _cells(self, tasks: Ints, told: Ints, cells: Distinct) -> Coded:
+        """A column of arguments, None for what an event does not say."""
+        args = self._spans.args[tasks]
+        codes = np.full(len(tasks), -1, dtype="int64")
+        codes[args >= 0] = told[args[args >= 0]]
+        return Coded(codes, cells.cells())
+
+    def _floats(self, tasks: Ints, told: np.ndarray) -> np.ndarray:
+        args = self._spans.args[tasks]
+        numbers = np.full(len(tasks), np.nan)
+        numbers[args >= 0] = told[args[args >= 0]]
+        return numbers
+
+    def _marks(self, wanted: re.Pattern[str], lane: int) -> list[Span]:
+        """Steps and iterations: the events on a lane with such a name."""
+        labels = [match and match[1] for match in map(wanted.fullmatch, self._names)]
+        is_mark = np.array([label is not None for label in labels], dtype=bool)
+        spans = self._spans
+        places = np.flatnonzero((self._lanes.of == lane) & self._is_timed)
+        places = places[is_mark[spans.names[places]]] if len(places) else places
+        times = zip(spans.starts[places].tolist(), spans.lengths[places].tolist(), strict=True)
+        return [
+            Span(str(labels[spans.names[at]]), *both, self._groups[spans.groups[at]].pid)
+            for at, both in zip(places.tolist(), times, strict=True)
+        ]
+
+    def _waits(self) -> list[Wait] | None:
+        threads = Numbered().of([str(group.tid) for group in self._groups])
+        spans = self._spans
+        calls = HostSpans(
+            Coded(spans.names, self._names),
+            threads[spans.groups],
+            spans.starts,
+            spans.lengths,
+            self._is_timed,
+        )
+        return wait_calls(calls, calls)
+
+    def _launches(self, tasks: Ints) -> Launches:
+        """Where flows to the tasks begin, and the operators of the host there."""
+        spans = self._spans
+        lane_of = Numbered().of([(group.pid, group.tid) for group in self._groups])
+        lanes = lane_of[spans.groups]
+        arrows = Arrows(self._found.flows(), self._groups, lane_of)
+        from_lanes, starts = arrows.begins(lanes[tasks], spans.starts[tasks])
+        launched = np.flatnonzero(starts.known)
+        is_frame = np.array([g.cat == "python_function" for g in self._groups], dtype=bool)
+        is_call = (self._lanes.of == HOST) & self._is_timed & ~is_frame[spans.groups]
+        calls = np.flatnonzero(is_call & np.isin(lanes, distinct(from_lanes[launched])))
+        is_framework = np.array([is_framework_op(name) for name in self._names], dtype=bool)
+        of = HostCalls(
+            lanes[calls],
+            spans.starts[calls],
+            spans.lengths[calls],
+            is_framework[spans.names[calls]] if len(calls) else np.zeros(0, dtype=bool),
+        )
+        at = launchers(of, from_lanes[launched], starts.numbers[launched])
+        launched, by = launched[at >= 0], calls[at[at >= 0]]
+        names = coded(spans.names[by], self._names)
+        inputs = self._inputs(by)
+        same = (Coded.of(Whole(times[by])) for times in (lanes, spans.starts, spans.lengths))
+        told = (names, inputs, *same)
+        numbers, _ = distinct_rows(
+            [column.codes for column in told], [len(column.values) for column in told], len(by)
+        )
+        return Launches(
+            starts,
+            _spread(numbers, launched, len(tasks)),
+            Coded(_spread(names.codes, launched, len(tasks)), names.values),
+            Coded(_spread(inputs.codes, launched, len(tasks)), inputs.values),
+        )
+
+    def _inputs(self, calls: Ints) -> Coded:
+        """Shapes and data types of the inputs of calls, as they stand in the file."""
+        args = self._spans.args[calls]
+        known: list[object] = [*self._found.inputs, (b"", b"")]
+        codes = np.full(len(calls), len(known) - 1, dtype="int64")
+        codes[args >= 0] = self._told.inputs[args[args >= 0]]
+        return coded(codes, known)
 
 
-def _kind(
-    event: _Event, lane: Lane, thread: str
-) -> Literal["operator", "communication", "control", "part"]:
-    """What an event in a lane of the device is; the parts of a collective are none of these."""
-    name = str(event.name or "")
-    if lane == "communication":
-        is_part = event.args is not None and event.args.part_type is not None
-        is_part |= thread.startswith("Plane") or _PARTS.match(name) is not None
-        return "part" if is_part else "communication"
-    task_type = event.args.task_type if event.args is not None else None
-    if not isinstance(task_type, str):
-        return "control"
-    kind = device_task(task_type)  # a collective has a lane of its own, this is a part of it
-    if kind == "operator" and not task_type.upper().startswith(_CORES) and _WAITS.fullmatch(name):
-        return "control"  # the type says nothing, the name does
-    return "part" if kind == "communication" else kind
+def _spread(numbers: Ints, places: Ints, count: int) -> Ints:
+    """The numbers at these of so many places, -1 at the others."""
+    spread = np.full(count, -1, dtype="int64")
+    spread[places] = numbers
+    return spread
 
 
-@lru_cache(maxsize=4096)
-def device_task(task_type: str) -> Literal["operator", "communication", "control"]:
-    """What a task of the device is by its type; a copy is no operator of the network."""
-    kind = task_kind(task_type)
-    if kind == "operator" and not task_type.upper().startswith(_CORES):
-        return "control" if _COPIES.search(task_type) else "operator"
-    return kind
+def _whole(times: Ints) -> Whole:
+    known = times != UNTIMED
+    return Whole(np.where(known, times, 0), known)
 
 
-def _add(
-    timeline: Timeline,
-    event: _Event,
-    row: int,
-    kind: Literal["operator", "communication"],
-    lanes: _Lanes,
-    flows: dict[Point, Point],
-) -> None:
-    args = event.args or _Args()
-    name = str(event.name or "") or "unnamed"
-    op_type, members = scoped_type(name)
-    stream = args.physic_stream if args.physic_stream is not None else args.stream
-    if stream is None:
-        stream = lanes.thread(event).removeprefix("Stream ") or event.tid
-    if kind == "communication":
-        stream = lanes.thread(event) or stream
-    point = event.point()
-    timeline.columns.add(
-        name=name,
-        op_type=op_type,
-        provider=args.task_type if args.task_type is not None else _provider(kind, lanes, event),
-        level="device_kernel",
-        launched_by=_text(args.mindspore_op),
-        members=members_text(members) if members else None,
-        members_source=members.kind if members else None,
-        is_communication=kind == "communication",
-        device=lanes.devices.get(event.pid),
-        stream=_text(stream),
-        start_ns=point[2] if point else None,
-        dur_ns=exact_ns(event.dur),
-        source_row=row,
-        **{"Aicore Time(ms)": _number(args.core_time), "Total Cycle": _number(args.cycles)},
-    )
-    timeline.pids.append(event.pid)
-    timeline.tasks.append(_text(args.task))
-    timeline.launches.append(flows.get(point) if point else None)
-
-
-def _provider(kind: str, lanes: _Lanes, event: _Event) -> str | None:
-    return lanes.names.get(event.pid, "HCCL").upper() if kind == "communication" else None
-
-
-def _add_span(timeline: Timeline, event: _Event, lane: Lane) -> None:
-    wanted = _ITERATION if lane == "steps" else _STEP
-    match = wanted.fullmatch(str(event.name or ""))
-    if match is None:
-        return
-    start, dur = exact_ns(event.ts), exact_ns(event.dur)
-    if start is not None and dur is not None and dur >= 0:
-        spans = timeline.iterations if lane == "steps" else timeline.steps
-        spans.append(Span(match[1], start, dur, event.pid))
-
-
-def _host_call(event: _Event) -> list[HostCall]:
-    """The call of an operator that an event of the host is; frames of Python are none."""
-    if event.cat == "python_function":
-        return []
-    start, dur = exact_ns(event.ts), exact_ns(event.dur)
-    if start is None or dur is None or dur < 0:
-        return []
-    args = event.args or _Args()
-    dims, dtypes = bytes(args.dims), bytes(args.types)
-    return [HostCall(str(event.name or ""), event.pid, event.tid, start, dur, dims, dtypes)]
-
-
-def _flows(events: Sequence[_Event]) -> dict[Point, Point]:
-    """End -> begin of the flows from operators of the host to tasks of the device.
-
-    Flows of the framework (async_npu) say more than those of the driver (HostToDevice).
-    """
-    begins: dict[tuple[str, Cell], Point] = {}
-    ends: dict[tuple[str, Cell], Point] = {}
-    for event in events:
-        if event.ph in ("s", "f") and event.cat in ("async_npu", "HostToDevice"):
-            side, point = begins if event.ph == "s" else ends, event.point()
-            if point is not None:
-                side.setdefault((str(event.cat), event.id), point)
-    flows: dict[Point, Point] = {}
-    for key, end in sorted(ends.items(), key=lambda item: item[0][0] == "async_npu"):
-        if key in begins:
-            flows[end] = begins[key]
-    return flows
+def _stream(cell: Cell, group: Group, thread: str, talks: bool) -> str | None:
+    if cell is None:
+        cell = thread.removeprefix("Stream ") or group.tid
+    return _text(thread or cell if talks else cell)
 
 
 @lru_cache(maxsize=65536)
@@ -321,9 +313,3 @@ def scoped_type(name: str) -> tuple[str | None, Members | None]:
 
 def _text(value: Cell) -> str | None:
     return None if value is None or isinstance(value, bool) else str(value)
-
-
-def _number(value: Cell) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if abs(value) < 1e300 else None

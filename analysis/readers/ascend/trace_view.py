@@ -9,9 +9,12 @@ span of its kernels.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
@@ -21,15 +24,16 @@ from analysis.readers.ascend.columns import launched_by
 from analysis.readers.ascend.launches import input_text
 from analysis.readers.ascend.msprof_timeline import is_device_timeline, is_framework_timeline
 from analysis.readers.ascend.rows import AscendRows
-from analysis.readers.ascend.timeline import Timeline, read_timeline
-from analysis.readers.building.iterations import Span, span_at
+from analysis.readers.ascend.timeline import Launches, Timeline, read_timeline, rows_of
+from analysis.readers.building.coded import Coded, Combined, Whole, coded
+from analysis.readers.building.iterations import Span, spans_at
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.beside import headed
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Trace, noted
 
 _EPOCH_TEXT = re.compile(rb'"ts"\s*:\s*"\d{13,17}\.\d+\s*"')
 _OF_CPU = re.compile(rb'"HostCpuOps"|"CPU OP"')
@@ -47,13 +51,14 @@ def _sniff(head: bytes) -> bool:
 
 def _read(source: Source) -> Trace:
     """Kernels and collectives; steps from ProfilerStep annotations."""
-    timeline = read_timeline(source, source.limits)
+    timeline = read_timeline(source, launched=True)
     columns = timeline.columns
-    if not columns["name"]:
+    if not len(columns["name"]):
         raise FuseScopeError("trace_view_empty", where=source.name)
-    _add_launchers(timeline)
+    if timeline.launches is not None:
+        columns |= _launched(columns, timeline.launches)
     steps = _steps(timeline)
-    rows = AscendRows(columns, timeline.tasks, list(steps), timeline.notes)
+    rows = AscendRows(columns, timeline.tasks, steps, timeline.notes)
     beside = read_beside(source, rows, _sniff)
     of_mindspore = any(name.lower().startswith("mindspore") for name in timeline.processes)
     version = beside.settings.get("mindspore" if of_mindspore else "torch_npu")
@@ -64,10 +69,11 @@ def _read(source: Source) -> Trace:
         files=beside.files,
     )
     notes = [*timeline.notes, *beside.notes]
-    if None in steps and any(steps):
-        notes.append(Diagnostic("warning", "outside_runs", steps.count(None)))
-    every: dict[str, list[object]] = {**columns, **beside.columns, "run": list(steps)}
-    trace = build_trace(meta, every, notes=notes, limits=source.limits)
+    outside = int((steps.codes < 0).sum())
+    if outside < len(steps):
+        notes += noted("warning", "outside_runs", outside)
+    every = {**columns, **beside.columns, "run": steps}
+    trace = build_trace(meta, rows_of(every), notes=notes, limits=source.limits)
     waits = host_waits(timeline.waits, source.limits) if timeline.waits is not None else None
     return replace(trace, memory=beside.memory, host_waits=waits)
 
@@ -103,59 +109,59 @@ TRACE_VIEW = Reader(
 )
 
 
-def _add_launchers(timeline: Timeline) -> None:
+def _launched(columns: Mapping[str, Any], launches: Launches) -> dict[str, Coded]:
     """Columns of the launching operator; its shapes where it launched one kernel alone."""
-    columns = timeline.columns
-    hosts = [timeline.launchers.get(point) if point else None for point in timeline.launches]
-    launched = Counter(host for host in hosts if host is not None)
-    known: dict[tuple[bytes, bytes], str] = {}
-    inputs: list[object] = []
-    classes: list[object] = []
-    for index, host in enumerate(hosts):
-        name, told = str(columns["name"][index]), columns["launched_by"][index]
-        columns["launched_by"][index] = told or (host.name if host else launched_by(name))
-        text, name_class = "", columns["op_class"][index]
-        if host is not None and launched[host] == 1:
-            key = (host.dims, host.dtypes)
-            if key not in known:
-                known[key] = input_text(*key)
-            text = known[key]
-            if columns["op_type"][index] is None and kernel_class(name) == "unknown":
-                of_host = op_class(host.name)
-                name_class = of_host if of_host not in OTHER else None
-        inputs.append(text)
-        classes.append(name_class)
-    if any(inputs):
-        columns["inputs"] = inputs
-    columns["op_class"] = classes
+    calls = launches.calls
+    counts = np.append(np.bincount(calls[calls >= 0]), 0)
+    is_alone = counts[calls] == 1
+    names = columns["name"]
+    found = {
+        "launched_by": Combined(columns["launched_by"], launches.names, names).made(_launcher),
+        "op_class": Combined(
+            Coded(np.where(is_alone, launches.names.codes, -1), launches.names.values),
+            columns["op_type"],
+            names,
+            columns["op_class"],
+        ).made(_class),
+    }
+    alone = Coded(np.where(is_alone, launches.inputs.codes, -1), launches.inputs.values).present()
+    texts = [*(input_text(*told) for told in alone.values), ""]  # type: ignore[misc]
+    if any(texts):
+        found["inputs"] = coded(np.where(alone.codes >= 0, alone.codes, len(texts) - 1), texts)
+    return found
 
 
-def _steps(timeline: Timeline) -> list[str | None]:
+def _launcher(told: str | None, host: str | None, name: str) -> str | None:
+    return told or (host if host is not None else launched_by(name))
+
+
+def _class(host: str | None, op_type: str | None, name: str, known: str | None) -> str | None:
+    """The class of a kernel: as its launching operator says where its own name says nothing."""
+    if host is None or op_type is not None or kernel_class(name) != "unknown":
+        return known
+    of_host = op_class(host)
+    return of_host if of_host not in OTHER else None
+
+
+def _steps(timeline: Timeline) -> Coded:
     """The label of each task's step; None outside every step."""
-    starts = [start if isinstance(start, int) else None for start in timeline.columns["start_ns"]]
+    starts: Whole = timeline.columns["start_ns"]
     first: dict[str, Span] = {}  # hosts and devices may each have a copy of a step
     for span in timeline.steps:
         first.setdefault(span.label, span)
     steps = sorted(first.values(), key=lambda span: span.start_ns)
-    if not steps:
-        return [None] * len(starts)
-    begins = [span.start_ns for span in steps]
-    ends = [span.start_ns + span.dur_ns for span in steps]
-
-    def launching(ns: int | None) -> int | None:
-        return span_at(begins, ends, ns)
-
-    of_task = [launching(point[2]) if point else None for point in timeline.launches]
-    began: dict[int, int] = {}  # step -> when its first kernel did
-    for step, start in zip(of_task, starts, strict=True):
-        if step is not None and start is not None:
-            began[step] = min(start, began.get(step, start))
-    order = sorted(began.items(), key=lambda item: item[1])
-    ordered = [start for _, start in order]
-    labels: list[str | None] = []
-    for step, start, point in zip(of_task, starts, timeline.launches, strict=True):
-        if step is None and start is not None and point is None:
-            index = bisect_right(ordered, start) - 1
-            step = order[index][0] if index >= 0 else launching(start)
-        labels.append(steps[step].label if step is not None else None)
-    return labels
+    if not steps or timeline.launches is None:
+        return Coded.same(None, len(starts))
+    launched = timeline.launches.starts_ns
+    of_task = spans_at(steps, launched)
+    ran = np.flatnonzero((of_task >= 0) & starts.known)
+    # Steps by when their first kernel began, of equal ones the one told first.
+    numbers, known = pd.factorize(of_task[ran])
+    began = np.full(len(known), np.iinfo("int64").max)
+    np.minimum.at(began, numbers, starts.numbers[ran])
+    order = np.argsort(began, kind="stable")
+    left = np.flatnonzero((of_task < 0) & starts.known & ~launched.known)
+    at = np.searchsorted(began[order], starts.numbers[left], side="right") - 1
+    by_time = spans_at(steps, starts.take(left))
+    of_task[left] = np.where(at >= 0, np.append(known[order], -1)[at], by_time)
+    return Coded(of_task, [span.label for span in steps])

@@ -5,7 +5,8 @@ Both are sequences of what their cells are, so that a reader may also give lists
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -43,6 +44,17 @@ class Coded(Sequence[object]):
         if value is None:
             return cls(np.full(count, -1, dtype="int64"), [])
         return cls(np.zeros(count, dtype="int64"), [value])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Coded]) -> Coded:
+        """The columns one after the other."""
+        values = [value for part in parts for value in part.values]
+        begins = np.cumsum([0, *(len(part.values) for part in parts)])
+        codes = [
+            np.where(part.codes >= 0, part.codes + begin, -1)
+            for part, begin in zip(parts, begins[:-1], strict=True)
+        ]
+        return coded(np.concatenate(codes), values)
 
     def present(self) -> Coded:
         """The same with only the values that a cell has, in the order in which they first come."""
@@ -88,6 +100,18 @@ class Coded(Sequence[object]):
             return Coded(self.codes[at], self.values)
         code = self.codes[at]
         return None if code < 0 else self.values[code]
+
+
+class Numbered(dict[Hashable, int]):
+    """Values numbered as they come."""
+
+    def __missing__(self, value: Hashable) -> int:
+        number = self[value] = len(self)
+        return number
+
+    def of(self, values: Sequence[Hashable]) -> Ints:
+        """The number of each."""
+        return np.fromiter(map(self.__getitem__, values), "int64", len(values))
 
 
 class Whole(Sequence[int | None]):
@@ -163,6 +187,17 @@ def taken(cells: Cells, rows: Ints) -> Cells:
     return [cells[row] for row in rows.tolist()]
 
 
+def joined(parts: Sequence[Cells]) -> Cells:
+    """Columns of one kind, one after the other."""
+    if isinstance(parts[0], Coded):
+        return Coded.joined([Coded.of(part) for part in parts])
+    if isinstance(parts[0], Whole):
+        wholes = [part for part in parts if isinstance(part, Whole)]
+        numbers, known = ([getattr(w, name) for w in wholes] for name in ("numbers", "known"))
+        return Whole(np.concatenate(numbers), np.concatenate(known))
+    return np.concatenate([np.asarray(part) for part in parts])
+
+
 def distinct_rows(columns: Sequence[Ints], counts: Sequence[int], rows: int) -> tuple[Ints, Ints]:
     """For each row the number of its combination of codes, and the row in which each first comes.
 
@@ -185,3 +220,31 @@ def distinct_rows(columns: Sequence[Ints], counts: Sequence[int], rows: int) -> 
 def exact_sum(numbers: Ints) -> int:
     """The sum, however large: that of 64 bits could overflow."""
     return (int((numbers >> 31).sum()) << 31) + int((numbers & (2**31 - 1)).sum())
+
+
+def listed(cells: Cells) -> Cells:
+    """Numbers as a list, with None for those that lack."""
+    if not (isinstance(cells, np.ndarray) and cells.dtype == np.float64):
+        return cells
+    return [None if math.isnan(number) else number for number in cells.tolist()]
+
+
+class Combined:
+    """Columns whose cells are looked at together, each combination once."""
+
+    def __init__(self, *columns: Coded) -> None:
+        self._columns = columns
+        self._numbers, self._first = distinct_rows(
+            [column.codes for column in columns],
+            [len(column.values) for column in columns],
+            len(columns[0]),
+        )
+
+    def made(self, make: Callable[..., object]) -> Coded:
+        """The column of what `make` makes of the cells of a row."""
+        return self.all(lambda *lists: [make(*row) for row in zip(*lists, strict=True)])
+
+    def all(self, make: Callable[..., Sequence[object]]) -> Coded:
+        """The same, of all combinations at once."""
+        cells = [list(column.take(self._first)) for column in self._columns]
+        return coded(self._numbers, make(*cells))

@@ -6,8 +6,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
+from analysis.readers.building.coded import Coded, Whole
+from analysis.readers.building.timetable import Ints
 from analysis.trace import runs_frame
 
 
@@ -55,28 +58,39 @@ def span_at(begins: Sequence[int], lasts: Sequence[int], at: object) -> int | No
     return index if index >= 0 and at <= lasts[index] else None
 
 
-def run_of(
-    starts: Sequence[object], spans: Sequence[Span], pids: Sequence[object] | None = None
-) -> list[int | None]:
+def spans_at(spans: Sequence[Span], times: Whole) -> Ints:
+    """The last span to begin until each time, where that lies in it, its end included; -1 outside
+    of it, and for a time that is not known. `spans` are in order of time."""
+    begins = np.array([span.start_ns for span in spans], dtype="int64")
+    ends = begins + np.array([span.dur_ns for span in spans], dtype="int64")
+    at = np.searchsorted(begins, times.numbers, side="right") - 1
+    is_inside = times.known & (at >= 0)
+    is_inside[is_inside] = times.numbers[is_inside] <= ends[at[is_inside]]
+    return np.where(is_inside, at, -1)
+
+
+def run_of(starts: Sequence[object], spans: Sequence[Span], pids: Coded | None = None) -> Whole:
     """The span in which each start in ns lies, of its own process where that has spans.
 
     `spans` are in order of time; of several around a start it is the last one to begin.
     """
-    every = list(range(len(spans)))
+    none = np.full(len(starts), -1, dtype="int64")
+    times = Whole.of(starts) or Whole(none, none >= 0)
+    if pids is None:
+        found = spans_at(spans, times)
+        return Whole(np.where(found >= 0, found, 0), found >= 0)
     of_pid: dict[object, list[int]] = {}
     for run, span in enumerate(spans):
         of_pid.setdefault(span.pid, []).append(run)
-    begins = {pid: [spans[run].start_ns for run in runs] for pid, runs in of_pid.items()}
-    begins_all = [span.start_ns for span in spans]
-    found: list[int | None] = []
-    for index, start in enumerate(starts):
-        if not isinstance(start, int):
-            found.append(None)
-            continue
-        own = pids[index] if pids is not None and pids[index] in of_pid else None
-        runs = every if own is None else of_pid[own]
-        before = bisect_right(begins_all if own is None else begins[own], start) - 1
-        last = spans[runs[before]] if before >= 0 else None
-        inside = last is not None and start <= last.start_ns + last.dur_ns
-        found.append(runs[before] if inside else None)
-    return found
+    found = none
+    of_value = [tuple(of_pid.get(pid, ())) for pid in [*pids.values, None]]
+    chosen = Coded.of(of_value)
+    of_row = chosen.codes[pids.codes]
+    order = np.argsort(of_row, kind="stable")
+    bounds = np.searchsorted(of_row[order], np.arange(len(chosen.values) + 1))
+    for number, runs in enumerate(chosen.values):
+        rows = order[bounds[number] : bounds[number + 1]]
+        own = list(runs) or list(range(len(spans)))  # type: ignore[call-overload]
+        at = spans_at([spans[run] for run in own], times.take(rows))
+        found[rows] = np.where(at >= 0, np.array([*own, -1])[at], -1)
+    return Whole(np.where(found >= 0, found, 0), found >= 0)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
@@ -31,7 +31,7 @@ _NEW_LINE, _ZERO, _POINT = b"\n0."
 _NINE = 9
 _MAX_DIGITS = 19  # of a number of ns: those of 64 bits without sign hold them
 _LINES = 8192  # looked at together, so that they stay in the cache
-_TENS = 10 ** np.arange(10, dtype="uint64")
+_TENS = 10 ** np.arange(_MAX_DIGITS + 1, dtype="uint64")
 _SQLITE = b"SQLite format 3\x00"
 
 
@@ -81,18 +81,27 @@ def _whole(value: int, unit: Unit) -> int | None:
     return ns if abs(ns) < _MAX_NS else None
 
 
-def holds_times(content: bytes, times_ns: Sequence[object]) -> bool:
-    """True when most of a sample of exact times, in ns, stand in a file as it is."""
+def holds_times(blocks: Iterable[bytes], times_ns: Sequence[object], *others: bytes) -> bool:
+    """True when most of a sample of exact times, in ns, stand in a file as it is, and all `others`;
+    the file comes in blocks, of which only so many are taken as that needs."""
     known = [ns for ns in times_ns if isinstance(ns, int)]
     count = min(_SAMPLES, len(known))
     picked = [known[at * (len(known) - 1) // max(1, count - 1)] for at in range(count)]
     picked = [ns for ns in picked if ns >= _DISTINCT_NS]
-    is_database, found = content.startswith(_SQLITE), 0
-    for tried, ns in enumerate(picked, start=1):
-        found += _stored(ns, is_database=is_database) in content
-        if tried - found > len(picked) * (1 - _MOST):
-            return False
-    return bool(picked)
+    if not picked:
+        return False
+    before, left = b"", list(others)
+    texts: list[bytes] | None = None
+    for block in blocks:
+        if texts is None:
+            texts = [_stored(ns, is_database=block.startswith(_SQLITE)) for ns in picked]
+        both = before + block
+        texts = [text for text in texts if text not in both]
+        left = [text for text in left if text not in both]
+        if len(texts) <= len(picked) * (1 - _MOST) and not left:
+            return True
+        before = both[-_MAX_CHARS:]
+    return False
 
 
 def _stored(ns: int, *, is_database: bool) -> bytes:
@@ -127,8 +136,8 @@ def exact_us_column(raws: Sequence[msgspec.Raw]) -> tuple[Ints, Bools]:
 def exact_lines(
     text: npt.NDArray[np.uint8], starts: Ints, ends: Ints, unit: Unit
 ) -> tuple[Ints, Bools]:
-    """The parts of a text that are digits and at most one point as whole ns, and which are such;
-    others, and what needs rounding, are 0 and not known."""
+    """The parts of a text that are digits and at most one point as whole ns, half a ns rounded to
+    even, and which are such; others, and very long ones, are 0 and not known."""
     exponent = _EXPONENT[unit]
     numbers, known = np.zeros(len(starts), dtype="int64"), np.zeros(len(starts), dtype=bool)
     if exponent < 0:
@@ -160,7 +169,21 @@ def _plain_decimals(
         decimals += is_digit & (points > 0)
         points += is_inside & (codes == _POINT)
     known = first_is_digit & (points <= 1) & (digits + points == lengths)
-    known &= (decimals <= exponent) & (digits - decimals <= _MAX_DIGITS - exponent)
-    numbers = numbers * _TENS[np.clip(exponent - decimals, 0, exponent)]
+    known &= digits - decimals <= _MAX_DIGITS - exponent
+    beyond = decimals - exponent
+    known &= (beyond <= 0) | (digits <= _MAX_DIGITS)
+    rounded = np.flatnonzero(known & (beyond > 0))
+    if len(rounded):
+        numbers[rounded] = _rounded(numbers[rounded], beyond[rounded])
+    numbers = numbers * _TENS[np.clip(-beyond, 0, exponent)]
     known &= numbers < _MAX_NS
     return np.where(known, numbers, 0).astype("int64"), known
+
+
+def _rounded(numbers: npt.NDArray[np.uint64], decimals: Ints) -> npt.NDArray[np.uint64]:
+    """Without so many of their last digits; half is rounded to even."""
+    unit = _TENS[decimals]
+    whole, rest = np.divmod(numbers, unit)
+    below = unit - rest
+    is_up = (rest > below) | ((rest == below) & (whole % 2 == 1))
+    return np.where(is_up, whole + np.uint64(1), whole)

@@ -7,12 +7,13 @@ quotes, a list for a number) they are read one by one, as `Args` has them.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from analysis.readers.building.coded import Numbered
 from analysis.readers.building.timetable import Ints
 from analysis.readers.pytorch.event import args_of, number, plain
 from analysis.readers.pytorch.spans import NONE, Floats, InputTexts
@@ -59,18 +60,6 @@ class PlainArgs(msgspec.Struct, gc=False, frozen=True):
 
 
 Given = Sequence[msgspec.Raw] | Sequence[PlainArgs]
-
-
-class Numbered(dict[Hashable, int]):
-    """Values numbered as they come."""
-
-    def __missing__(self, value: Hashable) -> int:
-        number = self[value] = len(self)
-        return number
-
-    def of(self, values: Sequence[Hashable]) -> Ints:
-        """The number of each."""
-        return np.fromiter(map(self.__getitem__, values), "int64", len(values))
 
 
 class Arguments:

@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers import read
-from analysis.readers.ascend.launches import HostCall, input_text, launchers
+from analysis.readers.ascend.launches import HostCalls, input_text, launchers
 from analysis.readers.ascend.trace_view import TRACE_VIEW
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
@@ -236,11 +237,17 @@ def test_inputs_in_other_spellings() -> None:
 
 
 def test_a_launcher_is_found_among_ten_thousand_nested_calls() -> None:
-    calls = [HostCall(f"f{n}", 1, 1, n, 100_000 - 2 * n) for n in range(10_000)]
-    calls.append(HostCall("aten::add", 1, 1, 5_000, 10))
-    found = launchers(calls, [(1, 1, n) for n in range(10_000)])
-    assert found[1, 1, 5_005].name == "aten::add"
-    assert found[1, 1, 6_000].name == "f6000"
+    n = np.arange(10_000)
+    calls = HostCalls(
+        lanes=np.zeros(10_001, dtype="int64"),
+        starts=np.append(n, 5_000),
+        lengths=np.append(100_000 - 2 * n, 10),
+        is_framework=np.append(np.zeros(10_000, dtype=bool), True),
+    )
+    found = launchers(calls, np.zeros(10_000, dtype="int64"), n)
+    assert found[5_005] == 10_000, "the operator of the framework, from 5,000 to 5,010"
+    assert found[6_000] == 6_000, "the call that begins there"
+    assert launchers(calls, np.array([1]), np.array([7])).tolist() == [-1], "another thread"
 
 
 def test_timelines_of_mindspore_on_a_cpu_are_left_alone() -> None:

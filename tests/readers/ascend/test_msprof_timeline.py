@@ -10,6 +10,7 @@ import pytest
 from analysis.errors import FuseScopeError
 from analysis.readers import find, read
 from analysis.readers.ascend.msprof_timeline import MSPROF_TIMELINE
+from analysis.readers.building.coded import Coded
 from analysis.readers.building.iterations import Span, run_of
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
@@ -180,7 +181,8 @@ def test_a_step_trace_alone_says_what_it_needs() -> None:
 
 def test_a_start_lies_in_the_last_span_to_begin_before_it() -> None:
     spans = [Span("1", 10, 10, pid=1), Span("2", 30, 5, pid=2), Span("3", 31, 2, pid=1)]
-    assert run_of([9, 10, 20, 21, 30, 32, 34, None], spans) == [
+    assert list(run_of([9, 10, 20, 21, 30, 32, 34, None], spans)) == [
         None, 0, 0, None, 1, 2, None, None,
     ]  # fmt: skip
-    assert run_of([32, 32, 34], spans, [2, 1, 2]) == [1, 2, 1]
+    pids = Coded.of([2, 1, 2, 9, None])
+    assert list(run_of([32, 32, 34, 32, 15], spans, pids)) == [1, 2, 1, 2, 0]

@@ -6,12 +6,14 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.readers.input.times import exact_ns, exact_us_column
+from analysis.readers.input.times import exact_ns, exact_us_column, holds_times
 
 _NUMBERS = st.one_of(
     st.builds("{}.{:03d}".format, st.integers(0, 10**17), st.integers(0, 999)),
     st.integers(-(10**4), 10**22).map(str),
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(0, 10**6).map("{:.7f}".format),
+    st.builds("{}.{:04d}5".format, st.integers(0, 99), st.integers(0, 9999)),
     st.text("0123456789.-e+ ", max_size=24),
 )
 
@@ -30,3 +32,22 @@ def test_times_by_the_epoch_keep_every_ns() -> None:
     numbers, known = exact_us_column(raws)
     assert numbers.tolist() == [1727650800000000123, 0]  # the second is 2^62 ns
     assert known.tolist() == [True, False]
+
+
+def test_parts_of_a_ns_are_rounded_half_to_even() -> None:
+    raws = [msgspec.Raw(text) for text in (b"53.7410625", b"0.0005", b"0.0015", b"0.00250000001")]
+    assert exact_us_column(raws)[0].tolist() == [53741, 0, 2, 3]
+
+
+def test_times_are_found_across_the_ends_of_blocks() -> None:
+    times = [1736408883000000000 + 1001 * at for at in range(16)]  # in ns
+    text = b", ".join(b"%d.%03d" % divmod(ns, 1000) for ns in times)
+    for size in (7, 64, 10_000):
+        blocks = [text[at : at + size] for at in range(0, len(text), size)]
+        assert holds_times(iter(blocks), times)
+        assert not holds_times(iter(blocks), times, b"aclrt")
+        assert holds_times([*blocks, b"acl", b"rt"], times, b"aclrt")
+        assert not holds_times(iter(blocks), [ns + 10**12 for ns in times])
+    half = [*times[:8], *(ns + 10**12 for ns in times[8:])]
+    assert holds_times([text], half) and not holds_times([text], [*half[1:], 10**18])
+    assert not holds_times([text], []) and not holds_times([text], [None, 5])

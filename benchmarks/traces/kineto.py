@@ -1,15 +1,11 @@
-"""Large traces to measure reading on, made from a seed: fields and their mix as real profilers
-write them, calls of the host properly nested, device kernels behind their launches.
-
-`python -m benchmarks.traces FORMAT COUNT FILE` writes one.
-"""
+"""A PyTorch profiler trace of a GPU with Python stacks."""
 
 from __future__ import annotations
 
 import random
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+
+from benchmarks.traces.times import us
 
 _PID = 416
 _STEP_EVENTS = 20_000
@@ -184,8 +180,8 @@ class _Host:
             end,
         )
         arrow = f'"id":{id_},"pid":%d,"tid":%d,"ts":%s,"cat":"ac2g","name":"ac2g"'
-        self._lines.append('{"ph":"s",' + arrow % (_PID, _PID, _us(start)) + "}")
-        self._lines.append('{"ph":"f",' + arrow % (0, stream, _us(begin)) + ',"bp":"e"}')
+        self._lines.append('{"ph":"s",' + arrow % (_PID, _PID, us(start)) + "}")
+        self._lines.append('{"ph":"f",' + arrow % (0, stream, us(begin)) + ',"bp":"e"}')
         self.count += 2
 
     def _open(self) -> tuple[int, int]:
@@ -206,158 +202,5 @@ class _Host:
 
 def _timed(head: str, start_ns: int, dur_ns: int, arguments: str) -> str:
     return (
-        f'{{"ph":"X","cat":{head},"ts":{_us(start_ns)},"dur":{_us(dur_ns)},"args":{{{arguments}}}}}'
+        f'{{"ph":"X","cat":{head},"ts":{us(start_ns)},"dur":{us(dur_ns)},"args":{{{arguments}}}}}'
     )
-
-
-def _us(ns: int) -> str:
-    return f"{ns // 1000}.{ns % 1000:03d}"
-
-
-_NODES = 500
-_ORT_OPS = [
-    "MatMul",
-    "Add",
-    "Mul",
-    "Relu",
-    "Softmax",
-    "LayerNormalization",
-    "Conv",
-    "Transpose",
-    "Reshape",
-    "Gather",
-    "Concat",
-    "Slice",
-    "Gelu",
-    "ReduceMean",
-    "Sub",
-    "Div",
-    "Sqrt",
-    "Pow",
-    "Cast",
-    "Unsqueeze",
-    "Split",
-    "FusedMatMul",
-    "SkipLayerNormalization",
-    "Attention",
-    "QuantizeLinear",
-    "DequantizeLinear",
-    "Where",
-    "Expand",
-    "MaxPool",
-    "GlobalAveragePool",
-]
-_ORT_SHAPES = ("[1,128,768]", "[8,128,768]", "[1,12,128,128]", "[1,3,224,224]", "[64,64]")
-_THREADS = (
-    '"thread_scheduling_stats" : {"main_thread": {"thread_pool_name": "session-1-intra-op", '
-    '"thread_id": "140517176589184", "block_size": [1], "core": -1, "Distribution": 0, '
-    '"DistributionEnqueue": 0, "Run": 0, "Wait": 0, "WaitRevoke": 0}, "sub_threads": '
-    '{"140516979107520": {"num_run": 0, "core": -1}}}'
-)
-
-
-def onnxruntime(count: int, seed: int = 0) -> Iterator[str]:
-    """An ONNX Runtime profile of `count` node executions, 500 a run."""
-    chance = random.Random(seed)
-    nodes = [_node(place, chance) for place in range(_NODES)]
-    session = '{"cat" : "Session","pid" :11116,"tid" :11116,"dur" :%d,"ts" :%d,"ph" : "X",'
-    session += '"name" :"%s","args" : {}}'
-    yield "[\n" + session % (300, 16, "model_loading_array")
-    now = 400
-    for first in range(0, count, _NODES):
-        begin, lines = now, []
-        for head, tail, mean in nodes[: count - first]:
-            dur = max(1, int(mean * (1 + 0.1 * chance.gauss(0, 1))))
-            lines.append(f',\n{head}{dur},"ts" :{now}{tail}')
-            now += dur + chance.randint(1, 4)
-        yield from lines
-        yield ",\n" + session % (now - begin, begin, "model_run")
-    yield "\n]\n"
-
-
-def _node(place: int, chance: random.Random) -> tuple[str, str, float]:
-    op, shape = chance.choice(_ORT_OPS), chance.choice(_ORT_SHAPES)
-    inputs = ",".join('{"float":' + shape + "}" for _ in range(chance.choice((1, 2, 2, 3))))
-    size = chance.choice((2048, 393216, 3145728))
-    tail = (
-        f',"ph" : "X","name" :"/encoder/layer.{place // 40}/{op}_{place}_kernel_time","args" : '
-        f'{{"activation_size" : "{size}","output_size" : "{size}","input_type_shape" : [{inputs}],'
-        f'"mem_requested_in_use_delta" : "{size}","mem_bytes_requested_in_use" : "18432",'
-        f'"op_name" : "{op}","output_type_shape" : [{{"float":{shape}}}],'
-        f'"mem_arena_held" : "1064960","mem_arena_held_delta" : "0",{_THREADS},'
-        f'"parameter_size" : "{size}","mem_in_use_delta" : "2048","node_index" : "{place}",'
-        '"provider" : "CPUExecutionProvider","mem_bytes_in_use" : "18432"}}'
-    )
-    head = '{"cat" : "Node","pid" :11116,"tid" :11116,"dur" :'
-    return head, tail, chance.lognormvariate(3, 1.2)
-
-
-_SUMMARY_HEAD = (
-    "Device_id,Model ID,Task ID,Stream ID,Op Name,OP Type,OP State,Task Type,Task Start Time(us),"
-    "Task Duration(us),Task Wait Time(us),Block Num,Mix Block Num,HF32 Eligible,Input Shapes,"
-    "Input Data Types,Input Formats,Output Shapes,Output Data Types,Output Formats,Context ID,"
-    "aicore_time(us),aic_total_cycles,aic_mac_time(us),aic_mac_ratio,aic_scalar_time(us),"
-    "aic_scalar_ratio,aic_mte1_time(us),aic_mte1_ratio,aic_mte2_time(us),aic_mte2_ratio,"
-    "aic_fixpipe_time(us),aic_fixpipe_ratio,aic_icache_miss_rate,aiv_time(us),aiv_total_cycles,"
-    "aiv_vec_time(us),aiv_vec_ratio,cube_utilization(%)\n"
-)
-_SUMMARY_OPS = [
-    "MatMulV2",
-    "Add",
-    "Mul",
-    "Cast",
-    "TransData",
-    "LayerNorm",
-    "SoftmaxV2",
-    "FlashAttentionScore",
-    "BatchMatMulV2",
-    "RealDiv",
-    "hcom_allReduce_",
-    "Transpose",
-    "StridedSliceD",
-    "ConcatD",
-    "Gelu",
-    "ReduceSumD",
-    "Sub",
-    "Sigmoid",
-    "SwiGlu",
-    "RmsNorm",
-]
-
-
-def op_summary(count: int, seed: int = 0, *, names: int = 4000) -> Iterator[str]:
-    """An Ascend op_summary.csv of `count` tasks on three streams; of each kind of operator there
-    are so many `names`."""
-    chance = random.Random(seed)
-    yield _SUMMARY_HEAD
-    now = 1_727_650_800_000_000_123  # ns
-    for task in range(count):
-        kind = _SUMMARY_OPS[int(chance.random() ** 2 * len(_SUMMARY_OPS))]
-        dur, wait = (int(1000 * chance.lognormvariate(mean, 1)) for mean in (2.5, 0.3))
-        now += dur + wait
-        core = "AI_CORE" if task % 3 else "AI_VECTOR_CORE"
-        us = dur / 1000
-        yield (
-            f"0,4294967295,{task},{task % 3},{kind}_{task % names},{kind},dynamic,{core},"
-            f'{_us(now)}\t,{_us(dur)},{_us(wait)},24,0,NO,"""8,128,768;768,768""",DT_BF16;DT_BF16,'
-            f'ND;ND,"""8,128,768""",DT_BF16,ND,N/A,{us * 0.9:.3f},{dur * 18 // 10},{us * 0.5:.3f},'
-            f"0.500,{us * 0.1:.3f},0.100,{us * 0.2:.3f},0.200,{us * 0.4:.3f},0.400,{us * 0.1:.3f},"
-            f"0.100,0.010,0,0,0,0,{us * 50 / (us + 1):.3f}\n"
-        )
-
-
-FORMATS: dict[str, Callable[[int], Iterator[str]]] = {
-    "kineto": kineto,
-    "onnxruntime": onnxruntime,
-    "op_summary": op_summary,
-}
-
-
-def write(format_: str, count: int, path: Path) -> None:
-    """Write a trace of one of FORMATS to `path`."""
-    with path.open("w", buffering=1 << 20) as file:
-        file.writelines(FORMATS[format_](count))
-
-
-if __name__ == "__main__":
-    write(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))
