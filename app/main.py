@@ -18,6 +18,7 @@ from app import language
 from app.parts import glossary, panels
 from app.views import (
     compare,
+    engines,
     fleet,
     fusion,
     library,
@@ -52,6 +53,11 @@ def run() -> None:
     variants_page: StreamlitPage = st.Page(
         lambda: variants.show(compare_page), title=say("Variants"), url_path="variants"
     )
+    engines_page: StreamlitPage = st.Page(
+        lambda: engines.show(compare_page, variants_page),
+        title=say("Engines"),
+        url_path="engines",
+    )
     record_page: StreamlitPage = st.Page(
         lambda: record.show(compare_page, scaling_page), title=say("Record"), url_path="record"
     )
@@ -69,6 +75,7 @@ def run() -> None:
         [
             compare_page,
             variants_page,
+            engines_page,
             fusion_page,
             trace_page,
             scaling_page,

@@ -45,7 +45,7 @@ def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> t
     apart = engines_differ(baseline, candidate)
     if apart:
         found.append(Cause("engine", *engine_names(baseline, candidate)))
-    precisions = [_precision(side) for side in sides]
+    precisions = [precision_of(side) for side in sides]
     if all(precisions) and precisions[0] != precisions[1]:
         found.append(Cause("precision", *precisions))
     devices = [clean_text(side.trace.meta.device or "", 80) for side in sides]
@@ -69,7 +69,7 @@ def engine_names(baseline: Side, candidate: Side) -> tuple[str, str]:
         return "", ""
     if one.name != other.name:
         return clean_text(one.name, 60), clean_text(other.name, 60)
-    return clean_text(one.provider, 60), clean_text(other.provider, 60)
+    return clean_text(baseline.provider, 60), clean_text(candidate.provider, 60)
 
 
 def _is_fused(ledger: Ledger) -> bool:
@@ -88,7 +88,7 @@ def _reorders(fusion: Fusion) -> bool:
     return (counts[0] > 0) != (counts[1] > 0)
 
 
-def _precision(side: Side) -> str:
+def precision_of(side: Side) -> str:
     """The type of numbers in which most of the time was spent; '' where that is not known."""
     if side.is_quantised:
         return "int8"

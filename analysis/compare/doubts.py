@@ -31,6 +31,7 @@ from analysis.trace import Diagnostic, DiagnosticCode, Severity, Value
 BIASED_BELOW_NS = 20_000
 MUCH_BIAS = 0.25
 FEW_CLASSES = 2  # that a baseline has to choose at least for agreement to say anything
+_REQUESTS = "requests_at_once"  # a setting of variants
 _LOW_LOAD_PER_CORE = 0.5
 _MUCH_APART = 0.25
 _MANY_APART = 0.02
@@ -54,6 +55,7 @@ def doubts(
         *_profiler(baseline, candidate, verdict, figures),
         *_profiled_headline(baseline, candidate, verdict, operators, fusion, ledger),
         *_accuracy(baseline, candidate, figures),
+        *_requests(baseline, candidate),
         *_cut(baseline, candidate),
         *_coverage(figures, operators),
         *_model(baseline, candidate),
@@ -280,6 +282,18 @@ def _accuracy(baseline: Side, candidate: Side, figures: dict[str, Figure]) -> It
         agreement = side.variant.agreement if side.variant else None
         if agreement is not None and agreement.distinct < FEW_CLASSES:
             yield _note("warning", "one_class", side=name, samples=agreement.samples)
+
+
+def _requests(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
+    """A side that runs several requests at once, whose time is divided by their number."""
+    told = [side.variant.settings.get(_REQUESTS) if side.variant else None
+            for side in (baseline, candidate)]  # fmt: skip
+    counts = [number if isinstance(number, int) else 1 for number in told]
+    if counts[0] == counts[1]:
+        return
+    for name, requests in zip(("baseline", "candidate"), counts, strict=True):
+        if requests > 1:
+            yield _note("warning", "requests_at_once", side=name, requests=requests)
 
 
 def _cut(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:

@@ -38,6 +38,14 @@ class Side:
         return self.experiment.record.engine_of(self.label) if self.experiment else None
 
     @property
+    def provider(self) -> str:
+        """By which of its engine's execution providers; '' of a trace."""
+        told = self.variant.settings.get("provider") if self.variant else None
+        if isinstance(told, str) and told:
+            return told
+        return self.engine.provider if self.engine else ""
+
+    @property
     def own_name(self) -> str:
         """The label as a recording of its engine alone has it: `fused` of `openvino:fused`."""
         return self.experiment.record.own_name(self.label) if self.experiment else self.label
@@ -72,7 +80,7 @@ def engines_differ(baseline: Side, candidate: Side) -> bool:
     one, other = baseline.engine, candidate.engine
     if one is None or other is None:
         return False
-    return (one.name, one.provider) != (other.name, other.provider)
+    return (one.name, baseline.provider) != (other.name, candidate.provider)
 
 
 def side_of_variant(experiment: Experiment, name: str) -> Side:

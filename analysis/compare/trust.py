@@ -26,6 +26,7 @@ _FIRST = (
     "quantised",
     "large_output_difference",
     "boundaries_included",
+    "requests_at_once",
     "devices_differ",
     "engines_differ",
     "providers_differ",

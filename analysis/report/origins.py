@@ -54,8 +54,9 @@ def origins_of(sides: Iterable[Side]) -> dict[Origin, tuple[str, ...]]:
     return found
 
 
-def origin_of(side: Side) -> Origin:
-    """The file of one side."""
+def origin_of(side: Side, *, is_alone: bool = False) -> Origin:
+    """The file of one side, with the engine of that side where it `is_alone`, else with all that
+    recorded the file."""
     meta = side.trace.meta
     if side.files:
         made = say("recorded with {tool:name}, each by a process of its own", tool=meta.tool)
@@ -72,7 +73,9 @@ def origin_of(side: Side) -> Origin:
         made = say(
             "recorded {date}, {engine:name}, {cpu:name}",
             date=recorded(record.created),
-            engine=engines_text(record),
+            engine=f"{side.engine.name} {side.engine.version}"
+            if is_alone and side.engine is not None
+            else engines_text(record),
             cpu=record.machine.cpu_model,
         )
     return Origin(meta.file_name, meta.sha256[:12], made)

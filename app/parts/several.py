@@ -14,12 +14,19 @@ from analysis.messages import Message
 from analysis.quantity import Quantity
 from analysis.wording.multiple import comparison as words
 from analysis.wording.multiple import ladder as step_words
+from analysis.wording.multiple.engines import Fact, facts
 from analysis.wording.texts import FigureText
 from app.parts import panels
 from app.parts.heads import NO_HEAD, Capital, Head
 from app.parts.table import Table
 
 NAME_CHARS = 34
+# Behind the name of each side, where engines are compared; some are facts, some figures.
+ENGINE_COLUMNS = (
+    "engine", "latency", "time_interval", "speedup", "memory", "output_difference",
+    "agreement_top1", "compile_time", "precision",
+)  # fmt: skip
+_FACT_WIDTHS = {"engine": 150, "time_interval": 140, "precision": 85, "compile_time": 105}
 _COLOURS = {"faster": "blue", "slower": "red"}
 
 
@@ -27,11 +34,43 @@ def several_table(multiple: MultipleComparison, found: Pareto | None) -> Table:
     """A row for each side in the order of the table, columns as the terminal has them."""
     table = Table()
     entries = [multiple.entries[at] for at in multiple.order]
+    _names(table, entries)
+    _speedups(table, entries)
+    for fact in facts(multiple):
+        _fact(table, multiple, fact)
+    for code in multiple.columns:
+        _figure(table, code, entries, words.column_text(multiple, code))
+    if found is not None:
+        front = pd.Series([words.front_text(multiple, found, at) or None for at in multiple.order])
+        table.text(Head(words.PARETO_FRONT), front, words.PARETO_HELP, 160)
+    return table
+
+
+def engine_table(multiple: MultipleComparison) -> Table:
+    """The same sides by what tells engines apart: times, memory, outputs, what ran."""
+    table = Table()
+    entries = [multiple.entries[at] for at in multiple.order]
+    told = {fact.code: fact for fact in facts(multiple)}
+    _names(table, entries)
+    for code in ENGINE_COLUMNS:
+        if code == "speedup":
+            _speedups(table, entries)
+        elif code in told:
+            _fact(table, multiple, told[code])
+        elif code in multiple.columns:
+            _figure(table, code, entries, words.column_text(multiple, code))
+    return table
+
+
+def _names(table: Table, entries: list[Entry]) -> None:
     names = pd.Series([entry.side.name for entry in entries])
     table.text(
-        Head(Message("Variant")), names, Message("What is compared with the baseline."), 220,
+        Head(Message("Variant")), names, Message("What is compared with the baseline."), 170,
         NAME_CHARS,
     )  # fmt: skip
+
+
+def _speedups(table: Table, entries: list[Entry]) -> None:
     speedups = pd.Series([entry.verdict.speedup if entry.verdict else None for entry in entries])
     speedup = Message("Time of the baseline / time of the variant; above 1 is faster.")
     table.number(
@@ -40,17 +79,17 @@ def several_table(multiple: MultipleComparison, found: Pareto | None) -> Table:
     intervals = pd.Series([words.interval_text(entry) or None for entry in entries])
     if intervals.notna().any():
         help_ = Message("Of the speedup, wide enough for all of them to hold together at 95 %.")
-        table.text(Head(Message("Interval")), intervals, help_, 140)
+        table.text(Head(Message("Interval")), intervals, help_, 120)
     results = pd.Series([words.result_text(entry) for entry in entries])
     table.text(
-        Head(Message("Result")), results, Message("Whether it is told from the baseline."), 110
+        Head(Message("Result")), results, Message("Whether it is told from the baseline."), 100
     )
-    for code in multiple.columns:
-        _figure(table, code, entries, words.column_text(multiple, code))
-    if found is not None:
-        front = pd.Series([words.front_text(multiple, found, at) or None for at in multiple.order])
-        table.text(Head(words.PARETO_FRONT), front, words.PARETO_HELP, 160)
-    return table
+
+
+def _fact(table: Table, multiple: MultipleComparison, fact: Fact) -> None:
+    """A column of what ran each side."""
+    cells = pd.Series([fact.cells[at] or None for at in multiple.order], dtype="object")
+    table.text(Head(fact.label), cells, fact.definition, _FACT_WIDTHS[fact.code])
 
 
 def _figure(table: Table, code: str, entries: list[Entry], of: FigureText) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
 from analysis.compare.multiple.scaling import Scaling, model_key, scaling, setting
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, ExperimentRecord
-from app.sources import choices, loading, places
+from analysis.experiment import ExperimentRecord
+from app.sources.recordings import experiment, recordings
 from app.state.opened import Opened
-
-_RECORDED = "recorded:"
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Sweep:
 def sweeps(opened: Mapping[str, Opened]) -> dict[str, Sweep]:
     """Those among the opened files and the recordings of this machine, by key."""
     found: dict[str, list[tuple[str, ExperimentRecord]]] = {}
-    for id_, record in _records(opened):
+    for id_, record in recordings(opened):
         found.setdefault(key_of(record), []).append((id_, record))
     return {
         key: Sweep(key, of[0][1].model.name, tuple(id_ for id_, _ in of))
@@ -44,30 +41,11 @@ def key_of(record: ExperimentRecord) -> str:
 
 def load(sweep: Sweep, opened: Mapping[str, Opened]) -> Scaling:
     """The scaling of a sweep, computed once a session. Raises FuseScopeError."""
-    made = dict(_records(opened))
+    made = dict(recordings(opened))
     key = repr([(id_, made[id_].created) for id_ in sweep.files])
     return _scaling(sweep.files, opened, key)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False, scope="session")
 def _scaling(_files: tuple[str, ...], _opened: Mapping[str, Opened], key: str) -> Scaling:
-    return scaling([_experiment(id_, _opened) for id_ in _files])
-
-
-def _records(opened: Mapping[str, Opened]) -> Iterator[tuple[str, ExperimentRecord]]:
-    for file in opened.values():
-        if isinstance(file.value, Experiment):
-            yield file.id, file.value.record
-    for name, path in places.experiments().items():
-        record = choices.record_at(path)
-        if record is not None:
-            yield f"{_RECORDED}{name}", record
-
-
-def _experiment(id_: str, opened: Mapping[str, Opened]) -> Experiment:
-    if id_.startswith(_RECORDED):
-        return loading.experiment_at(places.experiments()[id_.removeprefix(_RECORDED)])
-    value = opened[id_].value
-    if not isinstance(value, Experiment):
-        raise FuseScopeError("profile_instead_of_experiment", where=opened[id_].name)
-    return value
+    return scaling([experiment(id_, _opened) for id_ in _files])

@@ -14,12 +14,14 @@ SEVERAL_BASELINE_KEY = "choose_several_baseline"
 SWEEP_KEY = "choose_sweep"
 FLEET_KEY = "choose_fleet"
 HISTORY_KEY = "choose_history"
+ENGINES_KEY = "choose_engines"
 _TRACE = "trace"
 _SEVERAL = "variant"
 _SWEEP = "sweep"
 _RECIPE = "recipe"
 _FLEET = "fleet"
 _HISTORY = "releases"
+_ENGINES = "engines"
 _MAX_SEVERAL = 64
 _MAX_RECIPE = 60
 
@@ -126,6 +128,27 @@ def pick_sweep() -> None:
     key = st.session_state[SWEEP_KEY]
     session().swept = key
     st.query_params[_SWEEP] = key
+
+
+def engines() -> str | None:
+    """Key of the recordings that the Engines page shows: from the address, else what this session
+    showed last. It may be any printable text."""
+    return linked_id(_ENGINES) or session().engines
+
+
+def keep_engines(key: str) -> None:
+    """Put the recordings that are shown into the address, and into its selector, before it is
+    drawn."""
+    session().engines = key
+    st.query_params[_ENGINES] = key
+    st.session_state[ENGINES_KEY] = key
+
+
+def pick_engines() -> None:
+    """The selector of the Engines page was used."""
+    key = st.session_state[ENGINES_KEY]
+    session().engines = key
+    st.query_params[_ENGINES] = key
 
 
 def fleet() -> str | None:

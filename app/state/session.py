@@ -39,6 +39,7 @@ class Session:
     traced: str | None = None
     several: tuple[str, ...] = ()
     swept: str | None = None
+    engines: str | None = None
     selected: tuple[str, int | None] = ("", None)
     group: tuple[str, int | None] = ("", None)
     unfolded: tuple[str, frozenset[str]] = ("", frozenset())

@@ -267,14 +267,16 @@ def _totals(comparison: Comparison) -> None:
 def _op_types(comparison: Comparison) -> None:
     with panels.guarded():
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            title = say("Op types and classes")
-            help_ = wording.table_help(wording.OP_TYPES_HELP, comparison)
-            st.subheader(title, anchor=False, help=help_, width="content")
             traces = (comparison.baseline.trace, comparison.candidate.trace)
             launched = any(trace.operators["launched_by"].notna().any() for trace in traces)
             missing = {LAUNCHED} if not launched else set()
             missing |= {MODULES} if modules(comparison.ledger).empty else set()
             kinds = [name for name in KINDS if name not in missing]
+            title = say("Op types and classes")
+            if MODULES in kinds:
+                title = say("Op types, classes and modules")
+            help_ = wording.table_help(wording.OP_TYPES_HELP, comparison)
+            st.subheader(title, anchor=False, help=help_, width="content")
             # Two engines call operators by words of their own: what both have comes first.
             apart = engines_differ(comparison.baseline, comparison.candidate)
             first = "classes" if apart else kinds[0]

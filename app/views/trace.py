@@ -95,7 +95,7 @@ def _head(side: Side, compare_page: st.Page, id_: str) -> None:
     """What it is, how long a run takes, and what the file says."""
     parts = wording.trace_parts(side)
     st.header(panels.parts_text(parts, "blue"), anchor=False)
-    origin = origin_of(side)
+    origin = origin_of(side, is_alone=True)
     st.text(say("{file:name}, {made:name}", file=origin.file_name, made=origin.made))
     st.caption(panels.own(wording.trace_facts(side)))
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from analysis.compare.multiple.comparison import Entry, MultipleComparison
+from analysis.compare.multiple.engines import ran
 from analysis.compare.multiple.ladder import ladder_of
 from analysis.compare.multiple.pareto import pareto
 from analysis.messages import language
@@ -59,6 +60,23 @@ def multiple_json(multiple: MultipleComparison) -> bytes:
         return msgspec.json.format(msgspec.json.encode(multiple_values(multiple)), indent=2)
 
 
+def _ran(entry: Entry) -> dict[str, Any] | None:
+    """What ran a variant; None of a trace."""
+    found = ran(entry)
+    if not found.engine:
+        return None
+    return {
+        "engine": found.engine,
+        "version": found.version,
+        "provider": found.provider,
+        "precision": found.precision or None,
+        "compile_s": found.compile_s,
+        "latency_interval_ns": None
+        if found.time is None
+        else {"low": found.time.low, "high": found.time.high},
+    }
+
+
 def _entry(multiple: MultipleComparison, entry: Entry, at: int) -> dict[str, Any]:
     verdict = None
     notes: list[dict[str, Any]] = []
@@ -74,6 +92,7 @@ def _entry(multiple: MultipleComparison, entry: Entry, at: int) -> dict[str, Any
     return {
         "name": entry.side.name,
         **side_values(entry.side),
+        "ran": _ran(entry),
         "verdict": verdict,
         "figures": {code: quantity_values(entry.figures[code]) for code in multiple.columns},
         "diagnostics": notes,

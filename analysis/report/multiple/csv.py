@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.compare.multiple.comparison import MultipleComparison
+from analysis.compare.multiple.comparison import Entry, MultipleComparison
+from analysis.compare.multiple.engines import ran
 from analysis.compare.multiple.pareto import Pareto, pareto
 from analysis.messages import language
 from analysis.report.exports.table_csv import table_csv
@@ -44,6 +45,7 @@ def _variants(multiple: MultipleComparison) -> list[dict[str, Any]]:
                 "name": side.name,
                 "file": side.trace.meta.file_name,
                 "variant": side.variant.name if side.variant else None,
+                **_ran(entry),
                 "speedup": verdict.speedup if verdict else None,
                 "speedup_low": corrected.low if corrected else None,
                 "speedup_high": corrected.high if corrected else None,
@@ -54,6 +56,19 @@ def _variants(multiple: MultipleComparison) -> list[dict[str, Any]]:
             }
         )
     return rows
+
+
+def _ran(entry: Entry) -> dict[str, Any]:
+    found = ran(entry)
+    return {
+        "engine": found.engine or None,
+        "engine_version": found.version or None,
+        "provider": found.provider or None,
+        "precision": found.precision or None,
+        "compile_s": found.compile_s,
+        "latency_low": found.time.low if found.time else None,
+        "latency_high": found.time.high if found.time else None,
+    }
 
 
 def _front(multiple: MultipleComparison, found: Pareto | None, at: int) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from analysis.colours import report_sheet
 from analysis.compare.multiple.comparison import MultipleComparison
+from analysis.compare.multiple.engines import has_engines
 from analysis.compare.multiple.ladder import ladder_of
 from analysis.messages import listed, say
 from analysis.readers.packed.report import GENERATOR
@@ -23,6 +24,7 @@ from analysis.report.text import minus, model_name
 from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
 from analysis.timeline.payload import several_payload
 from analysis.wording.multiple import comparison as words
+from analysis.wording.multiple import engines as engine_words
 from analysis.wording.trust import TRUST
 
 
@@ -75,6 +77,9 @@ def _page(
         doubts=[minus(line) for line in words.doubt_lines(multiple)],
         origins=origins_of(multiple.sides),
         columns=table.columns,
+        facts=table.facts,
+        compares_title=engine_words.COMPARES_TITLE,
+        compares=engine_words.compares_lines() if has_engines(multiple) else (),
         commands=_commands(multiple),
         **held,
         styles=list(map(Markup, (*style_sheets(), report))),

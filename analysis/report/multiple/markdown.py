@@ -23,6 +23,7 @@ def multiple_markdown(multiple: MultipleComparison) -> str:
     interpreted."""
     table = several_table(multiple)
     heads = [say("variant"), say("speedup"), say("interval"), say("result")]
+    heads += [fact.label.text() for fact in table.facts]
     heads += [column.label for column in table.columns]
     out = [
         f"### {_told(words.best_sentence(multiple))}",
@@ -30,11 +31,14 @@ def multiple_markdown(multiple: MultipleComparison) -> str:
         *(f"{_told(note)}  " for note in table.notes),
         "",
         table_row(heads),
-        f"|---|---:|---:|---|{'---:|' * len(table.columns)}",
+        f"|---|---:|---:|---|{'---|' * len(table.facts)}{'---:|' * len(table.columns)}",
     ]
     for row in table.rows:
-        out.append(table_row([row.name, row.speedup, row.interval, row.result, *row.cells]))
-    out.append(table_row([say("basis"), "", "", "", *(column.basis for column in table.columns)]))
+        out.append(
+            table_row([row.name, row.speedup, row.interval, row.result, *row.facts, *row.cells])
+        )
+    blank = ["", "", "", *("" for _ in table.facts)]
+    out.append(table_row([say("basis"), *blank, *(column.basis for column in table.columns)]))
     out.append("")
     if table.pareto is not None:
         out += [_told(words.front_sentence(multiple, table.pareto)), ""]

@@ -7,6 +7,7 @@ from typing import Literal
 
 from markupsafe import Markup
 
+from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison, compare_several
 from analysis.compare.multiple.pareto import Pareto, pareto
@@ -17,6 +18,7 @@ from analysis.report.pages import template
 from analysis.report.pictures.pareto import pareto_picture
 from analysis.report.text import minus
 from analysis.wording.multiple import comparison as words
+from analysis.wording.multiple.engines import Fact, facts
 
 
 @dataclass(frozen=True)
@@ -31,13 +33,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One side; `cells` are in the order of the columns. `front` says how it stands to the Pareto
-    front, '' where nobody knows."""
+    """One side; `facts` are in the order of the table's, `cells` in that of the columns. `front`
+    says how it stands to the Pareto front, '' where nobody knows."""
 
     name: str
     speedup: str
     interval: str
     result: str
+    facts: tuple[str, ...]
     cells: tuple[str, ...]
     front: str
 
@@ -47,6 +50,7 @@ class SeveralTable:
     """The table, what it says of the fastest, and what must be read with it."""
 
     answer: tuple[Part, ...]
+    facts: tuple[Fact, ...]
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
@@ -77,7 +81,7 @@ def recorded_together(comparison: Comparison) -> MultipleComparison | None:
 def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTable:
     """The table in the language that is spoken; `recorded` are the variants that there are, where
     the table may not have all of them."""
-    entries, found = multiple.entries, pareto(multiple)
+    entries, found, told = multiple.entries, pareto(multiple), facts(multiple)
     rows = []
     for at in multiple.order:
         entry = entries[at]
@@ -87,6 +91,7 @@ def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTab
                 speedup=words.speedup_text(entry),
                 interval=words.interval_text(entry),
                 result=words.result_text(entry),
+                facts=tuple(fact.cells[at] or units.MISSING for fact in told),
                 cells=tuple(minus(words.figure_cell(entry, code)) for code in multiple.columns),
                 front="" if found is None else words.front_text(multiple, found, at),
             )
@@ -104,6 +109,7 @@ def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTab
     )
     return SeveralTable(
         answer=words.best_parts(multiple),
+        facts=told,
         columns=tuple(_column(multiple, code) for code in multiple.columns),
         rows=tuple(rows),
         notes=tuple(filter(None, notes)),

@@ -450,6 +450,13 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("The files were recorded on different devices: {before:name} and {after:name}."),
         Message("The change is not caused by fusion alone."),
     ),
+    "requests_at_once": told(
+        Message(
+            "{requests:count} requests run at once, and the time of a run is that of all of them / "
+            "their number."
+        ),
+        Message("So it is the inverse of the throughput: what one request waits is longer."),
+    ),
     "engines_differ": told(
         Message("The sides ran in different engines: {before:name} and {after:name}."),
         Message(

@@ -182,25 +182,34 @@ def figure_cell(entry: Entry, code: str) -> str:
 
 def bases_sentence(multiple: MultipleComparison) -> str:
     """What the figures rest on, and what those that are not measured were computed with."""
+    return paragraph(
+        _bases(multiple, multiple.columns),
+        say("Small-op ratio, short-op ratio and light time are from the profile."),
+        assumptions_sentence(*multiple.comparisons),
+    )
+
+
+def measured_sentence(multiple: MultipleComparison, codes: Sequence[str]) -> str:
+    """What those of these figures rest on that a side has."""
+    return _bases(multiple, [code for code in codes if code in multiple.columns])
+
+
+def _bases(multiple: MultipleComparison, codes: Sequence[str]) -> str:
     of: dict[str, list[str]] = {}
-    for code in multiple.columns:
+    for code in codes:
         of.setdefault(column_basis(multiple, code), []).append(column_text(multiple, code).label)
     told = [
         say("{figures} ({basis})", figures=listed(labels), basis=basis)
         for basis, labels in of.items()
     ]
-    bases = say(
-        "What they rest on: {figures}. Small-op ratio, short-op ratio and light time are from the "
-        "profile.",
-        figures=listed(told),
-    )
-    return paragraph(bases, assumptions_sentence(*multiple.comparisons))
+    return say("What they rest on: {figures}.", figures=listed(told))
 
 
 # Doubts about comparing at all; those about single operators are left to the comparison of a pair.
 _ABOUT_ALL = (
     "different_models", "same_variant", "same_file", "graphs_of_two_models", "heavy_counts_differ",
     "operator_counts_differ", "quantised", "large_output_difference", "boundaries_included",
+    "requests_at_once",
     "devices_differ", "engines_differ", "providers_differ", "levels_differ", "tools_differ",
     "formats_differ", "versions_differ",
     "recordings_differ", "compared_cut_short", "control", "load_seen", "stopped_interrupted",

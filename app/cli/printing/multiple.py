@@ -13,8 +13,9 @@ from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.compare.multiple.pareto import pareto
 from analysis.messages import say
 from analysis.text import clean_text
-from analysis.units import middle_cut
+from analysis.units import MISSING, middle_cut
 from analysis.wording.multiple import comparison as words
+from analysis.wording.multiple.engines import Fact, facts
 from analysis.wording.trust import TRUST
 from app.cli.printing.ladder import print_ladder
 
@@ -38,6 +39,9 @@ def print_multiple(multiple: MultipleComparison, *, is_brief: bool) -> None:
     is_wide, chars = console.width >= _WIDE, _NAME_CHARS[console.width >= _NARROW]
     console.print()
     console.print(_table(multiple, [*times, *costs] if is_wide else times, chars, has_speedup=True))
+    if told := facts(multiple):
+        console.print()
+        console.print(_facts(multiple, told, chars))
     print_ladder(console, multiple, is_brief=is_brief)
     if is_brief:
         return
@@ -53,6 +57,19 @@ def print_multiple(multiple: MultipleComparison, *, is_brief: bool) -> None:
         console.print(f"\n{TRUST}", style="bold")
         for line in doubts:
             console.print(Text(clean_text(f"! {line}", _CHARS)))
+
+
+def _facts(multiple: MultipleComparison, told: Sequence[Fact], chars: int) -> Table:
+    """What ran each side."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(say("variant"), no_wrap=True)
+    for fact in told:
+        label = fact.label.text()
+        table.add_column(label[:1].lower() + label[1:])
+    for at in multiple.order:
+        name = clean_text(middle_cut(multiple.sides[at].name, chars), 80)
+        table.add_row(name, *(fact.cells[at] or MISSING for fact in told))
+    return table
 
 
 def _fitting(

@@ -1,0 +1,42 @@
+"""Recordings by their facts alone: those among the opened files, and those of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from analysis.errors import FuseScopeError
+from analysis.experiment import Experiment, ExperimentRecord
+from app.sources import choices, loading, places
+from app.state.opened import Opened
+
+_RECORDED = "recorded:"
+
+
+def recordings(opened: Mapping[str, Opened]) -> Iterator[tuple[str, ExperimentRecord]]:
+    """Each with its id without a variant: opened files in their order, then the recordings of this
+    machine, newest first."""
+    for file in opened.values():
+        if isinstance(file.value, Experiment):
+            yield file.id, file.value.record
+    for name, path in places.experiments().items():
+        record = choices.record_at(path)
+        if record is not None:
+            yield f"{_RECORDED}{name}", record
+
+
+def samples() -> Iterator[tuple[str, ExperimentRecord]]:
+    """Those that come with FuseScope."""
+    for name, path in places.samples().items():
+        record = choices.record_at(path)
+        if record is not None:
+            yield f"sample:{name}", record
+
+
+def experiment(id_: str, opened: Mapping[str, Opened]) -> Experiment:
+    """The whole recording. Raises FuseScopeError."""
+    if id_.startswith(_RECORDED):
+        return loading.experiment_at(places.experiments()[id_.removeprefix(_RECORDED)])
+    value = opened[id_].value
+    if not isinstance(value, Experiment):
+        raise FuseScopeError("profile_instead_of_experiment", where=opened[id_].name)
+    return value

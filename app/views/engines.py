@@ -1,0 +1,221 @@
+"""The Engines page: one model, every engine that ran it, in one table."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
+from analysis.compare.multiple.pareto import pareto
+from analysis.messages import Message, listed, say
+from analysis.wording import shown
+from analysis.wording.multiple import comparison as words
+from analysis.wording.multiple import engines as engine_words
+from analysis.wording.trust import TRUST
+from app import state
+from app.parts import exports, pair, panels, settings
+from app.parts.several import ENGINE_COLUMNS, engine_table
+from app.sources import engines, loading, several
+from app.sources.engines import Recorded
+
+_CHOSEN = (2.6, 1)
+_COMMAND = "fusescope collect {model} --runtime onnxruntime,openvino"
+_OF_FILE = "MODEL.onnx"
+_SET = Message("{model:name} · {engines} ({date:name})")
+_APART_SET = Message(
+    "{model:name} · {engines} ({n:count} recording)",
+    "{model:name} · {engines} ({n:count} recordings)",
+)
+
+
+def show(compare_page: st.Page, variants_page: st.Page) -> None:
+    """Draw the page; two sides are compared on the `compare_page`, timelines are on the
+    `variants_page`."""
+    with panels.page():
+        pair.greet()
+        found = engines.recorded(state.files.opened())
+        if not found:
+            st.subheader(engine_words.NO_ENGINES.text(), anchor=False)
+            st.markdown(say("Record one in several engines, and open the file here:"))
+            st.code(_COMMAND.format(model="MODEL"), language=None)
+            _open_files(compare_page)
+            return
+        chosen = _choose(found)
+        if len(chosen.engines) < 2:
+            _alone(chosen, compare_page)
+            return
+        ids = _sides(chosen)
+        if len(ids) < 2:
+            st.subheader(say("Choose two variants or files, or more"), anchor=False)
+            return
+        _show(chosen, ids, compare_page, variants_page)
+
+
+def _choose(found: dict[str, Recorded]) -> Recorded:
+    asked = state.pages.engines()
+    key = asked if asked in found else next(iter(found))
+    state.pages.keep_engines(key)
+    st.selectbox(
+        say("Model"),
+        list(found),
+        format_func=lambda one: _label(found[one]) if one in found else "",
+        key=state.pages.ENGINES_KEY,
+        on_change=state.pages.pick_engines,
+    )
+    return found[key]
+
+
+def _label(of: Recorded) -> str:
+    names = listed(list(of.engines))
+    if len(of.recordings) > 1:
+        return _APART_SET.text(model=of.model, engines=names, n=len(of.recordings))
+    date = of.recordings[0][1].created[:16].replace("T", " ")
+    return _SET.text(model=of.model, engines=names, date=date)
+
+
+def _command(of: Recorded) -> str:
+    """What records several engines of this model."""
+    model = of.recordings[0][1].model
+    return _COMMAND.format(model=model.name if model.source == "zoo" else _OF_FILE)
+
+
+def _alone(of: Recorded, compare_page: st.Page) -> None:
+    """How to record several engines, where one alone ran the model."""
+    told = engine_words.ONE_ENGINE.parts(engine=listed(list(of.engines)))
+    st.subheader(panels.parts_text(told, "gray"), anchor=False)
+    st.code(_command(of), language=None)
+    _open_files(compare_page)
+
+
+def _open_files(compare_page: st.Page) -> None:
+    st.page_link(compare_page, label=say("Open files on the {page} page", page=say("Compare")))
+
+
+def _sides(of: Recorded) -> tuple[str, ...]:
+    """The selectors of variants and baseline; ids of what is chosen, the baseline first."""
+    names = {id_: _variant_label(of, id_) for id_ in of.variants}
+    left, right = st.columns(_CHOSEN, gap="medium", vertical_alignment="top")
+    chosen = left.multiselect(
+        say("Variants, up to {limit:count}", limit=MAX_SIDES),
+        list(names),
+        default=list(of.first),
+        format_func=lambda id_: names.get(id_, ""),
+        key=f"engines_variants_{of.key}",
+        max_selections=MAX_SIDES,
+        placeholder=say("Choose two or more"),
+        select_all=False,
+    )
+    baseline = right.selectbox(
+        say("Baseline"),
+        chosen,
+        format_func=lambda id_: names.get(id_, ""),
+        key=f"engines_baseline_{of.key}",
+        disabled=len(chosen) < 2,
+    )
+    more = len(names) - len(chosen)
+    if more > 0:
+        st.caption(
+            say(
+                "{n:count} more recorded variant is not in this table.",
+                "{n:count} more recorded variants are not in this table.",
+                n=more,
+            )
+        )
+    if baseline is None:
+        return tuple(chosen)
+    return (baseline, *(id_ for id_ in chosen if id_ != baseline))
+
+
+def _variant_label(of: Recorded, id_: str) -> str:
+    """The variant behind its engine."""
+    for prefix, record in of.recordings:
+        name = id_.removeprefix(f"{prefix}/")
+        if name != id_ and name in record.names:
+            return f"{record.engine_of(name).name}:{record.own_name(name)}"
+    return id_
+
+
+def _show(
+    of: Recorded, ids: tuple[str, ...], compare_page: st.Page, variants_page: st.Page
+) -> None:
+    chosen = loading.several(ids, state.files.opened())
+    main, side = st.columns(_CHOSEN, gap="medium")
+    with side:
+        tools = st.container(horizontal=True, horizontal_alignment="right", gap="xsmall")
+    with tools:
+        assumptions = settings.assumptions()
+    with main:
+        with st.spinner(shown.comparing_sentence()):
+            uploads = any(map(loading.is_upload, ids))
+            multiple = several.compare(chosen, assumptions, uploads=uploads)
+        colour = "blue" if len(multiple.best.members) == 1 else "gray"
+        st.header(panels.parts_text(words.best_parts(multiple), colour), anchor=False)
+        if apart := engine_words.apart_sentence(multiple, _command(of)):
+            panels.note(apart, ":orange[:material/warning:]")
+        st.text(words.basis_sentences(multiple))
+    with tools:
+        exports.several_downloads(multiple)
+    title = engine_words.ENGINES_TITLE.parts(model=of.model)
+    st.subheader(panels.parts_text(title, "gray"), anchor=False, help=words.MULTIPLE_HELP.text())
+    alt = say("Engines and their variants against the baseline, fastest first")
+    engine_table(multiple).draw("engines_table", alt, max_rows=MAX_SIDES)
+    st.caption(panels.own(words.measured_sentence(multiple, ENGINE_COLUMNS)))
+    _links(multiple, ids, compare_page, variants_page)
+    _pareto(multiple)
+    _comparing(multiple)
+
+
+def _links(
+    multiple: MultipleComparison, ids: tuple[str, ...], compare_page: st.Page,
+    variants_page: st.Page,
+) -> None:  # fmt: skip
+    """The ways to any two of them, operator by operator, and to the timelines of all."""
+    names = dict(zip(ids, (side.name for side in multiple.sides), strict=True))
+    best = next((ids[at] for at in multiple.best.members if at), ids[1])
+    st.subheader(say("Two of them, operator by operator"), anchor=False)
+    key = "|".join(ids)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        first = st.selectbox(
+            say("Baseline"), ids, format_func=lambda id_: names.get(id_, ""),
+            key=f"engines_first_{key}", width=260,
+        )  # fmt: skip
+        others = [id_ for id_ in ids if id_ != first]
+        second = st.selectbox(
+            say("Candidate"), others,
+            index=others.index(best) if best in others else 0,
+            format_func=lambda id_: names.get(id_, ""), key=f"engines_second_{key}_{first}",
+            width=260,
+        )  # fmt: skip
+        st.page_link(
+            compare_page, label=say("Compare these two"), icon=":material/compare_arrows:",
+            query_params={"baseline": first, "candidate": second or others[0]},
+        )  # fmt: skip
+        st.page_link(
+            variants_page, label=say("Timelines of all"), icon=":material/table_rows:",
+            query_params=state.pages.several_query(ids),
+        )  # fmt: skip
+
+
+def _pareto(multiple: MultipleComparison) -> None:
+    from analysis.charts.pareto import pareto as picture
+
+    found = pareto(multiple)
+    if found is None:
+        return
+    st.subheader(words.PARETO_TITLE.text(), anchor=False, help=words.PARETO_HELP.text())
+    st.text(words.front_sentence(multiple, found))
+    names = [side.name for side in multiple.sides]
+    alt = say("Latency of each variant against output difference and peak memory")
+    panels.chart(picture(found, names, panels.mark_colours()), "engines_pareto", alt)
+
+
+def _comparing(multiple: MultipleComparison) -> None:
+    """What compares between engines, and what speaks against these comparisons."""
+    with st.expander(panels.own(engine_words.COMPARES_TITLE.text()), key="engines_compare"):
+        for line in engine_words.compares_lines():
+            st.markdown(f"- {panels.own(line)}")
+    lines = words.doubt_lines(multiple)
+    if not lines:
+        return
+    st.subheader(TRUST.text(), anchor=False)
+    for line in lines:
+        panels.note(line, ":orange[:material/warning:]")

@@ -1,0 +1,78 @@
+"""The Engines page: recordings of one engine, of several together, and of several apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from analysis.experiment import Engine
+from tests.app.pages import address, headline, is_clean, markdown_texts, texts
+from tests.engine_experiments import two_engines
+from tests.factories import experiment_zip
+from tests.patience import GIVE_UP_S
+
+SCRIPT = """
+import streamlit as st
+from app.views import engines
+
+compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
+variants_page = st.Page(lambda: st.write("variants"), title="Variants", url_path="variants")
+engines_page = st.Page(
+    lambda: engines.show(compare_page, variants_page), title="Engines", default=True
+)
+st.navigation([engines_page, compare_page, variants_page], position="top").run()
+"""
+HOSTILE = "![a](http://127.0.0.1:9/pix) :red[boo]"
+
+
+def opened() -> AppTest:
+    return AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+
+
+def test_one_engine_alone_says_how_to_record_several(tree: Path) -> None:
+    (tree / "recordings" / "one.zip").write_bytes(experiment_zip({"unfused": [1.0] * 5}))
+    page = opened()
+    assert is_clean(page)
+    assert [head.value.replace("\\", "") for head in page.subheader] == [
+        "onnxruntime alone ran this model. To compare engines, record several:"
+    ]
+    assert "fusescope collect tiny --runtime onnxruntime,openvino" in texts(page)
+    assert not page.dataframe
+
+
+def test_engines_that_were_recorded_together(tree: Path) -> None:
+    (tree / "recordings" / "two.zip").write_bytes(two_engines())
+    page = opened()
+    assert is_clean(page)
+    assert address(page)["engines"] == "recorded:two.zip"
+    [frame] = [one.value for one in page.dataframe]
+    assert list(frame["Variant"]) == ["onnxruntime:fused", "openvino:fused"]
+    assert [engine.partition(" ")[0] for engine in frame["Engine"]] == ["onnxruntime", "openvino"]
+    assert list(frame["Precision"]) == ["float32", "float32"]
+    assert frame["Peak memory"].notna().all()
+    assert page.selectbox(key="choose_engines").options == [
+        "mobilenetv2 · onnxruntime and openvino (2026-11-22 11:29)"
+    ]
+    shown = " ".join(texts(page))
+    assert "The sides ran in different engines" in shown
+    assert "did not alternate" not in shown
+
+
+def test_recordings_of_one_engine_each_are_compared_beyond_drift(tree: Path) -> None:
+    """10 ms to 9.5 ms is less than the 12 % by which a machine may drift; to 4 ms is more."""
+    fast = Engine(HOSTILE, "1", "CPU")
+    for name, ms, engine in (("a", 10.0, None), ("b", 9.5, Engine("near", "1", "CPU")),
+                             ("c", 4.0, fast)):  # fmt: skip
+        times = {"fused": [ms + b / 100 for b in range(8)]}
+        changes = {"engine": engine} if engine else None
+        (tree / "recordings" / f"{name}.zip").write_bytes(experiment_zip(times, changes=changes))
+    page = opened()
+    assert is_clean(page)
+    [frame] = [one.value for one in page.dataframe]
+    results = dict(zip(frame["Variant"], frame["Result"], strict=True))
+    assert results["near:fused"] == "cannot tell"
+    assert sorted(results.values()) == ["baseline", "cannot tell", "faster"]
+    assert any("3 recordings, which did not alternate" in text for text in texts(page))
+    assert "is the fastest of the 3" in headline(page)
+    assert not any("![a]" in text or ":red[boo]" in text for text in markdown_texts(page))
