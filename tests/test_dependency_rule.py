@@ -99,14 +99,15 @@ ALLOWED = {
         *within("analysis", "errors messages spelling text"),
         *within("collectors", "files models runtimes workers"),
     ),
+    "collectors.translation": (*within("analysis", "errors text"), "collectors.models"),
     "collectors.torch": (
         *within("analysis", "errors experiment graph text"),
-        *within("collectors", "models tensors workers"),
+        *within("collectors", "models tensors translation workers"),
     ),
     "collectors.torch.names": ("analysis.messages",),
     "collectors.jax": (
         *within("analysis", "errors experiment graph operators text"),
-        *within("collectors", "models tensors workers"),
+        *within("collectors", "models tensors translation workers"),
     ),
     "collectors.jax.names": ("analysis.messages",),
     "collectors.openvino": (
@@ -129,7 +130,7 @@ ALLOWED = {
     "collectors.tasks": (
         *within("analysis", "errors experiment graph"),
         *within("collectors", "derive errors fuse fusion models recording runtimes tensors"),
-        *within("collectors", "jax openvino torch variants workers zoo"),
+        *within("collectors", "jax openvino torch translation variants workers zoo"),
     ),
     "app": ("analysis",),
     "app.server": ("analysis", "collectors.files"),

@@ -36,7 +36,8 @@ class Engine:
     worker imports beside the engine: they come in the versions that FuseScope runs with. Importing
     `module` proves that the engine is there; `version` is what it calls itself then, without a
     local part (+cpu). `minutes` is how long adding it takes on a fast connection. An engine that
-    `takes_onnx` runs the models that ONNX Runtime does.
+    `takes_onnx` runs the models that ONNX Runtime does; one that `is_translated_to` runs what
+    FuseScope makes of them operator by operator.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Engine:
     newest_python: tuple[int, int] = (3, 14)
     minutes: int = 2
     takes_onnx: bool = False
+    is_translated_to: bool = False
 
 
 # Sizes of the CPU builds were measured with Python 3.11 on Linux (x86-64), with all that they need;
@@ -78,6 +80,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
                 module="torch",
                 builds=((_TORCH_CPU, _TORCH_CUDA) if sys.platform == "linux" else (_TORCH_PLAIN,)),
                 needs=("compiler", "headers"),
+                is_translated_to=True,
             ),
             Engine(
                 name="jax",
@@ -86,6 +89,7 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
                 module="jax",
                 minutes=1,
                 builds=(Build("jax[cpu]==0.10.2", 140 * _MB, 650 * _MB),),
+                is_translated_to=True,
             ),
             Engine(
                 name="openvino",

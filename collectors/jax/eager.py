@@ -29,8 +29,7 @@ def follow_eager(loaded: Loaded, followed: Followed) -> list[str]:
     """Runs the model once, operator by operator; what it returns. Raises whatever it raises."""
     watch = _Watch(followed, loaded.file)
     for name, leaf in loaded.leaves():
-        followed.tensors[name] = tensor_of(name, leaf)
-        followed.inputs.append(name)
+        followed.given(tensor_of(name, leaf))
         watch.names[id(leaf)] = name
     with jax.disable_jit(), _watched(watch):
         made = loaded.call(*loaded.inputs)

@@ -54,6 +54,16 @@ class Followed:
         """Where in the model a tensor is made."""
         return {name: place for place, name in enumerate(self.model.producer)}
 
+    def given(self, tensor: Tensor) -> None:
+        """What is fed: an input, or a weight of a model that has it as a constant."""
+        known = self.model.tensor.get(tensor.name)
+        is_constant = known is not None and known.constant
+        self.tensors[tensor.name] = Tensor(
+            tensor.name, tensor.dtype, tensor.shape, constant=is_constant
+        )
+        if not is_constant:
+            self.inputs.append(tensor.name)
+
     def ran(self, one: Ran, values: Sequence[Array | None], inside: Sequence[Array] = ()) -> None:
         """An operator that made these values, and on the way these that depend on no input. Raises
         TimeoutError after the deadline."""

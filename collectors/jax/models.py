@@ -18,6 +18,9 @@ from analysis.errors import FuseScopeError
 from analysis.text import clean_text
 from collectors.jax import networks
 from collectors.jax.names import PREFIX
+from collectors.jax.translated import network
+from collectors.jax.translated.network import Network
+from collectors.workers.jobs import SessionSettings
 
 _VARYING_SEED = 20_242
 
@@ -25,12 +28,13 @@ _VARYING_SEED = 20_242
 @dataclass(frozen=True)
 class Loaded:
     """`call` on `inputs` is the model; `sha256` is of its source and its inputs, `file` where its
-    source is."""
+    source is. `network` is what was translated from ONNX."""
 
     call: Callable[..., Any]
     inputs: tuple[Any, ...]
     sha256: str
     file: str
+    network: Network | None = None
 
     @property
     def where(self) -> str:
@@ -38,7 +42,10 @@ class Loaded:
         return Path(self.file).name
 
     def leaves(self) -> list[tuple[str, jax.Array]]:
-        """Name and value of every array that is fed, weights among them."""
+        """Name and value of every array that is fed, weights among them; as the ONNX model calls
+        them, where there is one."""
+        if self.network is not None:
+            return [*zip(self.network.names, jax.tree.leaves(self.inputs), strict=True)]
         paths, _ = jax.tree_util.tree_flatten_with_path(self.inputs)
         return [(clean_text(f"input{jax.tree_util.keystr(at)}", 120), leaf) for at, leaf in paths]
 
@@ -54,6 +61,14 @@ class Loaded:
             return (leaf * (1 + 0.2 * drawn[0]) + 0.05 * drawn[1]).astype(leaf.dtype)
 
         return replace(self, inputs=jax.tree.map(moved, self.inputs))
+
+
+def of(settings: SessionSettings) -> Loaded:
+    """The model of a recording. Raises FuseScopeError as `load` does."""
+    if not settings.program:
+        return load(settings.model)
+    made, inputs = network.load(settings)
+    return Loaded(made, inputs, "", settings.program, made)
 
 
 def load(spec: str) -> Loaded:

@@ -24,6 +24,7 @@ from collectors.tensors.sketches import distance
 
 if TYPE_CHECKING:  # it needs JAX
     from collectors.jax.equations import Traced
+    from collectors.jax.translated.network import Network
 
 TOLERANCE = 1e-3  # as for ONNX Runtime and torch; docs/fusion.md
 HALF_TOLERANCE = 1e-2
@@ -59,7 +60,7 @@ class Originals:
     raises, and TimeoutError."""
 
     def __init__(
-        self, traced: Traced, inputs: Sequence[Any], folder: Path, deadline: Deadline
+        self, traced: Traced | Network, inputs: Sequence[Any], folder: Path, deadline: Deadline
     ) -> None:
         self._candidates = Candidates()
         self._files: dict[str, Path] = {}

@@ -79,8 +79,7 @@ class Program:
         if [shape.sizes for shape in shapes] != [tuple(value.shape) for value in given]:
             raise ValueError("the program takes other inputs than the model")
         for shape, name in zip(shapes, names, strict=True):
-            self.followed.tensors[name] = tensor_of(name, shape)
-            self.followed.inputs.append(name)
+            self.followed.given(tensor_of(name, shape))
         passed = [_Made(name, value) for name, value in zip(names, given, strict=True)]
         return _flat(self._computation(entry, passed, 0).ref)
 

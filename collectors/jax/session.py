@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from analysis.errors import FuseScopeError
@@ -33,7 +36,7 @@ class JaxSession:
     set, for people who want to repeat it, `program` what was compiled, None for `eager`."""
 
     def __init__(self, settings: SessionSettings, variant: str) -> None:
-        self.loaded = models.load(settings.model)
+        self.loaded = models.of(settings)
         self.settings: dict[str, str | int | float | bool] = {
             "execution": "operator by operator (jax.disable_jit)",
             "intra_op_threads": settings.threads,
@@ -66,6 +69,13 @@ class JaxSession:
                 **({"library_fusions": clean_text(kinds, 200)} if kinds else {}),
             }
         self.compile_ns = time.perf_counter_ns() - started
+
+    def feed(self, values: Mapping[str, Array]) -> None:
+        """Puts other values in place of these inputs, of a model that is translated from ONNX."""
+        made = self.loaded.network
+        assert made is not None
+        inputs = (jnp.asarray(values[name]) for name in made.program.inputs)
+        self.loaded = replace(self.loaded, inputs=(self.loaded.inputs[0], *inputs))
 
     def run(self) -> None:
         """One run of the whole model, until its results are there."""

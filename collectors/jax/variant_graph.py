@@ -40,7 +40,7 @@ def graph_of(loaded: Loaded, compiled: Any | None, folder: Path) -> VariantGraph
     raises."""
     deadline = Deadline(SECONDS)
     varied = loaded.varied()
-    traced = trace(varied)
+    traced = varied.network or trace(varied)
     leaves = varied.leaves()
     originals = Originals(traced, [leaf for _, leaf in leaves], folder, deadline)
     followed = Followed(traced.graph, originals, deadline, one_each=compiled is None)

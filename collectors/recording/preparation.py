@@ -19,7 +19,7 @@ from collectors.environments.catalogue import OWN, engine_of, takes_onnx
 from collectors.environments.state import state_of
 from collectors.files import cache
 from collectors.progress import Progress, Stage
-from collectors.recording import ablation, denials, quiet
+from collectors.recording import ablation, denials, quiet, several
 from collectors.recording.budget import Deadline
 from collectors.recording.refused import Refused
 from collectors.recording.request import Plan, Recording
@@ -39,10 +39,12 @@ from collectors.workers.jobs import (
     OwnPassJob,
     PeaksJob,
     Prepared,
+    ProgramJob,
     SessionSettings,
     Structure,
     StructuresJob,
     Switches,
+    TranslateJob,
 )
 from collectors.workers.pool import WorkerPool
 
@@ -55,6 +57,7 @@ _PREPARING_BUSY = Message("Preparing {model:name} (the machine is busy: load {lo
 _FETCHING = Message("Fetching ONNX Runtime {version:name}")
 _MAKING = Message("Making what {variant:name} runs")
 _FUSES = Message("{variant:name} fuses {groups:name}")
+_TRANSLATING = Message("Translating the model to {engine:name}")
 _TRYING = Message("Trying {variant:name} alone")
 _FOLLOWING = Message("Following the tensors of {variant:name}")
 _OWN_PASS = Message("Trying FuseScope's own fusion pass")
@@ -135,6 +138,7 @@ def prepare(
         drawing=_drawing(recording, model),
         compiled=str(folder / "compiled") if _compiles(recording) else "",
     )
+    settings = _translated(recording, settings, folder, pool, report)
     if recording.runtime == OWN:
         plan = ablation.with_ablation(
             plan,
@@ -235,6 +239,28 @@ def _prepared(recording: Recording, plan: Plan, folder: Path, pool: WorkerPool) 
     model = pool.at_home().run("prepare", job, Prepared)
     version = state_of(engine_of(recording.runtime)).version
     return msgspec.structs.replace(model, engine_version=version)
+
+
+def _translated(
+    recording: Recording,
+    settings: SessionSettings,
+    folder: Path,
+    pool: WorkerPool,
+    report: Callable[[Stage, Message | Said], None],
+) -> SessionSettings:
+    """With the model as a program, where engines run that have no ONNX. Raises FuseScopeError for
+    an operator that is not translated to one of them."""
+    engines = several.translated_to(recording.runtimes)
+    if not engines:
+        return settings
+    place = folder / "program"
+    place.mkdir()
+    pool.at_home().run("program", ProgramJob(settings.model, str(place), engines), type(None))
+    settings = msgspec.structs.replace(settings, program=str(place))
+    for engine in engines:
+        report("prepare", _TRANSLATING.of(engine=engine))
+        pool.engines[engine].run("translate", TranslateJob(settings), type(None))
+    return settings
 
 
 def _engine(recording: Recording, plan: Plan, name: str) -> str:

@@ -23,7 +23,7 @@ def check_engines(engines: Sequence[str]) -> None:
     """Raises FuseScopeError for an engine that there is not, that is not installed, that runs no
     ONNX models, or is named twice."""
     for engine in engines:
-        if engine != OWN and not takes_onnx(engine_of(engine).name):
+        if not takes_onnx(engine) and not engine_of(engine).is_translated_to:
             raise FuseScopeError("runtime_not_beside", engine=engine)
         python_of(engine)
         if engines.count(engine) > 1:
@@ -73,6 +73,11 @@ def with_engines(pool: WorkerPool, engines: Sequence[str]) -> WorkerPool:
         for engine in engines
     }
     return replace(pool, engines=own)
+
+
+def translated_to(engines: Sequence[str]) -> tuple[str, ...]:
+    """Those that run what FuseScope makes of an ONNX model."""
+    return tuple(one for one in engines if not takes_onnx(one))
 
 
 def facts_of(engine: str, own_version: str) -> Engine:

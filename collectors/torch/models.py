@@ -20,6 +20,9 @@ from analysis.errors import FuseScopeError
 from analysis.text import clean_text
 from collectors.torch import networks
 from collectors.torch.names import PREFIX
+from collectors.torch.translated import network
+from collectors.torch.translated.network import Network
+from collectors.workers.jobs import SessionSettings
 
 _RUN = "def run(*inputs):\n    return model(*inputs)\n"
 _WEIGHT_SEED = 20_241
@@ -30,17 +33,20 @@ _numbers = itertools.count()
 class Loaded:
     """`call` runs `model` on `inputs`; its code object is its own, so that what is compiled for one
     session does not serve, or slow down, another. `file` is the source; `sha256` is of the source,
-    the weights and the inputs."""
+    the weights and the inputs. `network` is what was translated from ONNX."""
 
     call: Callable[..., Any]
     model: Callable[..., Any]
     inputs: tuple[Any, ...]
     file: str
     sha256: str
+    network: Network | None = None
 
     def named_tensors(self) -> dict[int, tuple[str, bool]]:
         """Address of the data of every input, parameter and buffer -> name, and whether it is
         constant."""
+        if self.network is not None:
+            return self.network.named_tensors()
         found: dict[int, tuple[str, bool]] = {}
         if isinstance(self.model, torch.nn.Module):
             for name, tensor in (*self.model.named_parameters(), *self.model.named_buffers()):
@@ -62,10 +68,22 @@ class Loaded:
                     tensor.mul_(1 + 0.2 * drawn[0]).add_(0.05 * drawn[1])
 
     def named_inputs(self) -> list[tuple[str, torch.Tensor]]:
-        """The tensors that are fed: input_0, input_1, …"""
+        """The tensors that are fed: input_0, input_1, …, or as the ONNX model calls them."""
+        if self.network is not None:
+            return [*self.network.inputs.items()]
         leaves = torch.utils._pytree.tree_leaves(self.inputs)
         tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         return [(f"input_{index}", tensor) for index, tensor in enumerate(tensors)]
+
+
+def of(settings: SessionSettings) -> Loaded:
+    """The model of a recording. Raises FuseScopeError as `load` does, and for a form of an ONNX
+    operator that is not translated."""
+    if not settings.program:
+        return load(settings.model, settings.drawing.seed)
+    made = network.load(settings)
+    inputs = tuple(made.inputs.values())
+    return Loaded(_run_of(made.module), made.module, inputs, settings.program, "", made)
 
 
 def split(spec: str) -> tuple[str, str]:
@@ -112,9 +130,14 @@ def load(spec: str, seed: int) -> Loaded:
         raise FuseScopeError("torch_no_module", where=where, function=function[:60])
     if isinstance(model, torch.nn.Module):
         model.eval().requires_grad_(False)
+    return Loaded(_run_of(model), model, inputs, path, _hash(source, function, model, leaves))
+
+
+def _run_of(model: Callable[..., Any]) -> Callable[..., Any]:
     run: dict[str, Any] = {"model": model}
     exec(compile(_RUN, f"<session {next(_numbers)}>", "exec"), run)  # noqa: S102 - our own text
-    return Loaded(run["run"], model, inputs, path, _hash(source, function, model, leaves))
+    called: Callable[..., Any] = run["run"]
+    return called
 
 
 def _repro(module: ModuleType) -> tuple[Any, tuple[Any, ...]]:

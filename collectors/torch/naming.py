@@ -44,7 +44,7 @@ class Named:
 
 def model_graph(run: Run) -> Graph:
     """The graph of the eager run, by the names that its calls gave."""
-    return _graph(run, {}, [_node_name(call.name) for call in run.calls])
+    return _graph(run, {}, [node_name(call.name) for call in run.calls])
 
 
 def named(run: Run, model: Run, names: Sequence[str]) -> Named:
@@ -204,7 +204,8 @@ def _attributes(call: Call) -> dict[str, int | float | str | list[int | float | 
     return found
 
 
-def _node_name(call: str) -> str:
+def node_name(call: str) -> str:
+    """What the graph of an eager run calls the operator."""
     return op_type(call).removeprefix("aten::")
 
 

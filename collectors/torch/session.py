@@ -6,6 +6,7 @@ import json
 import os
 import statistics
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ class TorchSession:
         vary_weights: bool = False,
         mapped: bool = False,
     ) -> None:
-        self.loaded = models.load(settings.model, settings.drawing.seed)
+        self.loaded = models.of(settings)
         if vary_weights:
             self.loaded.vary_weights()
         self.compiled: Compiled | None = None
@@ -122,6 +123,11 @@ class TorchSession:
     def recompilations(self) -> int:
         """How many frames were compiled after the first run."""
         return int(counters["frames"]["ok"] - self._frames)
+
+    def feed(self, values: Mapping[str, Array]) -> None:
+        """Puts other values in place of these inputs, of a model that is translated from ONNX."""
+        for name, tensor in self.loaded.named_inputs():
+            tensor.copy_(torch.from_numpy(values[name]))
 
     def run(self) -> None:
         """One run of the whole model."""

@@ -17,7 +17,7 @@ from collectors.torch.calls import BETWEEN, Call, Watch, handles, watching
 from collectors.torch.compiling import Compiled
 from collectors.torch.eager import watch_eager
 from collectors.torch.kernel_map import check, several
-from collectors.torch.naming import Named, model_graph, named
+from collectors.torch.naming import Named, model_graph, named, node_name
 from collectors.torch.reasons import not_fused
 from collectors.torch.session import TorchSession
 from collectors.workers.jobs import Denied, SessionSettings
@@ -44,10 +44,16 @@ def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGr
     """Runs the model eagerly and as the variant, and names the tensors of the one after those of
     the other. Raises FuseScopeError where `unfused` still has a kernel of several operators, or a
     variant without one kernel is something else than that."""
-    loaded = models.load(settings.model, settings.drawing.seed)
+    loaded = models.of(settings)
     loaded.vary_weights()
     model = Watch(loaded.named_tensors())
     watch_eager(model, loaded, folder)
+    original = model.run
+    if loaded.network is not None:
+        original = loaded.network.run()
+        if variant == "eager":
+            names = [node_name(call.name) for call in model.run.calls]
+            return VariantGraph(named(model.run, original, names), {})
     if variant == "eager":
         return VariantGraph(Named(model_graph(model.run), ()), {})
     session = TorchSession(settings, variant, profiled=True, vary_weights=True)
@@ -67,7 +73,7 @@ def graph_of(settings: SessionSettings, variant: str, folder: Path) -> VariantGr
     if variant in settings.denied:
         _check_denied(made, settings.denied[variant], variant)
     told = {} if variant == "unfused" else _told(made)
-    graph = named(watch.run, model.run, names)
+    graph = named(watch.run, original, names)
     return VariantGraph(graph, told, _not_fused(made) if variant in FUSED else None)
 
 

@@ -82,6 +82,15 @@ class ExportJob(msgspec.Struct, frozen=True):
     batch: int | None
 
 
+class ProgramJob(msgspec.Struct, frozen=True):
+    """Write the working copy `model` into `folder` as a program that these engines run, which have
+    no ONNX."""
+
+    model: str
+    folder: str
+    engines: tuple[str, ...]
+
+
 class CutOutJob(msgspec.Struct, frozen=True):
     """Write `nodes` of the working copy `model` as a model of their own to `to`: it reads `inputs`
     and returns `outputs`. `tensors` are dtype and shape of these as they ran. The answer is its
@@ -167,7 +176,8 @@ class SessionSettings(msgspec.Struct, frozen=True):
     expanded, where they were, `declared` what it said before its dynamic dimensions were fixed,
     where it had any. `compiled` is the folder where an engine that compiles keeps what it made, ''
     for the others; `denied` says which kernel a variant of it is without. `provider` is the
-    execution provider of a session, '' for the CPU's.
+    execution provider of a session, '' for the CPU's. `program` is the folder of the model as a
+    program for engines that have no ONNX, '' for none.
     """
 
     model: str
@@ -184,6 +194,13 @@ class SessionSettings(msgspec.Struct, frozen=True):
     compiled: str = ""
     denied: dict[str, Denied] = {}
     provider: str = ""
+    program: str = ""
+
+
+class TranslateJob(msgspec.Struct, frozen=True):
+    """Translate the program to the engine, and run nothing."""
+
+    settings: SessionSettings
 
 
 class DeriveJob(msgspec.Struct, frozen=True):

@@ -24,6 +24,7 @@ CompilersError = Literal[
     "openvino_no_bf16",
     "openvino_no_operator",
     "openvino_refused",
+    "operator_not_translated",
     "option_of_onnx_only",
     "option_of_own_only",
     "torch_changes_inputs",
@@ -42,6 +43,7 @@ CompilersError = Literal[
     "torch_nothing_fused",
     "torch_setting_missing",
     "torch_still_fused",
+    "weight_not_translated",
 ]
 _RETURN = Message("Let it return (module, (input, …)), with tensors as inputs.")
 _RETURN_ARRAYS = Message("Let it return (function, (input, …)), with weights among the inputs.")
@@ -92,6 +94,13 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
             "{n:count} operators: {operators:name}",
         ),
         Message("Leave the variant out with --variants, or use another release of jax."),
+    ),
+    "operator_not_translated": ErrorText(
+        Message(
+            "FuseScope does not translate the operator {operators:name} to {engine:name}",
+            "FuseScope does not translate the operators {operators:name} to {engine:name}",
+        ),
+        Message("Leave {engine:name} out of --runtime."),
     ),
     "option_of_onnx_only": ErrorText(
         Message("The option {option:name} is for ONNX models, not for the engine {runtime:name}"),
@@ -198,5 +207,9 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
             "{n:count} operators: {operators:name}",
         ),
         _OTHERS,
+    ),
+    "weight_not_translated": ErrorText(
+        Message("The weight {tensor:name} has a type that FuseScope does not translate"),
+        Message("Leave torch and jax out of --runtime, or record the model in float32."),
     ),
 }

@@ -13,6 +13,7 @@ from analysis.graph import graph_json
 from collectors.errors.engine import clean
 from collectors.jax.session import JaxSession, prepare_process
 from collectors.jax.variant_graph import VariantGraph, graph_of
+from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
@@ -33,6 +34,7 @@ def run(job: Job) -> Checked:
         run_ns = time.perf_counter_ns() - started
     peak_bytes = memory.peak_bytes()
     difference = against(job.reference, job.outputs, session.outputs())
+    agreed, agreement_problem = agreement_of(job, session)
     settings = {
         **session.settings,
         "peak_memory_from": memory.source,
@@ -55,6 +57,8 @@ def run(job: Job) -> Checked:
         difference=difference,
         setup_ns=0,
         run_ns=run_ns,
+        agreement=agreed,
+        agreement_problem=agreement_problem,
     )
 
 

@@ -11,6 +11,7 @@ import torch
 from analysis.errors import FuseScopeError
 from analysis.graph import graph_json
 from collectors.errors.engine import clean
+from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
 from collectors.torch import session as sessions
 from collectors.torch.session import TorchSession
@@ -37,6 +38,7 @@ def run(job: Job) -> Checked:
     if job.variant != "eager" and not session.graphs:
         raise FuseScopeError("torch_nothing_compiled", variant=job.variant)
     difference = against(job.reference, job.outputs, session.outputs())
+    agreed, agreement_problem = agreement_of(job, session)
     settings = {
         **sessions.recorded_settings(job.settings, job.variant),
         "peak_memory_from": memory.source,
@@ -69,6 +71,8 @@ def run(job: Job) -> Checked:
         difference=difference,
         setup_ns=0,
         run_ns=run_ns,
+        agreement=agreed,
+        agreement_problem=agreement_problem,
     )
 
 

@@ -1,0 +1,1 @@
+"""ONNX models for engines that have no ONNX: plain data, translated operator by operator."""
