@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +15,7 @@ from analysis.compare.timing.verdict import paired_verdict
 from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord
 from analysis.messages import Message
+from analysis.messages.language import current
 from analysis.text import clean_text, display_name
 from analysis.wording.sentences import pair_parts
 from app.recording.kept import MAX_LISTED
@@ -25,6 +28,7 @@ Kind = Literal["trace", "experiment"]
 Order = Literal["date", "name", "machine", "model", "bytes"]
 ORDERS: tuple[Order, ...] = ("date", "name", "machine", "model", "bytes")
 KEPT, RECORDED = "library:", "recorded:"
+_MOST_ITEMS = 8192  # in any language
 _HASH_CHARS, _MIN_HASH = 12, 4
 _FIRST_NS, _LAST_NS = 10**18, 41 * 10**17  # times since 1970 that are dates
 _RUN = Message("{run:duration} a run, un-profiled")
@@ -68,12 +72,15 @@ def store() -> Store:
 def items() -> list[Item]:
     """Everything in the library, the newest in front. Raises as `store`."""
     kept_in = store()
-    found = [_of_trace(kept_in, held) for held in kept_in.held() if not held.entry.recording]
-    for name, path in places.experiments(MAX_LISTED).items():
-        record = choices.record_at(path)
-        if record is not None:
-            found.append(_of_recording(kept_in, name, path, record))
-    return ordered(found, "date")
+    spoken = current()
+    found = [_of_trace(held, spoken) for held in kept_in.held() if not held.entry.recording]
+    for path in places.experiments(MAX_LISTED).values():
+        with contextlib.suppress(OSError):
+            state = path.stat()
+            recorded = _of_recording(path, state.st_mtime_ns, state.st_size, spoken)
+            found += [] if recorded is None else [recorded]
+    said = facts.every(kept_in.folder)
+    return ordered((_with_facts(item, said) for item in found), "date")
 
 
 def ordered(found: Iterable[Item], by: Order) -> list[Item]:
@@ -111,10 +118,21 @@ def named(name: str, among: Iterable[Item] | None = None) -> Item:
     raise FuseScopeError("not_named_among_kept", name=clean_text(name, 60))
 
 
-def _of_trace(kept_in: Store, held: Held) -> Item:
+def _with_facts(item: Item, said: Mapping[str, Facts]) -> Item:
+    """The item with what its user said of it, and under the name that a trace was given."""
+    own = said.get(facts.file_name(item.facts_id), facts.NONE)
+    if own == facts.NONE:
+        return item
+    named = own.name if item.kind == "trace" and own.name else item.name
+    return replace(item, facts=own, name=named)
+
+
+# Items do not change while their files do not, and a page asks for all of them at each click.
+@lru_cache(maxsize=_MOST_ITEMS)
+def _of_trace(held: Held, language: str) -> Item:
+    """A trace without what its user said of it; `language` is that of its headline."""
     entry = held.entry
     meta = entry.header.meta
-    said = facts.of(kept_in.folder, f"trace:{entry.key}")
     started = meta.started_ns
     date = entry.added
     if started is not None and _FIRST_NS <= started < _LAST_NS:
@@ -126,8 +144,8 @@ def _of_trace(kept_in: Store, held: Held) -> Item:
         f"{KEPT}{entry.key}",
         "trace",
         entry.key,
-        said.name or display_name(entry.name),
-        said,
+        display_name(entry.name),
+        facts.NONE,
         date,
         clean_text(entry.machine),
         clean_text(entry.model),
@@ -136,9 +154,12 @@ def _of_trace(kept_in: Store, held: Held) -> Item:
     )
 
 
-def _of_recording(kept_in: Store, name: str, path: Path, record: ExperimentRecord) -> Item:
-    hash_ = recording_hash(record)
-    said = facts.of(kept_in.folder, f"experiment:{hash_}")
+@lru_cache(maxsize=_MOST_ITEMS)
+def _of_recording(path: Path, mtime_ns: int, size: int, language: str) -> Item | None:
+    """A recording likewise; None for what is none."""
+    record = choices.record_at(path)
+    if record is None:
+        return None
     first, second = choices.recorded_pair(path)
     pair = (first, second) if first is not None and second is not None else None
     headline = ""
@@ -146,16 +167,12 @@ def _of_recording(kept_in: Store, name: str, path: Path, record: ExperimentRecor
         before, after = (id_.rpartition("/")[2] for id_ in pair)
         parts = pair_parts(paired_verdict(record, before, after), before, after)
         headline = "".join(part.text for part in parts)
-    try:
-        size = path.stat().st_size
-    except OSError:
-        size = 0
     return Item(
-        f"{RECORDED}{name}",
+        f"{RECORDED}{path.name}",
         "experiment",
-        hash_,
-        display_name(name),
-        said,
+        recording_hash(record),
+        display_name(path.name),
+        facts.NONE,
         clean_text(record.created, 40),
         clean_text(record.machine.cpu_model),
         clean_text(record.model.name),

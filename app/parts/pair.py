@@ -148,7 +148,7 @@ def _asked(is_new: bool) -> tuple[Pair, str | None]:
 
 def _choices(pair: Pair) -> tuple[choices.Choice, ...]:
     """What can stand on a side, and the sides of several files that are asked for."""
-    return choices.with_several(choices.choices(state.files.opened()), pair)
+    return choices.with_several(choices.choices(state.files.opened(), pair), pair)
 
 
 def _choose(pair: Pair) -> tuple[str, ...]:

@@ -46,8 +46,8 @@ def delete(name: str) -> None:
 
 
 def _path(name: str) -> Path:
-    """The file of an experiment that is listed: no other name leads to a file."""
-    path = places.experiments(MAX_LISTED).get(name)
+    """The file of an experiment: no other name leads to a file."""
+    path = places.recording(name)
     if path is None:
         raise FuseScopeError("recording_gone")
     return path

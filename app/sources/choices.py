@@ -43,9 +43,9 @@ class Choice:
     label: str
 
 
-def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
-    """Everything that can stand on a side: opened files, newest first, experiments, samples, and
-    the recorded recipes that come with FuseScope."""
+def choices(opened: Mapping[str, Opened], asked: Iterable[str | None] = ()) -> tuple[Choice, ...]:
+    """Everything that can stand on a side: opened files, newest first, the last experiments and
+    those that are `asked` for, samples, and the recorded recipes that come with FuseScope."""
     found: list[Choice] = []
     for file in reversed(list(opened.values())):
         if isinstance(file.value, Experiment):
@@ -55,7 +55,13 @@ def choices(opened: Mapping[str, Opened]) -> tuple[Choice, ...]:
                 found.append(Choice(f"{file.id}/{variant}", label))
         else:
             found.append(Choice(file.id, file.name))
-    for name, path in places.experiments().items():
+    experiments = places.experiments()
+    for id_ in asked:
+        kind, _, rest = (id_ or "").partition(":")
+        name = rest.partition("/")[0]
+        if kind == "recorded" and (older := places.recording(name)) is not None:
+            experiments.setdefault(name, older)
+    for name, path in experiments.items():
         found += _variants(f"recorded:{name}", path, _DATED)
     for name, path in places.samples().items():
         found += _variants(f"sample:{name}", path, _SAMPLE)
@@ -91,7 +97,8 @@ def with_several(found: Iterable[Choice], ids: Iterable[str | None]) -> tuple[Ch
 def of_all(opened: Mapping[str, Opened], ids: Iterable[str | None]) -> tuple[Choice, ...]:
     """What can be chosen where no pair is ticked: `choices` behind the sides of several files among
     `ids`, and those that opened profiles make."""
-    return with_several(choices(opened), (*ids, *sides.groups(opened.values())))
+    ids = tuple(ids)
+    return with_several(choices(opened, ids), (*ids, *sides.groups(opened.values())))
 
 
 def first_pair() -> Pair:

@@ -109,15 +109,15 @@ def side(id_: str, opened: Mapping[str, Opened]) -> Side:
         if file is None:
             raise Missing()
         return _side(file.value, id_[len(file.id) + 1 :], file.name)
-    known = {
-        "sample": places.samples,
-        "recorded": places.experiments,
-        "recipe": places.recipe_samples,
-    }.get(kind)
     name, _, variant = rest.partition("/")
-    if known is None or name not in (files := known()):
+    path = {
+        "sample": lambda: places.samples().get(name),
+        "recorded": lambda: places.recording(name),
+        "recipe": lambda: places.recipe_samples().get(name),
+    }.get(kind, lambda: None)()
+    if path is None:
         raise Missing()
-    return _side(_value_at(files[name]), variant, name)
+    return _side(_value_at(path), variant, name)
 
 
 def pair(baseline: str, candidate: str, opened: Mapping[str, Opened]) -> tuple[Side, Side]:

@@ -152,6 +152,14 @@ def experiments(maximum: int = MAX_EXPERIMENTS) -> dict[str, Path]:
     return {name: path for _, name, path in sorted(found, reverse=True)[:maximum]}
 
 
+def recording(name: str) -> Path | None:
+    """The recorded experiment of this file name, however old it is; None where there is none."""
+    if "/" in name or name.startswith(".") or not name.endswith(".zip"):
+        return None
+    path = experiments_folder() / name
+    return path if path.is_file() else None
+
+
 def rule_files() -> dict[str, Path]:
     """Rule files that lie in the configured folders, themselves and not below, by file name; of
     those with one name, capitals aside, the first."""

@@ -6,6 +6,8 @@ A file each, so that one that is damaged costs one, and replaced as a whole.
 from __future__ import annotations
 
 import hashlib
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -34,11 +36,19 @@ NONE = Facts()
 def of(library: Path, id_: str) -> Facts:
     """The facts of what has this id."""
     try:
-        with _path(library, id_).open("rb") as file:
-            found = msgspec.json.decode(file.read(_MAX_BYTES), type=Facts)
+        return _read(_path(library, id_))
     except (OSError, msgspec.MsgspecError):
         return NONE
-    return cleaned(found)
+
+
+def every(library: Path) -> dict[str, Facts]:
+    """All facts there are, by the name of their file; `file_name` is that of an id."""
+    found = {}
+    with suppress(OSError), os.scandir(library / FOLDER) as files:
+        for file in files:
+            with suppress(OSError, msgspec.MsgspecError):
+                found[file.name] = _read(file.path)
+    return found
 
 
 def put(library: Path, id_: str, facts: Facts) -> None:
@@ -66,5 +76,15 @@ def _line(text: str, chars: int) -> str:
     return clean_text(" ".join(text.split()), chars, is_name=False)
 
 
+def file_name(id_: str) -> str:
+    """The name of the file with the facts of what has this id."""
+    return f"{hashlib.sha256(id_.encode()).hexdigest()[:32]}.json"
+
+
 def _path(library: Path, id_: str) -> Path:
-    return library / FOLDER / f"{hashlib.sha256(id_.encode()).hexdigest()[:32]}.json"
+    return library / FOLDER / file_name(id_)
+
+
+def _read(path: Path | str) -> Facts:
+    with open(path, "rb") as file:
+        return cleaned(msgspec.json.decode(file.read(_MAX_BYTES), type=Facts))

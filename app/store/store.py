@@ -13,6 +13,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,15 +36,18 @@ VERSION = 1
 TRACES = "traces"
 _MARK = "library.json"
 _LOCK = "lock"
+_COUNT = "bytes"
+_COUNT_AGAIN_S = 24 * 3600.0  # others may have put entries there
 _PATIENCE_S = 10.0
 _STEP_S = 0.02
+_MOST_HELD = 8192  # entries whose descriptions, of 2 to 10 kB, are kept in memory
 
 
 class _Mark(msgspec.Struct):
     version: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Held:
     """An entry that is there: its folder, its bytes on the disk, when it was used last, in ns."""
 
@@ -103,15 +107,18 @@ class Store:
         folders.make(self.folder)
         with FolderDraft(target) as draft:
             entries.write(draft, entry, kept)
-            if _bytes(draft.path) > self.max_bytes:
+            own = _bytes(draft.path)
+            if own > self.max_bytes:
                 return False
             with self._locked():
                 self._marked()
+                total = self._count(self._counted() + own)
                 draft.publish()
                 for older in self._named(entry.key):
                     if older != target:
                         folders.remove(older)
-                self._make_room(target)
+                if total > self.max_bytes:
+                    self._count(self._make_room(target))
         return True
 
     def held(self) -> list[Held]:
@@ -119,16 +126,20 @@ class Store:
         found: dict[str, Held] = {}
         for folder in self._folders():
             with contextlib.suppress(*UNREADABLE):
-                entry = entries.described(folder)
-                if entry.key not in found:
-                    used = (folder / entries.DESCRIPTION).stat().st_mtime_ns
-                    found[entry.key] = Held(folder, entry, _bytes(folder), used)
+                held = _held(folder)
+                found.setdefault(held.entry.key, held)
         return sorted(found.values(), key=lambda one: (-one.used_ns, one.entry.key))
 
     @property
     def bytes(self) -> int:
         """What all entries take on the disk."""
-        return sum(map(_bytes, self._folders()))
+        total = 0
+        for folder in self._folders():
+            try:
+                total += _held(folder).bytes
+            except UNREADABLE:  # damaged
+                total += _bytes(folder)
+        return total
 
     def remove(self, key: str) -> bool:
         """Remove the trace of this key; False where there is none. Raises OSError."""
@@ -148,6 +159,7 @@ class Store:
         with self._locked():
             for name in (TRACES, facts.FOLDER, "known"):
                 folders.remove(self.folder / name)
+            (self.folder / _COUNT).unlink(missing_ok=True)
         return freed
 
     def _path(self, reader: int, key: str) -> Path:
@@ -181,18 +193,36 @@ class Store:
     def _folders(self) -> list[Path]:
         found: list[Path] = []
         for reader in self._readers():
-            with contextlib.suppress(OSError):
-                found += sorted(
-                    path
-                    for path in reader.iterdir()
-                    if KEY.fullmatch(path.name.removeprefix("hash=")) and path.is_dir()
-                )
+            with contextlib.suppress(OSError), os.scandir(reader) as there:
+                names = [
+                    one.name
+                    for one in there
+                    if KEY.fullmatch(one.name.removeprefix("hash=")) and one.is_dir()
+                ]
+                found += [reader / name for name in sorted(names)]
         return found
 
-    def _make_room(self, newest: Path) -> None:
-        """Those with a name, tags or a note of the user's go last, `newest` never."""
+    def _counted(self) -> int:
+        """Bytes of all entries at the most: to look at each whenever one is put takes longer the
+        more there are. What went away is counted until there seems to be no room."""
+        path = self.folder / _COUNT
+        with contextlib.suppress(OSError, msgspec.MsgspecError):
+            if time.time() - path.stat().st_mtime < _COUNT_AGAIN_S:
+                return max(0, msgspec.json.decode(path.read_bytes(), type=int))
+        return sum(map(_bytes, self._folders()))
+
+    def _count(self, total: int) -> int:
+        """Keeps how many there are; where a crash damages that, they are counted again."""
+        (self.folder / _COUNT).write_bytes(msgspec.json.encode(total))
+        return total
+
+    def _make_room(self, newest: Path) -> int:
+        """Those with a name, tags or a note of the user's go last, `newest` never; the bytes of
+        what is left."""
         sizes = {folder: _bytes(folder) for folder in self._folders()}
         total = sum(sizes.values())
+        if total <= self.max_bytes:
+            return total
 
         def rank(folder: Path) -> tuple[bool, int]:
             key = folder.name.removeprefix("hash=")
@@ -203,10 +233,11 @@ class Store:
 
         for folder in sorted(sizes, key=rank):
             if total <= self.max_bytes:
-                return
+                break
             if folder != newest:
                 folders.remove(folder)
                 total -= sizes[folder]
+        return total
 
     def _marked(self) -> None:
         if not (self.folder / _MARK).exists():
@@ -230,6 +261,18 @@ class Store:
             yield
         finally:
             os.close(handle)
+
+
+def _held(folder: Path) -> Held:
+    """The entry in a folder. Raises one of UNREADABLE."""
+    found = os.stat(f"{folder}/{entries.DESCRIPTION}")
+    return _described(folder, found.st_ino, found.st_size, found.st_mtime_ns)
+
+
+@lru_cache(maxsize=_MOST_HELD)
+def _described(folder: Path, inode: int, size: int, used_ns: int) -> Held:
+    """The same, read once for each description that lies there: the one with these facts."""
+    return Held(folder, entries.described(folder), _bytes(folder), used_ns)
 
 
 def _bytes(folder: Path) -> int:

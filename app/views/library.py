@@ -67,6 +67,9 @@ def show(compare_page: st.Page, trace_page: st.Page) -> None:
         if not found:
             st.caption(say("Nothing in the library has these words."))
             return
+        if len(found) < len(listed):
+            shown = say("{n:count} of {of:count} have these words.", n=len(found), of=len(listed))
+            st.caption(shown)
         _picked(_table(found), listed, compare_page, trace_page)
 
 

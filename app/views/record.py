@@ -427,12 +427,14 @@ def _kept(compare_page: st.Page) -> None:
     if not found:
         return
     title = say("Recordings on this machine ({kept:count})", kept=len(found))
+    if len(found) == places.MAX_EXPERIMENTS:
+        title = say("The last {kept:count} recordings on this machine", kept=len(found))
     with st.expander(title, key="kept"), panels.guarded():
         name = st.selectbox(
             say("Recording"),
             list(found),
             key=state.language.told_choice("kept_name"),
-            format_func=_recording_text,
+            format_func=lambda name: _recording_text(name, found.get(name)),
         )
         pair = choices.recorded_pair(found[name])
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -465,9 +467,8 @@ def _kept(compare_page: st.Page) -> None:
                 st.rerun()
 
 
-def _recording_text(name: str) -> str:
+def _recording_text(name: str, path: Path | None) -> str:
     """A recording as the list shows it."""
-    path = places.experiments().get(name)
     record = None if path is None else choices.record_at(path)
     if path is None or record is None:
         return say("{file:name} · not an experiment that can be read", file=name)

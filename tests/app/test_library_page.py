@@ -76,6 +76,7 @@ def test_what_is_there_is_found_opened_and_compared(kept: Store) -> None:
     assert any("FUSESCOPE_LIBRARY=off" in one.value for one in page.caption)
     page = page.text_input(key="library_search").set_value("small").run()
     assert names(page) == ["small.zip"]
+    assert "1 of 3 have these words." in [one.value for one in page.caption]
     page = tick(page, "small.zip")
     [(_, query)] = links(page)
     assert "baseline=recorded%3Asmall.zip%2Funfused" in query

@@ -8,14 +8,15 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS
+from analysis.messages.language import speaking
 from app.library import changes
 from app.library.items import Item, items, matching, named, ordered
-from app.sources import places
-from app.store import settings
+from app.sources import choices, places
+from app.store import entries, settings
 from app.store.store import Store
 from tests.factories import experiment_zip
 from tests.library.conftest import BLOCKS
-from tests.store.test_store import key
+from tests.store.test_store import key, put
 
 
 def names(found: list[Item]) -> list[str]:
@@ -34,6 +35,29 @@ def test_traces_and_recordings_are_listed_with_what_they_say(library: Store) -> 
     assert names(ordered(found, "name")) == ["1.json", "2.json", "small.zip"]
     sizes = [item.bytes for item in ordered(found, "bytes")]
     assert sizes == sorted(sizes, reverse=True) and min(sizes) > 500
+
+
+def test_what_has_not_changed_is_not_read_again(
+    library: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, translations: Path
+) -> None:
+    """A page asks for all items at each click."""
+    before = items()
+    read: list[str] = []
+    described, record_at = entries.described, choices.record_at
+    monkeypatch.setattr(entries, "described", lambda at: read.append(at.name) or described(at))
+    monkeypatch.setattr(choices, "record_at", lambda at: read.append(at.name) or record_at(at))
+    assert items() == before and read == []
+    changes.note(named("1.json"), "seen")
+    assert named("1.json").facts.note == "seen" and read == []
+    put(library, 2, calls=70)
+    (tmp_path / "recordings" / "small.zip").write_bytes(experiment_zip(BLOCKS, model_name="vgg"))
+    after = {item.name: item for item in items()}
+    assert after["small.zip"].model == "vgg" and after["1.json"].facts.note == "seen"
+    assert sorted(set(read)) == [f"hash={key(2)}", "small.zip"]
+    library.remove(key(2))
+    assert sorted(names(items())) == ["1.json", "small.zip"]
+    with speaking("zh"):
+        assert {item.headline for item in items()}.isdisjoint(item.headline for item in before)
 
 
 def test_words_are_found_in_everything_that_was_said(library: Store) -> None:

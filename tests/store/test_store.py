@@ -20,6 +20,7 @@ from analysis.errors import FuseScopeError
 from analysis.readers import READER_VERSION
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from app.store import facts, keeping
+from app.store import store as store_module
 from app.store.entries import DESCRIPTION
 from app.store.facts import Facts
 from app.store.store import VERSION, Store
@@ -138,6 +139,48 @@ def test_a_full_disk_leaves_the_store_as_it_was(
             put(store, seed)
     assert files(store.folder) == before
     assert durations(store.trace(key(1))) == list(range(1, 51))
+
+
+@pytest.mark.parametrize("count", ["", "7", "-9", "[]", "\x00", None])
+def test_the_size_holds_whatever_was_counted(store: Store, count: str | None) -> None:
+    """Other entries are not looked at each time, so their number does not matter, and the count of
+    their bytes may be damaged, or older than entries that somebody else put there."""
+    put(store, 1)
+    one = store.bytes
+    for seed in range(2, 6):
+        put(store, seed)
+    path = store.folder / "bytes"
+    if count is None:
+        path.unlink()
+    else:
+        path.write_text(count)
+        if count in ("7", "-9"):  # valid, and far too low
+            os.utime(path, (0, 0))
+    small = Store(store.folder, 3 * one + one // 2)
+    put(small, 6)
+    assert [held.entry.name for held in small.held()] == ["6.json", "5.json", "4.json"]
+    assert int(path.read_text()) == small.bytes
+
+
+def test_only_a_store_without_room_looks_at_every_entry(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed in range(1, 6):
+        put(store, seed)
+    one = store.bytes // 5
+    looked: list[Path] = []
+    size = store_module._bytes
+    monkeypatch.setattr(store_module, "_bytes", lambda at: looked.append(at) or size(at))
+    put(store, 6)
+    assert len(looked) == 1
+    for seed in range(1, 5):
+        store.remove(key(seed))  # which only makes room
+    small = Store(store.folder, 5 * one)
+    put(small, 7)
+    assert len(looked) > 2 and len(small.held()) == 3
+    looked.clear()
+    put(small, 8)
+    assert len(looked) == 1 and len(small.held()) == 4
 
 
 def test_versions_of_readers_stand_beside_each_other_until_one_reads_anew(store: Store) -> None:

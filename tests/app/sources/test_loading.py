@@ -162,6 +162,27 @@ def test_a_replaced_recording_is_read_anew(tree: Path) -> None:
     assert "another · fused (2026-01-02 03:04)" in {c.label for c in choices.choices({})}
 
 
+def test_recordings_older_than_those_that_are_listed_can_be_asked_for(
+    tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for at, name in enumerate(("old.zip", "newer.zip", "newest.zip")):
+        path = tree / "recordings" / name
+        path.write_bytes(experiment_zip(BLOCKS, model_name=path.stem))
+        os.utime(path, (at, at))
+    (tree / "outside.zip").write_bytes(experiment_zip(BLOCKS))
+    monkeypatch.setattr(places.experiments, "__defaults__", (2,))
+    listed = [choice.id for choice in choices.choices({})]
+    assert "recorded:newer.zip/fused" in listed and "recorded:old.zip/fused" not in listed
+    asked = choices.choices({}, ["recorded:old.zip/fused", None, "recorded:gone.zip/fused"])
+    assert "old · fused (2026-01-02 03:04)" in {choice.label for choice in asked}
+    assert loading.side("recorded:old.zip/fused", {}).label == "fused"
+    for name in ("../outside.zip", "..", ".zip", "", "old", "gone.zip", "a\0.zip"):
+        assert places.recording(name) is None
+        assert not any("outside" in one.id for one in choices.choices({}, [f"recorded:{name}/x"]))
+        with pytest.raises(loading.Missing):
+            loading.side(f"recorded:{name}/fused", {})
+
+
 def test_damaged_recordings_are_left_out(tree: Path) -> None:
     for name, data in (("a.zip", b""), ("b.zip", b"PK"), ("c.zip", b"\0" * 100)):
         (tree / "recordings" / name).write_bytes(data)
