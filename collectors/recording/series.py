@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 import shutil
 import statistics
 import time
@@ -25,7 +24,6 @@ from collectors.recording.blocks import (
 )
 from collectors.recording.budget import BlockCost, Deadline
 from collectors.variants import file_name, is_alone
-from collectors.workers import addressing
 from collectors.workers.jobs import BlockJob, BlockMeasured, Lane, SessionSettings
 
 Stopped = Literal["decided", "blocks", "seconds", "interrupted"]
@@ -36,8 +34,7 @@ RunBlock = Callable[[BlockJob], BlockMeasured]
 class Series:
     """Complete blocks so far. `looks` are the numbers of blocks at which `enough` is asked;
     the last one ends the recording. `libraries` are those of releases that share a process. With
-    `are_several` engines each has a process of its own in every block, and so has the second copy
-    of the baseline."""
+    `are_several` engines each lane has a process of its own in every block."""
 
     settings: SessionSettings
     lanes: tuple[Lane, ...]
@@ -152,31 +149,22 @@ class Series:
             self.complete.append(measured)
 
     def _measure(self, folder: Path) -> BlockMeasured:
-        are_alone = any(is_alone(lane.variant) for lane in self.lanes) and not self.libraries
-        if self.are_several:
-            return _joined(self._of_engines(folder))
-        if not self.settings.spin and not are_alone:
+        are_alone = self.are_several or any(is_alone(lane.variant) for lane in self.lanes)
+        if not self.settings.spin and not (are_alone and not self.libraries):
             return self.run_worker(self._job(self.lanes, folder))
-        # sessions that spin steal each other's cores, and a process imports one release: each lane
-        # has a process alone
+        # Sessions that spin steal each other's cores, and a process imports one release and one
+        # engine. Each lane has a process alone: beside others of its engine it would find colder
+        # caches than what is alone in its own.
         order = plan_block(self.lanes, seed=self.seed, attempt=self.attempts, rounds=0).creation
-        return _joined([self.run_worker(self._job((lane,), folder)) for lane in order])
-
-    def _of_engines(self, folder: Path) -> list[BlockMeasured]:
-        """A process for each engine, and one for the second copy of the baseline, so that the noise
-        that it shows is also that between processes; one after the other in an order that is
-        drawn, so no engine runs while another does."""
-        processes: dict[tuple[str, int], list[Lane]] = {}
-        for lane in self.lanes:
-            key = addressing.engine_of(lane.variant), lane.copy
-            processes.setdefault(key, []).append(lane)
-        chance = random.Random(f"{self.seed}/{self.attempts}/engines")
         parts = []
-        for number, lanes in enumerate(chance.sample(list(processes.values()), len(processes))):
-            own = folder / str(number)
+        for number, lane in enumerate(order):
+            own = folder / str(number)  # engines give their profiles the same names
             own.mkdir()
-            parts.append(self.run_worker(self._job(tuple(lanes), own)))
-        return parts
+            parts.append(self.run_worker(self._job((lane,), own)))
+        return BlockMeasured(
+            lanes=[lane for part in parts for lane in part.lanes],
+            profiles=[profile for part in parts for profile in part.profiles],
+        )
 
     def _job(self, lanes: tuple[Lane, ...], folder: Path) -> BlockJob:
         return BlockJob(
@@ -219,13 +207,6 @@ class Series:
         if left is not None and done < self.looks[0]:
             share = left / (self.looks[0] - done)
             self.rounds = self.cost.rounds_in(share, at_most=self.rounds)
-
-
-def _joined(parts: Sequence[BlockMeasured]) -> BlockMeasured:
-    return BlockMeasured(
-        lanes=[lane for part in parts for lane in part.lanes],
-        profiles=[profile for part in parts for profile in part.profiles],
-    )
 
 
 def _level(block: BlockMeasured) -> float:
