@@ -36,7 +36,7 @@ test: setup-dev ## run the tests, but for repetitions (browser tests need Chromi
 test-exhaustive: setup-dev ## run the repetitions that `make test` leaves out
 	$(PYTEST) --exhaustive $(ARGS)
 
-test-engines: setup-dev ## add every engine for real, and let it compile (minutes, network, 2 GB of disk)
+test-engines: setup-dev ## add every engine for real, and let it compile (minutes, network, 5 GB of disk)
 	$(BIN)/python -m pytest -s --engines tests/engines $(ARGS)
 
 test-openvino: setup-dev ## add OpenVINO and record with it (a minute, network, 300 MB of disk)

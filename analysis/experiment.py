@@ -31,6 +31,7 @@ _MAX = 2**60
 Count = Annotated[int, msgspec.Meta(ge=0, le=_MAX)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=_MAX)]
 Whole = Annotated[int, msgspec.Meta(ge=-_MAX, le=_MAX)]
+Moment = Annotated[int, msgspec.Meta(ge=-(2**62), le=2**62)]  # ns, also since 1970
 Duration = Annotated[int, msgspec.Meta(ge=0, le=2**50)]  # ns, up to 13 days
 Real = Annotated[float, msgspec.Meta(ge=-1e18, le=1e18)]
 PositiveFloat = Annotated[float, msgspec.Meta(gt=0, le=1e18)]
@@ -198,13 +199,14 @@ class Profile(msgspec.Struct, frozen=True):
     """One profiled session: `file` inside the zip, of whose runs the first `warmup_runs` warm up.
 
     `run_start_ns`, `run_dur_ns` are given where the profile itself does not mark the runs of the
-    whole model (eager): on the clock of the file, ns after its zero.
+    whole model (eager): on the clock of the file, ns after its zero. What else lies beside that
+    file in the zip is the profiler's, too.
     """
 
     block: Count
     file: str
     warmup_runs: Count
-    run_start_ns: list[Whole] | None = None
+    run_start_ns: list[Moment] | None = None
     run_dur_ns: list[Duration] | None = None
 
 

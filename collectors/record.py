@@ -30,6 +30,7 @@ from collectors.files import archive, scratch
 from collectors.fusion import rules
 from collectors.jax import names as jax_names
 from collectors.kernels.native import compiler
+from collectors.mindspore import names as mindspore_names
 from collectors.models import custom_ops
 from collectors.progress import Progress
 from collectors.recording import quiet, several
@@ -83,7 +84,7 @@ def engine_models() -> dict[str, Message]:
     an environment of its own."""
     return {
         f"{names.PREFIX}{name}": text
-        for names in (torch_names, jax_names)
+        for names in (torch_names, jax_names, mindspore_names)
         for name, text in names.BUILT_IN.items()
     }
 
@@ -170,6 +171,8 @@ def first_variants(model: str, runtime: str = OWN) -> tuple[str, ...]:
         return "eager", "unfused", "fused"
     if runtime == "openvino":
         return "marked", "fused"
+    if runtime == "mindspore":
+        return "eager", "unfused", "generated", "fused"
     if runtime != OWN:
         return "eager", "captured", "unfused", "fused"
     known = zoo.find(model)

@@ -11,6 +11,7 @@ from analysis.errors import FuseScopeError
 from analysis.messages import Message, Said
 from analysis.spelling import nearest
 from collectors import kernels
+from collectors.mindspore import names as mindspore_names
 from collectors.releases.version import is_release, parse_release
 from collectors.runtimes import optimizers, providers
 from collectors.workers.jobs import Optimization
@@ -112,13 +113,30 @@ OPENVINO = (
     ),
     Variant("bf16", "all", Message("OpenVINO with bfloat16 where it computes")),
 )
-_OF_ENGINES = {"torch": TORCH, "jax": JAX, "openvino": OPENVINO}
+MINDSPORE = (
+    Variant("eager", "none", Message("MindSpore's operators one after the other (PyNative)")),
+    Variant(
+        "unfused",
+        "none",
+        Message("one compiled graph of MindSpore's own kernels, graph kernels off"),
+    ),
+    Variant(
+        "generated",
+        "none",
+        Message(
+            "graph kernels on, a kernel that AKG generated for each operator, every fusion off"
+        ),
+    ),
+    Variant("fused", "all", Message("graph kernels on, with every fusion")),
+)
+_OF_ENGINES = {"torch": TORCH, "jax": JAX, "openvino": OPENVINO, "mindspore": MINDSPORE}
 ABLATIONS = ("without:<Optimizer>", "only:<Optimizer>")
 THREADS = "threads:<number>"
 _THREADS = re.compile(r"threads:([1-9]\d{0,3})", re.ASCII)
 _ABLATION = re.compile(r"(without|only):([A-Za-z]\w{0,79})", re.ASCII)
 _DENIAL = re.compile(r"without:((?:\d{1,4}:)?[A-Za-z]\w{0,199}:\d{1,6})", re.ASCII)
 _DENIED = Message("torch.compile with the operators of {kernel:name} each in a kernel of its own")
+_WITHOUT_PASS = Message("graph kernels on, without the pass {step:name}")
 RULES = "rules:<file>"
 MODEL = "model:<file>"
 _OF_MODEL = Message("every optimisation on, another model: {file:name}")
@@ -207,12 +225,18 @@ def of_engine(name: str, engine: str) -> Variant:
         if found := _THREADS.fullmatch(name):
             threads = int(found[1])
             return Variant(name, "all", _OPENVINO_THREADS.of(n=threads), threads=threads)
+    if engine == "mindspore":
+        passes = tuple(mindspore_names.WITHOUT + one for one in mindspore_names.PASSES)
+        listed += passes
+        if name in passes:
+            told = name.removeprefix(mindspore_names.WITHOUT)
+            return Variant(name, "all", _WITHOUT_PASS.of(step=told), argument=told)
     if name not in known:
         raise FuseScopeError(
             "variant_unknown",
             variant=name[:60],
             known=", ".join(listed),
-            nearest=nearest(name, tuple(known)),
+            nearest=nearest(name, listed),
         )
     return known[name]
 

@@ -19,6 +19,7 @@ from analysis.experiment import (
     ExperimentRecord,
     NotFused,
     OwnFusion,
+    Profile,
     Samples,
     TensorMatch,
     VariantRecord,
@@ -33,6 +34,7 @@ from analysis.messages import Message, mark
 from analysis.operators import flops
 from analysis.readers.input.folder import ZIP_ERRORS, check_size
 from analysis.readers.input.source import Source
+from analysis.readers.mindspore.recorded import RecordedExecutions
 from analysis.readers.onnxruntime.profile import ProfileTables
 from analysis.readers.openvino.recorded import RecordedCounters
 from analysis.readers.packed.tables import parse_trace
@@ -42,7 +44,8 @@ from analysis.readers.xla.recorded import RecordedSteps
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, Value, runs_frame
 
-TORCH, JAX, OPENVINO = "torch", "jax", "openvino"  # as experiment.json names the engines
+# As experiment.json names the engines.
+TORCH, JAX, OPENVINO, MINDSPORE = "torch", "jax", "openvino", "mindspore"
 _NO_SAMPLES = Samples([], [], [], [], [])
 _REASON = Message("{reason:name}")
 _Part = TypeVar("_Part")
@@ -152,6 +155,8 @@ def _trace(
         trace = _compiled_trace(archive, variant, meta, RecordedSteps(graph, archive.limits))
     elif engine.name == OPENVINO:
         trace = _compiled_trace(archive, variant, meta, RecordedCounters(graph, archive.limits))
+    elif engine.name == MINDSPORE:
+        trace = _mindspore_trace(archive, variant, meta, RecordedExecutions(graph, archive.limits))
     else:
         trace = _onnxruntime_trace(archive, variant, meta)
     return Trace(
@@ -180,18 +185,36 @@ def _compiled_trace(
     return runs.trace(meta)
 
 
+def _mindspore_trace(
+    archive: _Archive, variant: VariantRecord, meta: Meta, runs: RecordedExecutions
+) -> Trace:
+    for profile in variant.profiles:
+        runs.add(
+            archive.read(profile.file),
+            clean_text(profile.file, 80),
+            block=profile.block,
+            warmup_runs=profile.warmup_runs,
+            spans=_spans(profile) or [],
+        )
+    return runs.trace(meta)
+
+
+def _spans(profile: Profile) -> list[tuple[int, int]] | None:
+    """Start and duration of the runs, where the recording says them."""
+    if profile.run_start_ns is None or profile.run_dur_ns is None:
+        return None
+    return list(zip(profile.run_start_ns, profile.run_dur_ns, strict=True))
+
+
 def _onnxruntime_trace(archive: _Archive, variant: VariantRecord, meta: Meta) -> Trace:
     tables = ProfileTables(archive.limits)
     for profile in variant.profiles:
-        spans = None
-        if profile.run_start_ns is not None and profile.run_dur_ns is not None:
-            spans = list(zip(profile.run_start_ns, profile.run_dur_ns, strict=True))
         tables.add(
             archive.read(profile.file),
             clean_text(profile.file, 80),
             block=profile.block,
             warmup_runs=profile.warmup_runs,
-            spans=spans,
+            spans=_spans(profile),
         )
     return tables.trace(meta)
 

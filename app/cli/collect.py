@@ -26,12 +26,12 @@ _Runtime = Annotated[
     str,
     typer.Option(
         metavar="ENGINE,…",
-        help="The engine: onnxruntime, or openvino for the same models, or torch or jax, for "
-        "which MODEL is FILE.py:FUNCTION, whose code is run, or torch:mlp, torch:transformer, "
-        "torch:convnet, torch:twice_read, jax:mlp, jax:transformer, jax:convnet "
-        "(docs/engines.md). Several engines: each runs the same ONNX model, in processes that take "
-        "turns, recorded into one file; variants are then called ENGINE:VARIANT, and fused of each "
-        "is recorded by default.",
+        help="The engine: onnxruntime, or openvino for the same models, or torch, jax or "
+        "mindspore, for which MODEL is FILE.py:FUNCTION, whose code is run, or torch:mlp, "
+        "torch:transformer, torch:convnet, torch:twice_read, jax:mlp, jax:transformer, "
+        "jax:convnet, mindspore:mynet, mindspore:mobilenetv2 (docs/engines.md). Several engines: "
+        "each runs the same ONNX model, in processes that take turns, recorded into one file; "
+        "variants are then called ENGINE:VARIANT, and fused of each is recorded by default.",
     ),
 ]
 _Variants = Annotated[

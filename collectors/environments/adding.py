@@ -51,8 +51,10 @@ class Addition:
 
     def install(self) -> state.State:
         """Installs the engine, tries it, and returns it ready. Raises FuseScopeError."""
-        shared = [_pinned(name) for name in self.engine.shared]
-        self.pip.install([self.build.requirement, *shared])
+        beside = self.engine.beside
+        named = {one.partition("==")[0] for one in beside}
+        shared = [_pinned(name) for name in self.engine.shared if name not in named]
+        self.pip.install([self.build.requirement, *beside, *shared])
         self.pip.on_step(_TRYING.of())
         version = try_import(self.engine)
         ownership.remove(self.folder / "fusescope-temporary")

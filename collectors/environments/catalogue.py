@@ -33,7 +33,8 @@ class Engine:
     """An engine in an environment of its own.
 
     Of `builds` the first is installed that pip finds for this machine. `shared` are packages that a
-    worker imports beside the engine: they come in the versions that FuseScope runs with. Importing
+    worker imports beside the engine: they come in the versions that FuseScope runs with, but for
+    those of `beside`, which is what the engine needs and does not declare. Importing
     `module` proves that the engine is there; `version` is what it calls itself then, without a
     local part (+cpu). `minutes` is how long adding it takes on a fast connection. An engine that
     `takes_onnx` runs the models that ONNX Runtime does; one that `is_translated_to` runs what
@@ -46,6 +47,7 @@ class Engine:
     module: str
     builds: tuple[Build, ...]
     needs: tuple[Need, ...] = ()
+    beside: tuple[str, ...] = ()
     shared: tuple[str, ...] = ("msgspec", "numpy")
     newest_python: tuple[int, int] = (3, 14)
     minutes: int = 2
@@ -90,6 +92,18 @@ ENGINES: Mapping[str, Engine] = MappingProxyType(
                 minutes=1,
                 builds=(Build("jax[cpu]==0.10.2", 140 * _MB, 650 * _MB),),
                 is_translated_to=True,
+            ),
+            Engine(
+                name="mindspore",
+                what=Message("MindSpore with AKG, the compiler of its graph kernels"),
+                version="2.10.0",
+                module="mindspore",
+                # It declares neither decorator, without which AKG does not start, nor that its
+                # operators cannot convert numbers with NumPy 2.
+                builds=(Build("mindspore==2.10.0", 880 * _MB, 2_940 * _MB),),
+                beside=("decorator==5.3.1", "numpy==1.26.4"),
+                newest_python=(3, 12),
+                minutes=3,
             ),
             Engine(
                 name="openvino",

@@ -147,7 +147,7 @@ def prepare(
             report=lambda message: report("prepare", message),
             refused=refused,
         )
-    else:
+    elif recording.runtime == "torch":
         plan, denied = denials.with_denials(
             plan,
             search=recording.ablate,
@@ -178,6 +178,7 @@ def prepare(
             if _engine(recording, plan, name) == OWN
             else ("openvino.boundaries", pool.at_home().run)
         ),
+        "graph" if recording.runtime == "mindspore" else "",
     )
     order = sorted(plan.names, key=lambda name: name != plan.baseline)
     for done, name in enumerate(order):

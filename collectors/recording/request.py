@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
+from typing import Literal
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord, Try
@@ -19,6 +20,7 @@ from collectors.files import cache
 from collectors.fusion import rules
 from collectors.jax import names as jax_names
 from collectors.kernels.native import compiler
+from collectors.mindspore import names as mindspore_names
 from collectors.openvino import names as openvino_names
 from collectors.recording import several
 from collectors.recording.blocks import PROFILED_ROUNDS
@@ -28,6 +30,7 @@ from collectors.workers import machine
 from collectors.workers.jobs import PrepareJob
 
 MAX_THREADS_PER_CORE = 4
+_NAMES = {"torch": torch_names, "jax": jax_names, "mindspore": mindspore_names}
 _NUMBER = r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
 _UNIFORM = re.compile(f"uniform {_NUMBER} to {_NUMBER}$")  # as inputs.drawn calls it
 Value = str | int | float | bool
@@ -70,9 +73,9 @@ class Recording:
     `own_pass` also tries our own fusion pass on the model, so that the page can say where it would
     fuse what the engine does not. `tries` says of variants which findings they answer; one of them
     that cannot be recorded is left out, and the file says why.
-    The `runtime` openvino takes the models that ONNX Runtime does. With torch or jax, `model` is
-    `file.py:function`, whose code is run, so only the command line sets it, or a built-in one
-    (`torch:mlp`, `jax:mlp`).
+    The `runtime` openvino takes the models that ONNX Runtime does. With torch, jax or mindspore,
+    `model` is `file.py:function`, whose code is run, so only the command line sets it, or one that
+    is built in (`torch:mlp`, `jax:mlp`, `mindspore:mynet`), also without the name of the engine.
     With `runtimes`, several engines, each of them runs variants of the ONNX model, which are called
     `<engine>:<variant>`; `runtime` says nothing then.
     """
@@ -165,7 +168,7 @@ class Recording:
         model = plan.model if plan.path is None else str(plan.path)
         if not takes_onnx(self.runtime):
             function = "" if self.model.endswith(".py") else ":" + self.model.rpartition(":")[2]
-            model = self.model if plan.path is None else f"{plan.path}{function}"
+            model = plan.model if plan.path is None else f"{plan.path}{function}"
         return PrepareJob(
             model=model,
             folder=str(folder),
@@ -229,28 +232,27 @@ class Recording:
                 raise FuseScopeError("option_of_onnx_only", option=option, runtime=self.runtime)
         if self.ablate and self.runtime == "jax":
             raise FuseScopeError("jax_no_ablation")
-        is_jax = self.runtime == "jax"
-        names = jax_names if is_jax else torch_names
+        if self.ablate and self.runtime == "mindspore":
+            raise FuseScopeError("mindspore_no_ablation")
+        names: ModuleType = _NAMES[self.runtime]
+        name = self.model.removeprefix(names.PREFIX)
+        if name in names.BUILT_IN:
+            return Plan(names.PREFIX + name, None, found, baseline)
         if self.model.startswith(names.PREFIX):
-            name = self.model.removeprefix(names.PREFIX)
-            if name not in names.BUILT_IN:
-                known = [names.PREFIX + one for one in names.BUILT_IN]
-                raise FuseScopeError(
-                    "jax_model_unknown" if is_jax else "torch_model_unknown",
-                    model=shown(self.model, 120),
-                    known=", ".join(known),
-                    nearest=nearest(self.model, known),
-                )
-            return Plan(self.model, None, found, baseline)
+            known = [names.PREFIX + one for one in names.BUILT_IN]
+            raise FuseScopeError(
+                _unknown_model(self.runtime),
+                model=shown(self.model, 120),
+                known=", ".join(known),
+                nearest=nearest(self.model, known),
+            )
         file, _, function = self.model.rpartition(":")
-        is_runnable = not is_jax and self.model.endswith(torch_names.RUNNABLE)
+        is_runnable = self.runtime == "torch" and self.model.endswith(torch_names.RUNNABLE)
         if is_runnable:
             file, function = self.model, ""
         path = Path(file)
         if path.suffix != ".py" or not (function.isidentifier() or is_runnable):
-            raise FuseScopeError(
-                "jax_model_form" if is_jax else "torch_model_form", model=shown(self.model, 120)
-            )
+            raise FuseScopeError(_other_form(self.runtime), model=shown(self.model, 120))
         if not path.is_file():
             raise FuseScopeError("torch_file_missing", where=shown(file, 120))
         name = f"{path.stem}-{function}" if function else path.stem
@@ -313,11 +315,27 @@ def _baseline(names: Sequence[str]) -> str:
     return next((name for name in names if name != openvino_names.MARKED), names[0])
 
 
+def _unknown_model(
+    runtime: str,
+) -> Literal["jax_model_unknown", "mindspore_model_unknown", "torch_model_unknown"]:
+    if runtime == "torch":
+        return "torch_model_unknown"
+    return "jax_model_unknown" if runtime == "jax" else "mindspore_model_unknown"
+
+
+def _other_form(
+    runtime: str,
+) -> Literal["jax_model_form", "mindspore_model_form", "torch_model_form"]:
+    if runtime == "torch":
+        return "torch_model_form"
+    return "jax_model_form" if runtime == "jax" else "mindspore_model_form"
+
+
 def _no_model(model: str) -> FuseScopeError:
     name = shown(model, 120)
     if Path(model).is_dir():
         return FuseScopeError("model_is_a_folder", model=name)
-    for names in (torch_names, jax_names):
+    for names in (torch_names, jax_names, mindspore_names):
         if model.startswith(names.PREFIX):
             runtime = names.PREFIX.removesuffix(":")
             return FuseScopeError("engine_not_named", model=name, runtime=runtime)

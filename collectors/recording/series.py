@@ -24,7 +24,7 @@ from collectors.recording.blocks import (
 )
 from collectors.recording.budget import BlockCost, Deadline
 from collectors.variants import file_name, is_alone
-from collectors.workers.jobs import BlockJob, BlockMeasured, Lane, SessionSettings
+from collectors.workers.jobs import BlockJob, BlockMeasured, Lane, ProfiledRuns, SessionSettings
 
 Stopped = Literal["decided", "blocks", "seconds", "interrupted"]
 RunBlock = Callable[[BlockJob], BlockMeasured]
@@ -118,9 +118,8 @@ class Series:
         for block, measured in enumerate(self.complete):
             for profile in measured.profiles:
                 if profile.variant == variant:
-                    kind = "json" if profile.file.endswith(".json") else "xplane.pb"
-                    name = f"profiles/{file_name(variant)}/{block}.{kind}"
-                    files[name] = Path(profile.file)
+                    name, own = in_zip(profile, f"profiles/{file_name(variant)}/{block}")
+                    files |= own
                     entries.append(
                         Profile(
                             block,
@@ -207,6 +206,20 @@ class Series:
         if left is not None and done < self.looks[0]:
             share = left / (self.looks[0] - done)
             self.rounds = self.cost.rounds_in(share, at_most=self.rounds)
+
+
+def in_zip(profile: ProfiledRuns, place: str) -> tuple[str, dict[str, Path]]:
+    """The name of a profile in the zip, and every file that goes there."""
+    if not profile.folder:
+        kind = "json" if profile.file.endswith(".json") else "xplane.pb"
+        return f"{place}.{kind}", {f"{place}.{kind}": Path(profile.file)}
+    folder = Path(profile.folder)
+    files = {
+        f"{place}/{file.relative_to(folder).as_posix()}": file
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+    return f"{place}/{Path(profile.file).relative_to(folder).as_posix()}", files
 
 
 def _level(block: BlockMeasured) -> float:

@@ -18,7 +18,7 @@ from analysis.graph import Graph, Tensor, parse_graph
 from analysis.messages import language
 from collectors.openvino.values import folder_of
 from collectors.variants import file_name
-from collectors.workers.jobs import Checked, CheckJob, Matched, MatchJob, SessionSettings
+from collectors.workers.jobs import Checked, CheckJob, Matched, MatchJob, Seen, SessionSettings
 
 MATCHING_MEMORY = 1 / 16  # of the memory limit may be tensors that are compared
 MATCHING_BYTES = 1 << 30  # more does not help
@@ -28,7 +28,8 @@ Run = Callable[..., Any]  # (task, job, answer, seconds=None) -> answer
 
 class Trials:
     """`run` does a task in a worker, `follow` says of a variant which task follows its tensors, and
-    what does it. The baseline has to be checked first: the others compare
+    what does it; `graph` is the task that finds the graph, '' where that needs no process of its
+    own. The baseline has to be checked first: the others compare
     their outputs with its. `model_graph` is the graph of the working copy."""
 
     def __init__(
@@ -40,6 +41,7 @@ class Trials:
         memory_bytes: int,
         run: Run,
         follow: Callable[[str], tuple[str, Run]] | None = None,
+        graph: str = "",
     ) -> None:
         self._settings = settings
         self._baseline = baseline
@@ -48,6 +50,7 @@ class Trials:
         self._budget_bytes = min(MATCHING_BYTES, int(MATCHING_MEMORY * memory_bytes))
         self._run = run
         self._follow = follow or (lambda variant: ("matches", run))
+        self._graph_task = graph
         self._matched: dict[str, Matched] = {}
         self.checked: dict[str, Checked] = {}
 
@@ -68,7 +71,17 @@ class Trials:
             matches=str(self._matches_file(variant)),
             not_fused=str(self._not_fused_file(variant)),
         )
-        self.checked[variant] = self._run("check", job, Checked)
+        checked = self._run("check", job, Checked)
+        self.checked[variant] = self._with_graph(job, checked) if self._graph_task else checked
+
+    def _with_graph(self, job: CheckJob, checked: Checked) -> Checked:
+        seen = self._run(self._graph_task, job, Seen)
+        return msgspec.structs.replace(
+            checked,
+            nodes=seen.nodes,
+            graph_problem=seen.problem,
+            settings={**checked.settings, **seen.settings},
+        )
 
     def is_optimised(self, variant: str) -> bool:
         """Whether the engine made other operators of the model: else every tensor keeps its

@@ -365,6 +365,15 @@ class Checked(msgspec.Struct, frozen=True):
     agreement_problem: str | None = None
 
 
+class Seen(msgspec.Struct, frozen=True):
+    """What an engine tells of a variant's graph that needs a process of its own: `problem` says why
+    there is none."""
+
+    nodes: int | None = None
+    problem: str | None = None
+    settings: dict[str, str | int | float | bool] = {}
+
+
 class MatchJob(msgspec.Struct, frozen=True):
     """Find which tensors of a variant's graph hold the values of which tensors of the model.
 
@@ -434,12 +443,14 @@ class LaneRuns(msgspec.Struct, frozen=True):
 
 
 class ProfiledRuns(msgspec.Struct, frozen=True):
-    """The profile of one variant; spans only where the profile does not mark whole runs."""
+    """The profile of one variant; spans only where the profile does not mark whole runs. All files
+    of the `folder`, '' for none, belong to it."""
 
     variant: str
     file: str
     run_start_ns: list[int] | None = None
     run_dur_ns: list[int] | None = None
+    folder: str = ""
 
 
 class BlockMeasured(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from collectors.workers.jobs import Lane, LaneRuns
 
@@ -18,25 +18,39 @@ class Runs(Protocol):
         ...
 
 
+Session = TypeVar("Session", bound=Runs)
+
+
+def _as_it_is(session: Runs) -> None:
+    pass
+
+
 def interleaved(
     creation: Sequence[Lane],
     rounds: Sequence[Sequence[Lane]],
     warmup_rounds: int,
-    opened: Callable[[Lane], Runs],
+    opened: Callable[[Lane], Session],
+    turned: Callable[[Session], None] = _as_it_is,
 ) -> list[LaneRuns]:
     """Opens the sessions in the order of `creation`, warms them up, and times the rounds; none of
-    the sessions is left afterwards."""
+    the sessions is left afterwards. Where each needs settings of the process for itself, `turned`
+    sets those before each run, untimed."""
     sessions = {lane: opened(lane) for lane in creation}
     for _ in range(warmup_rounds):
         for session in sessions.values():
+            turned(session)
             session.run()
-    runs = _timed(sessions, rounds)
+    runs = _timed(sessions, rounds, turned)
     sessions.clear()
     gc.collect()
     return runs
 
 
-def _timed(sessions: Mapping[Lane, Runs], rounds: Sequence[Sequence[Lane]]) -> list[LaneRuns]:
+def _timed(
+    sessions: Mapping[Lane, Session],
+    rounds: Sequence[Sequence[Lane]],
+    turned: Callable[[Session], None],
+) -> list[LaneRuns]:
     """Wall and process CPU time of every run, garbage collection off."""
     runs = {lane: LaneRuns(lane.variant, lane.copy, [], []) for lane in sessions}
     gc.collect()
@@ -45,6 +59,7 @@ def _timed(sessions: Mapping[Lane, Runs], rounds: Sequence[Sequence[Lane]]) -> l
         for order in rounds:
             for lane in order:
                 execute = sessions[lane].run
+                turned(sessions[lane])
                 cpu = time.process_time_ns()
                 wall = time.perf_counter_ns()
                 execute()

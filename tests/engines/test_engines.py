@@ -17,6 +17,10 @@ COMPILES = {
     "print(float(f(torch.ones(1000)).sum()))",
     "jax": "import jax; f = jax.jit(lambda x: jax.nn.relu(x * 2 + 1)); "
     "print(float(f(jax.numpy.ones(1000)).sum()))",
+    "mindspore": "import numpy, mindspore as ms; "
+    "ms.set_context(mode=ms.GRAPH_MODE, enable_graph_kernel=True); "
+    "ms.set_device('CPU'); "
+    "print(float(ms.nn.ReLU()(ms.Tensor(numpy.full(1000, 3, 'f4'))).asnumpy().sum()))",
     "openvino": "import numpy, openvino as ov; from openvino import opset13 as op; "
     "x = op.parameter([1000], numpy.float32); "
     "y = op.relu(op.add(op.multiply(x, numpy.float32(2)), numpy.float32(1))); "

@@ -15,6 +15,7 @@ _FUSED = "fused"  # what ablations are of
 # Engines that have no way to leave out a single fusion.
 _NO_WAY: Mapping[str, Unknown] = {
     "jax": "no_ablation_of_jax",
+    "mindspore": "no_ablation_of_mindspore",
     "openvino": "no_ablation_of_openvino",
 }
 

@@ -43,6 +43,16 @@ RUNGS: Mapping[str, Rungs] = {  # by engine, as an experiment names it
         {("eager", "unfused"): "compilation", ("unfused", "fused"): "fusion"},
         "jax.jit",
     ),
+    "mindspore": Rungs(
+        ("eager", "unfused", "generated", "fused"),
+        {
+            ("eager", "unfused"): "capture",
+            ("unfused", "generated"): "code_generation",
+            ("generated", "fused"): "fusion",
+            ("eager", "generated"): "capture_and_code_generation",
+            ("unfused", "fused"): "code_generation_and_fusion",
+        },
+    ),
     "onnxruntime": Rungs(
         ("eager", "unfused", "basic", "extended", "fused"),
         {

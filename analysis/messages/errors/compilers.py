@@ -21,6 +21,15 @@ CompilersError = Literal[
     "jax_no_model",
     "jax_not_traced",
     "jax_still_fused",
+    "mindspore_file_raised",
+    "mindspore_model_form",
+    "mindspore_model_unknown",
+    "mindspore_no_ablation",
+    "mindspore_no_cell",
+    "mindspore_no_operator",
+    "mindspore_pass_stays",
+    "mindspore_refused",
+    "mindspore_still_fused",
     "openvino_no_bf16",
     "openvino_no_operator",
     "openvino_refused",
@@ -94,6 +103,51 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
             "{n:count} operators: {operators:name}",
         ),
         Message("Leave the variant out with --variants, or use another release of jax."),
+    ),
+    "mindspore_file_raised": ErrorText(
+        Message("The model's file raised an error: {reason:name}"),
+        Message(
+            "Run the file with Python by itself; its packages must be in mindspore's environment."
+        ),
+    ),
+    "mindspore_model_form": ErrorText(
+        Message("{model:name} does not name a model for MindSpore"),
+        Message("Give FILE.py:FUNCTION, or a built-in model such as mindspore:mynet."),
+    ),
+    "mindspore_model_unknown": ErrorText(
+        Message("There is no built-in model {model:name}"),
+        Message("Known models: {known:name}."),
+    ),
+    "mindspore_no_ablation": ErrorText(
+        Message("MindSpore has no way to leave out one fusion at a time, as --ablate asks"),
+        Message(
+            "Leave out a pass of graph kernels: --variants fused,without:graph_kernel_cluster."
+        ),
+    ),
+    "mindspore_no_cell": ErrorText(
+        Message("The function {function:name} does not return a model and its inputs"),
+        Message("Let it return (cell, (input, …)): an nn.Cell, and tensors as inputs."),
+    ),
+    "mindspore_no_operator": ErrorText(
+        Message("MindSpore does not have the operator {operators:name} on a CPU"),
+        Message("Use another operator in the model, or record it with another engine."),
+    ),
+    "mindspore_pass_stays": ErrorText(
+        Message("The pass that '{variant:name}' is to leave out ran all the same"),
+        Message("Leave the variant out with --variants."),
+    ),
+    "mindspore_refused": ErrorText(
+        Message("MindSpore refused the model: {reason:name}"),
+        Message("Check that the model runs in MindSpore by itself, in GRAPH_MODE too."),
+    ),
+    "mindspore_still_fused": ErrorText(
+        Message(
+            "The compiler fused although it was told not to: the kernel {kernel:name} holds "
+            "{n:count} operator: {operators:name}",
+            "The compiler fused although it was told not to: the kernel {kernel:name} holds "
+            "{n:count} operators: {operators:name}",
+        ),
+        Message("Leave the variant out with --variants."),
     ),
     "operator_not_translated": ErrorText(
         Message(
@@ -176,7 +230,7 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     ),
     "engine_not_said": ErrorText(
         Message("{model:name} is Python code, and does not say for which engine"),
-        Message("Add --runtime torch or --runtime jax."),
+        Message("Add --runtime torch, --runtime jax or --runtime mindspore."),
     ),
     "engine_not_named": ErrorText(
         Message("{model:name} is a model for {runtime:name}, not for ONNX Runtime"),

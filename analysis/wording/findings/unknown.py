@@ -18,6 +18,7 @@ REASONS: Mapping[Unknown, Message] = {
         "Nothing was left out one at a time; a recording with --ablate does that"
     ),
     "no_ablation_of_jax": Message("JAX has no way to leave out one fusion at a time"),
+    "no_ablation_of_mindspore": Message("MindSpore has no way to leave out one fusion at a time"),
     "no_ablation_of_openvino": Message("OpenVINO has no way to leave out one fusion at a time"),
     "no_comparison": Message("This needs a second side to compare with"),
     "no_counted_flops": Message("The operations of the operators cannot be counted from this file"),

@@ -42,6 +42,7 @@ _NOT_ABLATED = Message(
 _NOT_LEFT_OUT = Message(
     "Not recorded. {command:name} also records the model without each of its largest fusions."
 )
+_NOT_ONE_BY_ONE = ("jax", "mindspore", "openvino")  # no fusion can be left out by itself
 
 
 def missed_fusions(shown: Shown, record_page: st.Page) -> None:
@@ -244,7 +245,7 @@ def ablation(comparison: Comparison) -> None:
         experiment = comparison.candidate.experiment
         rows = None if experiment is None else measured(experiment)
         engine = comparison.candidate.engine.name if comparison.candidate.engine else ""
-        if rows is None and engine in ("jax", "openvino"):  # no fusion can be left out by itself
+        if rows is None and engine in _NOT_ONE_BY_ONE:
             return
         compiles = engine == "torch"
         about = told(ablation_help(rows, compiles=compiles))

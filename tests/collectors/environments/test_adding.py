@@ -7,7 +7,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -294,3 +294,21 @@ def test_pip_without_a_word_has_no_reason() -> None:
 def test_lines_of_pip_that_a_user_waits_for(line: str, expected: str | None) -> None:
     step = step_of(line.strip())
     assert (None if step is None else str(step)) == expected
+
+
+def test_what_an_engine_does_not_declare_comes_in_the_version_that_it_needs(
+    without_pip: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def install(pip: Pip, requirements: Sequence[str]) -> None:
+        asked.extend(requirements)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Pip, "install", install)
+    engine = replace(WHOLE, shared=("msgspec", "numpy"), beside=("decorator==5.3.1", "numpy==1.2"))
+    with pytest.raises(KeyboardInterrupt):
+        add(engine)
+    assert asked == [engine.builds[0].requirement, "decorator==5.3.1", "numpy==1.2",
+                     f"msgspec=={version('msgspec')}"]  # fmt: skip

@@ -37,7 +37,7 @@ def test_eager_unfused_and_fused_where_nothing_is_named(tmp_path: Path) -> None:
         ({"model": "net.py:make"}, "There is no such Python file (net.py)"),
         ({"variants": ("captured",)}, "Known: eager, unfused, fused"),
         ({"runtime": "onnxruntime"}, "fusescope collect jax:mlp --runtime jax"),
-        ({"runtime": "onnxruntime", "model": "n.py:f"}, "Add --runtime torch or --runtime jax"),
+        ({"runtime": "onnxruntime", "model": "n.py:f"}, "Add --runtime torch, --runtime jax or"),
         ({"runtime": "onnxruntime", "model": "fx_graph_runnable.py"}, "is Python code"),
         ({"ablate": True}, "JAX has no way to leave out one fusion at a time"),
         ({"batch": 4}, "--batch is for ONNX models, not for the engine jax"),

@@ -1,0 +1,154 @@
+"""The graph of one variant, and which of the model's tensors its tensors hold.
+
+The model's graph is the program with graph kernels off: the operators that MindSpore hands to its
+graph kernels. Its values, and those of each variant, are what kernels wrote in a run on the same
+inputs, with the weights moved a little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analysis.experiment import TensorMatch
+from analysis.graph import Attribute, Graph, Node, Tensor
+from analysis.operators.members import akg_info
+from analysis.text import clean_text
+from collectors.mindspore.dumped import Values
+from collectors.mindspore.program import Given, Kernel, Program, scope_in
+from collectors.models.array import Array
+from collectors.tensors.candidates import Candidates
+from collectors.tensors.difference import difference_of
+from collectors.tensors.sketches import distance
+
+TOLERANCE = 1e-3  # as for ONNX Runtime, torch and jax; docs/fusion.md
+HALF_TOLERANCE = 1e-2
+OWN = "%"  # before the names of a variant's tensors, as before none of the model's
+LISTED_CHARS = 400
+
+ValueOf = Callable[[str], Array | None]
+
+
+@dataclass
+class Originals:
+    """The tensors that the model's operators make, with their values."""
+
+    graph: Graph
+    value: ValueOf
+    _candidates: Candidates = field(default_factory=Candidates)
+    _half: bool = False
+
+    def __post_init__(self) -> None:
+        for name in self.graph.producer:
+            array = self.value(name)
+            if array is not None:
+                self._candidates.add(name, array)
+                known = self.graph.tensor.get(name)
+                self._half |= known is not None and known.dtype in ("float16", "bfloat16")
+
+    def matches(self, own: str, array: Array | None) -> list[TensorMatch]:
+        """The tensors of the model that have these values: one, or several that are equal."""
+        if array is None:
+            return []
+        tolerance = HALF_TOLERANCE if self._half else TOLERANCE
+        found = []
+        for pair in self._candidates.pairs(own, array, False, tolerance):
+            known = self.value(pair.original)
+            if pair.axes or known is None:
+                continue
+            a, b = known.reshape(-1), array.reshape(-1)
+            if distance(a, b) <= tolerance:
+                found.append(TensorMatch(pair.original, own, "value", "", *difference_of([a], [b])))
+        return found
+
+
+def model_graph(program: Program, values: Values, file: str) -> Graph:
+    """The graph of the model's operators."""
+    kernels = [_node(kernel, file, lambda name: name) for kernel in program.kernels]
+    return Graph(
+        tuple(kernels),
+        tuple(_tensors(program.given, program.kernels, values.array, lambda name: name)),
+        tuple(one.name for one in program.given if not one.is_weight),
+        tuple(dict.fromkeys(program.outputs)),
+    )
+
+
+def graph_of(
+    program: Program, value: ValueOf, model: Originals, file: str
+) -> tuple[Graph, tuple[TensorMatch, ...]]:
+    """The variant's graph, which returns the model's tensors, and the matches. Raises ValueError
+    for a program that returns other tensors than the model."""
+    returned = dict(zip(program.outputs, model.graph.outputs, strict=True))
+    written = {name for kernel in program.kernels for name in kernel.writes if name}
+    given = {one.name for one in program.given}
+
+    def called(name: str) -> str:
+        if name in given:
+            return name
+        return returned.get(name) or OWN + name
+
+    nodes = tuple(_node(kernel, file, called) for kernel in program.kernels)
+    tensors = tuple(_tensors(program.given, program.kernels, value, called))
+    matches: list[TensorMatch] = []
+    for name in sorted(written):
+        if name not in returned:
+            matches += model.matches(OWN + name, value(name))
+            continue
+        original, array = returned[name], value(name)
+        known = model.value(original)
+        if known is not None and array is not None:
+            a, b = known.reshape(-1), array.reshape(-1)
+            matches.append(TensorMatch(original, original, "name", "", *difference_of([a], [b])))
+    inputs = tuple(one.name for one in program.given if not one.is_weight)
+    return Graph(nodes, tensors, inputs, model.graph.outputs), tuple(matches)
+
+
+def _node(kernel: Kernel, file: str, called: Callable[[str], str]) -> Node:
+    attributes: dict[str, Attribute] = {}
+    if kernel.inside:
+        names = dict.fromkeys(one.expanded or one.name for one in kernel.inside)
+        attributes["listed"] = clean_text(", ".join(names), LISTED_CHARS)
+    if kernel.event:
+        attributes["event"] = clean_text(kernel.event)
+    if kernel.view:
+        attributes["view"] = 1
+    line = next((line for where, line in reversed(kernel.code) if where == file), None)
+    if line is not None:
+        attributes["source"] = clean_text(f"{Path(file).name}:{line}")
+    return Node(
+        kernel.name,
+        kernel.op_type,
+        tuple(map(called, kernel.reads)),
+        tuple(called(name) if name else "" for name in kernel.writes),
+        attributes=attributes,
+        scope=clean_text(scope_in(kernel.name)),
+    )
+
+
+def _tensors(
+    given: Iterable[Given],
+    kernels: Sequence[Kernel],
+    value: ValueOf,
+    called: Callable[[str], str],
+) -> list[Tensor]:
+    found: dict[str, Tensor] = {
+        one.name: Tensor(one.name, one.dtype or None, one.shape, constant=one.is_weight)
+        for one in given
+    }
+    for name in (name for kernel in kernels for name in kernel.writes if name):
+        array = value(name)
+        own = called(name)
+        known = (str(array.dtype), tuple(array.shape)) if array is not None else (None, None)
+        found[own] = Tensor(own, *known)
+    return list(found.values())
+
+
+def told_otherwise(kernels: Iterable[Kernel], infos: Mapping[str, bytes]) -> int:
+    """How many graph kernels AKG's own file tells of otherwise than the program."""
+    odd = 0
+    for kernel in kernels:
+        told = akg_info(infos[kernel.info]) if kernel.info in infos else None
+        if told is not None:
+            odd += set(told[1].members) != {one.name for one in kernel.inside}
+    return odd

@@ -1,0 +1,1 @@
+"""What workers of MindSpore do. None imports MindSpore before its process is set up."""

@@ -1,0 +1,61 @@
+"""Load a model for MindSpore and see what it is: its inputs, its operators, and their values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from analysis.graph import graph_json
+from collectors.mindspore import process
+from collectors.models.facts import InputFacts
+from collectors.workers.jobs import Drawing, Prepared, SessionSettings
+from collectors.workers.jobs import PrepareJob as Job
+
+VALUES = "values"  # beside the graph: what the model's operators wrote
+
+
+def run(job: Job) -> Prepared:
+    """Writes graph.json into the job's folder, and the values beside it. Raises FuseScopeError for
+    what returns no model, or one that MindSpore does not run."""
+    folder = Path(job.folder)
+    process.prepare(str(folder / "compiled"))
+    process.keep_values(folder / VALUES)
+    import mindspore
+
+    from collectors.mindspore import models
+    from collectors.mindspore.dumped import Values
+    from collectors.mindspore.program import read_program
+    from collectors.mindspore.session import MindSporeSession, prepare_process
+    from collectors.mindspore.variant_graph import model_graph
+
+    settings = SessionSettings(
+        model=job.model,
+        inputs="",
+        input_names=(),
+        threads=1,
+        spin=False,
+        drawing=Drawing(seed=job.seed),
+    )
+    prepare_process(settings)
+    plain = models.load(job.model, job.seed)
+    session = MindSporeSession(
+        settings, "unfused", vary_weights=True, programs=folder / VALUES / "programs"
+    )
+    program = read_program(folder / VALUES / "programs")
+    graph = model_graph(program, Values(folder / VALUES, program.kernels), session.loaded.file)
+    file = folder / "graph.json"
+    file.write_bytes(graph_json(graph))
+    given = [one for one in program.given if not one.is_weight]
+    facts = tuple(
+        InputFacts(one.name, one.dtype, one.shape, "made by the model's function") for one in given
+    )
+    return Prepared(
+        model=job.model,
+        inputs="",
+        graph=str(file),
+        sha256=plain.sha256,
+        nodes=len(graph.nodes),
+        opset=None,
+        batch=None,
+        facts=facts,
+        engine_version=str(mindspore.__version__),
+    )
