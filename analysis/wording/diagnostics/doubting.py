@@ -353,7 +353,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "paired_engines": told(
         Message("Both sides ran on the same machine with the same input."),
         Message(
-            "They were recorded in {blocks:blocks}. In each, every engine ran in a process of its "
+            "They were recorded in {blocks:blocks}. In each, every variant ran in a process of its "
             "own, one after the other in random order."
         ),
     ),
