@@ -171,7 +171,8 @@ def collect(
         raise recording_run.missing_package(error) from None
 
     batches, numbers = sweeping.numbers(batch, "--batch"), sweeping.numbers(threads, "--threads")
-    engines = tuple(name.strip() for name in runtime.split(",")) if "," in runtime else ()
+    engines = tuple(name.strip() for name in runtime.split(",") if name.strip())
+    runtime, engines = (OWN, engines) if len(engines) > 1 else ("".join(engines), ())
     names = _names(variants, ablate, runtime, engines)
     rules: dict[str, str] = {}
     models: dict[str, Path] = {}
@@ -200,7 +201,7 @@ def collect(
         models=models,
         custom_op_library=custom_op_library,
         command=_command(sys.argv[1:]),
-        runtime=OWN if engines else runtime,
+        runtime=runtime,
         runtimes=engines,
     )
 
@@ -228,7 +229,7 @@ def _print_next(path: Path, verb: str) -> None:
 
 
 def _names(
-    variants: str | None, ablate: bool, runtime: str, engines: tuple[str, ...]
+    variants: str | None, ablate: bool, runtime: str, engines: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
     from collectors.record import first_of_several, first_variants
 

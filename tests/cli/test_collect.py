@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -76,6 +77,25 @@ def test_an_ablation_stands_alone_or_beside_named_variants() -> None:
     assert verb._names(None, ablate=False, runtime=torch)[:2] == ("eager", "captured")
     assert verb._names(None, ablate=True, runtime=own) == ()
     assert verb._names("eager, basic", ablate=True, runtime=own) == ("eager", "basic")
+
+
+def test_several_engines_are_named_with_commas(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def run(recording: Any, *, progress_json: bool) -> Path:
+        asked.append(recording)
+        return Path("x.zip")
+
+    monkeypatch.setattr(verb.recording_run, "run", run)
+    app = typer.Typer()
+    app.command()(verb.collect)
+    for runtime in ("onnxruntime, openvino", "openvino,"):
+        result = CliRunner().invoke(app, ["mul_add", "--runtime", runtime])
+        assert result.exit_code == 0, result.output
+    several, one = asked
+    assert several.runtimes == ("onnxruntime", "openvino")
+    assert several.variants == ("onnxruntime:fused", "openvino:fused")
+    assert (one.runtime, one.runtimes, one.variants) == ("openvino", (), ("marked", "fused"))
 
 
 def test_ranges_are_understood() -> None:

@@ -225,3 +225,11 @@ def test_every_operator_of_the_built_in_models_is_in_the_table() -> None:
     text = "".join(file.read_text() for file in folder.glob("*.py"))
     kinds = {name for name in re.findall(r'"([A-Z][A-Za-z]+)"', text) if onnx.defs.has(name)}
     assert {"Conv", "LayerNormalization", "Resize", "Range"} <= kinds <= set(operators.TABLE)
+
+
+def test_the_docs_list_the_table() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "engines.md").read_text()
+    begin = text.index("### ONNX models in torch and jax")
+    rows = re.findall(r"^\| [a-z, ]+ \| (.+) \|$", text[begin:], re.MULTILINE)[:5]
+    names = {name for row in rows for name in re.findall(r"\b[A-Z]\w+", row)}
+    assert names == set(operators.TABLE)
