@@ -85,27 +85,40 @@ def _tree(rows: list[_Row], levels: Sequence[Level]) -> tuple[Node, ...]:
     if whole_ns <= 0:
         return ()
     nodes = [Node(None, "run", "", whole_ns, len(rows))]
-    _grow(nodes, 0, rows, levels, 0)
+    _grow(nodes, 0, _Rows([path for path, _ in rows], [ns for _, ns in rows]), levels, 0)
     return tuple(nodes)
 
 
-def _grow(
-    nodes: list[Node], parent: int, rows: list[_Row], levels: Sequence[Level], depth: int
-) -> None:
-    """Add the children of a node, and theirs; each row is a path with the time of its operator."""
-    groups: dict[tuple[bool, str], list[_Row]] = {}
-    for path, ns in rows:
-        groups.setdefault((len(path) == depth + 1, path[depth]), []).append((path, ns))
-    ordered = sorted(groups.items(), key=lambda item: -sum(ns for _, ns in item[1]))
-    for place, ((is_last, label), inside) in enumerate(ordered):
-        ns = sum(ns for _, ns in inside)
+@dataclass(frozen=True)
+class _Rows:
+    """Paths and the time of the operator of each."""
+
+    paths: list[tuple[str, ...]]
+    times: list[float]
+
+
+def _grow(nodes: list[Node], parent: int, rows: _Rows, levels: Sequence[Level], depth: int) -> None:
+    """Add the children of a node, and theirs."""
+    groups: dict[tuple[bool, str], _Rows] = {}
+    for path, ns in zip(rows.paths, rows.times, strict=True):
+        key = (len(path) == depth + 1, path[depth])
+        group = groups.get(key)
+        if group is None:
+            groups[key] = _Rows([path], [ns])
+        else:
+            group.paths.append(path)
+            group.times.append(ns)
+    sums = {key: sum(group.times) for key, group in groups.items()}
+    ordered = sorted(groups, key=lambda key: -sums[key])
+    for place, (is_last, label) in enumerate(ordered):
+        ns, inside = sums[is_last, label], groups[is_last, label]
         is_rest = ns < _MIN_SHARE * nodes[0].ns or place >= MAX_CHILDREN - 1
         if is_rest and place < len(ordered) - 1:
-            rest = [row for _, rows_ in ordered[place:] for row in rows_]
-            nodes.append(Node(parent, "more", "", sum(ns for _, ns in rest), len(rest)))
+            rest = [ns for key in ordered[place:] for ns in groups[key].times]
+            nodes.append(Node(parent, "more", "", sum(rest), len(rest)))
             return
         level = "operator" if is_last else levels[depth]
-        nodes.append(Node(parent, level, label, ns, len(inside)))
+        nodes.append(Node(parent, level, label, ns, len(inside.times)))
         if not is_last:
             _grow(nodes, len(nodes) - 1, inside, levels, depth + 1)
 

@@ -13,6 +13,7 @@ from analysis.metrics.spans import call_times
 from analysis.metrics.step import median_run, timed_run
 from analysis.trace import Trace
 
+_FIELDS = ["operator", "run", "stream", "start_ns", "dur_ns", "span_ns"]  # counters may be many
 _WINDOWS = 10  # what lies between the first and the last call is looked through by its tenths
 
 
@@ -82,7 +83,7 @@ def longest_alone(trace: Trace, computes: np.ndarray, first: str, second: str) -
     """The longest time in which stream `second` has nothing to do between the first and the last
     call of stream `first`, of operators that `computes` chooses, in the median run."""
     run = median_run(trace)
-    calls = steady_calls(trace)
+    calls = steady_calls(trace)[_FIELDS]
     calls = calls[calls["start_ns"].notna() & computes[calls["operator"].to_numpy()]]
     if run is not None:
         calls = calls[calls["run"] == run]
@@ -111,7 +112,8 @@ def _shown(trace: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     timed = timed_run(trace)
     if not isinstance(timed, str):
         return timed.operators, timed.starts_ns, timed.ends_ns
-    calls = trace.calls[trace.calls["start_ns"].notna()]
+    calls = trace.calls[_FIELDS]
+    calls = calls[calls["start_ns"].notna()]
     starts, lasts = call_times(calls)
     return calls["operator"].to_numpy(), starts, starts + lasts
 

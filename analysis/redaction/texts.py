@@ -50,7 +50,7 @@ def _trace_texts(trace: Trace) -> Iterator[str]:
     for frame in (trace.operators, trace.calls):
         for column in frame.columns:
             if column not in KEPT and isinstance(frame[column].dtype, pd.CategoricalDtype):
-                yield from map(str, frame[column].cat.categories)
+                yield from map(str, frame[column].cat.categories.to_numpy(dtype=object))
     for one in trace.originals:
         yield from (one.name, with_spaced_products(one.place))
     yield from _note_texts(trace.diagnostics)

@@ -165,7 +165,7 @@ def _mapped(frame: pd.DataFrame, redaction: Replacement) -> pd.DataFrame:
     for column in frame.columns:
         if column in KEPT or not isinstance(frame[column].dtype, pd.CategoricalDtype):
             continue
-        old = [str(text) for text in frame[column].cat.categories]
+        old = [*map(str, frame[column].cat.categories.to_numpy(dtype=object))]
         new = redaction.names(old)
         if new != old:
             distinct = list(dict.fromkeys(new))

@@ -99,10 +99,9 @@ def several_payload(multiple: MultipleComparison, max_calls: int | None = None) 
     for at in multiple.order:
         side = multiple.sides[at]
         joined = _joined(multiple, at)
-        names = side.trace.operators["name"].astype("object").fillna("")
         rows = {
-            int(op): places.setdefault(joined.get(int(op), str(name)), len(places))
-            for op, name in zip(side.trace.operators["operator"], names, strict=True)
+            op: places.setdefault(joined.get(op, name), len(places))
+            for op, name in enumerate(side.trace.texts("name"))
         }
         verdict, own_ns = entries[at].verdict, None
         if not side.trace.sampled_runs.empty:
@@ -126,17 +125,15 @@ def _joined(multiple: MultipleComparison, at: int) -> dict[int, object]:
     """The baseline's operator of each operator of the side `at` that has one; empty where the
     comparison told operators apart before it joined them, so that these are others."""
     if at == 0:
-        return {int(op): int(op) for op in multiple.baseline.trace.operators["operator"]}
+        return {op: op for op in range(len(multiple.baseline.trace.operators))}
     one = multiple.comparisons[at - 1]
     if one.baseline.trace is not multiple.baseline.trace:
         return {}
     if one.candidate.trace is not multiple.sides[at].trace:
         return {}
-    table = one.operators[["operator_baseline", "operator_candidate"]].dropna()
-    return {
-        int(other): int(own)
-        for own, other in zip(table["operator_baseline"], table["operator_candidate"], strict=True)
-    }
+    table = one.operators[["operator_baseline", "operator_candidate"]].dropna().astype("int64")
+    columns = (table[f"operator_{side}"].tolist() for side in ("candidate", "baseline"))
+    return dict(zip(*columns, strict=True))
 
 
 def drawn_at(side: dict[str, Any], stretch: Stretch) -> tuple[int, int] | None:

@@ -136,7 +136,7 @@ def _under(subject: Subject) -> tuple[np.ndarray, np.ndarray] | Unknown:
     table = subject.under.operators
     share = table["bound_share"].to_numpy("float64", na_value=np.nan)
     if np.isnan(share).all():
-        reasons = set(table["roofline_reason"].dropna())
+        reasons = set(table["roofline_reason"].dropna().unique())
         if reasons and reasons <= {"no_flops", "no_sizes"}:
             return "no_counted_flops" if "no_flops" in reasons else "no_shapes"
         return "no_peak"

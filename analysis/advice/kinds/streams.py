@@ -33,7 +33,7 @@ def stream_imbalance(subject: Subject) -> Answer:
     on_host = trace.operators["provider"].isin(list(HOSTS)).to_numpy(dtype=bool)
     is_communication = trace.operators["is_communication"].to_numpy()
     computes = on_device & ~is_communication & ~copies_of(trace) & ~on_host
-    calls = calls[computes[of]]
+    calls = calls[["device", "stream", "start_ns", "span_ns", "dur_ns"]][computes[of]]
     if calls.empty or calls["device"].nunique() > 1 or calls["stream"].nunique() < 2:
         return ()
     if calls["start_ns"].isna().any():
