@@ -65,6 +65,16 @@ def compare(
         bool, typer.Option("--brief", help="Print the answer and its doubts, no tables.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md).")] = False,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top",
+            metavar="N",
+            min=0,
+            help="With --json, no more than N operators and groups, largest change first, and sums "
+            "of the rest.",
+        ),
+    ] = None,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the report to this file.")
     ] = None,
@@ -104,6 +114,8 @@ def compare(
         from app.cli.outputs import print_report, refuse_lost
         from app.cli.reading import named_by_path, read_given, reading_ahead
 
+    if top is not None and not json:
+        raise FuseScopeError("option_needs_other", option="--top", needed="--json")
     baseline_variant = candidate_variant = None
     if baseline is not None:
         baseline_variant, candidate_variant = map(variant_of, (baselines, candidates))
@@ -114,7 +126,7 @@ def compare(
 
         refused: dict[str, object] = {
             "--candidate": candidate_variant, "--baseline-runs": baseline_runs,
-            "--candidate-runs": candidate_runs, "--ascend": ascend,
+            "--candidate-runs": candidate_runs, "--ascend": ascend, "--top": top,
         }  # fmt: skip
         paths = [baseline, *filter(None, (candidate, *(more or ())))]
         print_several(
@@ -182,9 +194,9 @@ def compare(
         tables = {parquet / name: data for name, data in comparison_parquet(comparison).items()}
         write_files(tables, given, option="--parquet", code="tables_unwritable")
     if json:
-        from analysis.report.exports.comparison_json import comparison_json
+        from analysis.report.exports.comparison_json import comparison_parts
 
-        streams.write_json(comparison_json(comparison))
+        streams.write_json_parts(comparison_parts(comparison, top))
     else:
         from app.cli.printing.comparison import print_comparison
 

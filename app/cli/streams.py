@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import os
 import sys
+from collections.abc import Iterable
 
 _HANDLER = "fusescope-plain"
 _PLAIN = str.maketrans(
@@ -28,8 +29,15 @@ def prepare() -> None:
 
 def write_json(data: bytes) -> None:
     """Prints JSON, which is UTF-8 whatever the terminal speaks, and a newline."""
+    write_json_parts((data,))
+
+
+def write_json_parts(parts: Iterable[bytes]) -> None:
+    """Prints JSON that comes in parts, as `write_json`."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(data + b"\n")
+    for part in parts:
+        sys.stdout.buffer.write(part)
+    sys.stdout.buffer.write(b"\n")
 
 
 def tell(sentence: str) -> None:

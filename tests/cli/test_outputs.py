@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -106,3 +107,12 @@ def test_a_comparison_in_every_form(here: Path) -> None:
     assert isinstance(result.exception, FuseScopeError)
     assert "The tables cannot be written" in result.exception.text
     assert [path.name for path in (here / "blocked").iterdir()] == ["operators.csv"]
+
+
+def test_the_largest_alone_are_of_json(here: Path) -> None:
+    pair = ["compare", "before.json", "after.json", "--top", "1"]
+    refused = CliRunner().invoke(app, pair)
+    assert isinstance(refused.exception, FuseScopeError)
+    assert refused.exception.code == "option_needs_other"
+    told = CliRunner().invoke(app, [*pair, "--json"])
+    assert told.exit_code == 0 and len(json.loads(told.stdout)["operators"]) == 1

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from analysis.compare import compare
@@ -19,7 +20,8 @@ from analysis.experiment import Experiment
 from analysis.graph import Graph, Node, Tensor, graph_json
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
-from analysis.report.exports.comparison_json import comparison_json
+from analysis.report.exports import comparison_json as exports
+from analysis.report.exports.comparison_json import comparison_json, comparison_values
 from analysis.report.exports.inspection import inspection, inspection_json
 from analysis.report.exports.multiple_json import multiple_json
 from analysis.trace import Trace
@@ -135,3 +137,58 @@ def test_deltas_sum_to_the_change_of_operator_time() -> None:
             for side in ("baseline", "candidate")
         ]
         assert abs(delta - (sums[1] - sums[0])) < 1e-6
+
+
+def test_the_largest_and_what_is_left_out_are_everything() -> None:
+    comparison = compare(*choose_sides(value_of(experiment_zip(TIMES), "e.zip")))
+    whole = json.loads(comparison_json(comparison))
+    top = json.loads(comparison_json(comparison, 1))
+    left_out = top.pop("left_out")
+    assert len(whole["operators"]) > 2 and len(whole["fusion"]["groups"]) > 1
+    assert top["operators"] == whole["operators"][:1]
+    rest = whole["operators"][1:]
+    assert left_out["operators"]["count"] == len(rest)
+    assert left_out["operators"]["delta_ns"] == pytest.approx(sum(row["delta_ns"] for row in rest))
+    for side in ("baseline", "candidate"):
+        ran = [row[side]["per_run_ns"] for row in rest if row[side]["per_run_ns"] is not None]
+        assert left_out["operators"][side]["count"] == len(ran)
+        assert left_out["operators"][side]["per_run_ns"] == pytest.approx(sum(ran))
+    groups = whole["fusion"]["groups"]
+    assert [group["id"] for group in top["fusion"]["groups"]] == [groups[0]["id"]]
+    for name in ("before_ns", "after_ns", "gain_ns"):
+        assert left_out["groups"][name] == sum(group[name] for group in groups[1:])
+    (shown,) = top["fusion"]["groups"]
+    for name in ("original", "baseline", "optimised"):
+        assert shown[name] == groups[0][name][:1]
+        assert shown["left_out"][name] == len(groups[0][name]) - len(shown[name])
+    same = [name for name in whole if name not in ("operators", "fusion")]
+    assert {name: top[name] for name in same} == {name: whole[name] for name in same}
+
+
+def test_nothing_is_left_out_of_what_fits() -> None:
+    comparison = compare(*choose_sides(value_of(experiment_zip(TIMES), "e.zip")))
+    whole, top = (json.loads(comparison_json(comparison, most)) for most in (None, 1000))
+    nothing = {"count": 0, "per_run_ns": 0.0}
+    assert top.pop("left_out") == {
+        "operators": {"count": 0, "baseline": nothing, "candidate": nothing, "delta_ns": 0.0},
+        "groups": {"count": 0, "before_ns": 0, "after_ns": 0, "gain_ns": 0},
+        "ungrouped": {"count": 0, "baseline": 0, "candidate": 0},
+        "inserted": {"baseline": 0, "candidate": 0},
+    }
+    assert top["operators"] == whole["operators"]
+    none = json.loads(comparison_json(comparison, 0))
+    assert none["operators"] == [] and none["fusion"]["groups"] == []
+    assert none["left_out"]["groups"]["gain_ns"] == sum(
+        group["gain_ns"] for group in whole["fusion"]["groups"]
+    )
+
+
+def test_parts_are_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    comparison = compare(*choose_sides(value_of(experiment_zip(TIMES), "e.zip")))
+    whole = comparison_json(comparison)
+    assert whole == msgspec.json.format(
+        msgspec.json.encode(comparison_values(comparison)), indent=2
+    )
+    monkeypatch.setattr(exports, "_AT_ONCE", 2)
+    parts = [*exports.comparison_parts(comparison)]
+    assert len(parts) > 3 and b"".join(parts) == whole

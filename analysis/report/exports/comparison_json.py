@@ -5,7 +5,8 @@ Ratios and changes are fractions (-0.588), times ns, sizes bytes; null is not co
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
 from typing import Any, TypeVar
 
@@ -25,7 +26,7 @@ from analysis.compare.timing.verdict import Interval
 from analysis.messages import language
 from analysis.metrics.counters import MEASURES, total_counters
 from analysis.report.exports.findings_json import findings_values
-from analysis.report.exports.fusion_json import fusion_values
+from analysis.report.exports.fusion_json import fusion_left_out, fusion_values
 from analysis.report.exports.inspection import diagnostics
 from analysis.report.exports.roofline_json import quantity_values, roofs_values
 from analysis.report.multiple.ladder_json import ladder_values
@@ -33,6 +34,7 @@ from analysis.report.text import plain
 from analysis.wording import verdict_basis, verdict_sentence
 
 SCHEMA_VERSION = 2
+_AT_ONCE = 2000  # operators that are written together: all of them may be 100 times what is read
 T = TypeVar("T")
 _SIDE_FIELDS = (
     "count", "per_run_ns", "mean_ns", "median_ns", "p90_ns", "min_ns", "max_ns", "wait_ns",
@@ -42,9 +44,14 @@ _SIDE_FIELDS = (
 )  # fmt: skip
 
 
-def comparison_values(comparison: Comparison) -> dict[str, Any]:
-    """Plain values of a comparison."""
+def comparison_values(comparison: Comparison, top: int | None = None) -> dict[str, Any]:
+    """Plain values of a comparison; with `top` only so many operators and groups, those with the
+    largest change, each group with so many members at most, and the sums of what is left out."""
+    rows = [row for some in _operator_rows(comparison, top) for row in some]
+    return _values(comparison, rows, top)
 
+
+def _values(comparison: Comparison, operators: list[Any], top: int | None) -> dict[str, Any]:
     def figures(*codes: str) -> dict[str, Any]:
         return {code: _figure(comparison.figure(code)) for code in codes}
 
@@ -82,7 +89,7 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
             if figure.code in DEVICE_FIGURES
         },
         "counters": _counters(comparison),
-        "fusion": fusion_values(comparison),
+        "fusion": fusion_values(comparison, top),
         "by_type": _rows(comparison.op_types, ["op_type"]),
         "by_class": _rows(comparison.op_classes, ["op_class"]),
         "by_launcher": _launchers(comparison),
@@ -90,15 +97,66 @@ def comparison_values(comparison: Comparison) -> dict[str, Any]:
             {name: plain(value) for name, value in row.items()}
             for row in modules(comparison.ledger).to_dict("records")
         ],
-        "operators": _rows(comparison.operators, ["name", "op_class", "matched_by"]),
+        "operators": operators,
         "diagnostics": diagnostics(comparison.diagnostics),
+        **({} if top is None else {"left_out": _left_out(comparison, top)}),
     }
 
 
-def comparison_json(comparison: Comparison) -> bytes:
+def comparison_json(comparison: Comparison, top: int | None = None) -> bytes:
     """`comparison_values` as indented JSON; its texts are English."""
+    return b"".join(comparison_parts(comparison, top))
+
+
+def comparison_parts(comparison: Comparison, top: int | None = None) -> Iterator[bytes]:
+    """`comparison_json`, part by part: what operators take as text is never there at once."""
     with language.speaking(language.ENGLISH):
-        return msgspec.json.format(msgspec.json.encode(comparison_values(comparison)), indent=2)
+        whole = _indented(_values(comparison, [], top))
+    place = b'\n  "operators": []'  # no text of a trace has the end of a line
+    before, _, after = whole.partition(place)
+    is_first = True
+    yield before
+    for rows in _operator_rows(comparison, top):
+        told = _indented({"operators": rows})
+        yield told[len(b"{") : -len(b"\n  ]\n}")] if is_first else _more(told)
+        is_first = False
+    yield (place if is_first else b"\n  ]") + after
+
+
+def _more(told: bytes) -> bytes:
+    """The rows of an object that has them alone, as they follow others."""
+    return b"," + told[len(b'{\n  "operators": [') : -len(b"\n  ]\n}")]
+
+
+def _indented(values: Any) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(values), indent=2)
+
+
+def _operator_rows(comparison: Comparison, top: int | None) -> Iterator[list[dict[str, Any]]]:
+    """The operators with the largest change first, some at a time."""
+    table = comparison.operators.iloc[:top]
+    for at in range(0, len(table), _AT_ONCE):
+        yield _rows(table.iloc[at : at + _AT_ONCE], ["name", "op_class", "matched_by"])
+
+
+def _left_out(comparison: Comparison, top: int) -> dict[str, Any]:
+    """How many operators and groups are left out, and their sums."""
+    rest = comparison.operators.iloc[top:]
+    changes = rest["delta_ns"].dropna()
+    return {
+        "operators": {
+            "count": len(rest),
+            **{
+                side: {
+                    "count": int(rest[f"operator_{side}"].notna().sum()),
+                    "per_run_ns": float(rest[f"per_run_ns_{side}"].sum()),
+                }
+                for side in ("baseline", "candidate")
+            },
+            "delta_ns": float(changes.sum()) if len(changes) or rest.empty else None,
+        },
+        **fusion_left_out(comparison, top),
+    }
 
 
 def _both(values: Callable[[T], Any], sides: tuple[T, T]) -> dict[str, Any]:
@@ -207,18 +265,24 @@ def _launchers(comparison: Comparison) -> list[dict[str, Any]]:
 
 def _rows(table: pd.DataFrame, names: list[str]) -> list[dict[str, Any]]:
     codes = [m.code for m in MEASURES if f"{m.code}_baseline" in table]
-    rows = []
-    for record in table.to_dict("records"):
-        row = {name: plain(record[name]) for name in names}
-        row["side"] = record["side"]
-        for side in ("baseline", "candidate"):
-            row[side] = {
-                field: plain(record[f"{field}_{side}"])
-                for field in _SIDE_FIELDS
-                if f"{field}_{side}" in record
-            }
-            if codes:
-                row[side]["counters"] = {c: plain(record[f"{c}_{side}"]) for c in codes}
-        row["delta_ns"] = plain(record["delta_ns"])
-        rows.append(row)
-    return rows
+    sides = {}
+    for side in ("baseline", "candidate"):
+        known = [field for field in _SIDE_FIELDS if f"{field}_{side}" in table]
+        columns: dict[str, Iterable[Any]] = {of: _cells(table[f"{of}_{side}"]) for of in known}
+        if codes:
+            columns["counters"] = _records({c: _cells(table[f"{c}_{side}"]) for c in codes})
+        sides[side] = _records(columns)
+    heads = {name: _cells(table[name]) for name in (*names, "side")}
+    return [*_records({**heads, **sides, "delta_ns": _cells(table["delta_ns"])})]
+
+
+def _records(columns: dict[str, Iterable[Any]]) -> Iterator[dict[str, Any]]:
+    """An object for each row of these columns, which has some."""
+    return (dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True))
+
+
+def _cells(column: pd.Series) -> list[Any]:
+    """The cells of a column for JSON, each as `plain`."""
+    if column.dtype == "float64":
+        return [None if math.isnan(cell) else cell for cell in column.tolist()]
+    return [cell if type(cell) is str else plain(cell) for cell in column.tolist()]

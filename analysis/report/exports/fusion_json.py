@@ -6,7 +6,7 @@ the change of the un-profiled time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -23,18 +23,18 @@ from analysis.wording.advice import near_miss_remedy, near_miss_sentence
 from analysis.wording.fusion.apart import not_fused, reason_text
 
 _PATTERN_TIMES = ("before_ns", "after_ns", "gain_ns", "slow_before_ns", "slow_after_ns")
+_LEFT_OUT_TIMES = ("before_ns", "after_ns", "gain_ns")
 _ROW_TIMES = (*_PATTERN_TIMES, "before_median_ns", "after_median_ns")
 
 
-def fusion_values(comparison: Comparison) -> dict[str, Any]:
-    """Groups by |gain|, coverage, the sum, what was not fused, and what each optimizer is worth."""
+def fusion_values(comparison: Comparison, top: int | None = None) -> dict[str, Any]:
+    """Groups by |gain|, coverage, the sum, what was not fused, and what each optimizer is worth;
+    with `top` so many groups, members of a group and operators beside them at most."""
     fusion, ledger = comparison.fusion, comparison.ledger
-    rows = {int(row["group"]): row for row in ledger.rows.to_dict("records")}
-    groups = {group.id: group for group in fusion.groups}
-    order = [*rows, *(id for id in groups if id not in rows)]
+    groups = _in_order(comparison)
     return {
         "source": fusion.source,
-        "groups": [_group(groups[id], rows.get(id, {})) for id in order if id in groups],
+        "groups": [_group(group, row, top) for group, row in groups[:top]],
         "patterns": [_pattern(row) for row in ledger.patterns.to_dict("records")],
         "original_nodes": fusion.original_nodes,
         "mapped_nodes": fusion.mapped_nodes,
@@ -43,10 +43,10 @@ def fusion_values(comparison: Comparison) -> dict[str, Any]:
         "boundary_mismatches": fusion.boundary_mismatches,
         "largest_group": fusion.largest,
         "inserted": {
-            "baseline": _operators(fusion.inserted[0]),
-            "candidate": _operators(fusion.inserted[1]),
+            "baseline": _operators(fusion.inserted[0][:top]),
+            "candidate": _operators(fusion.inserted[1][:top]),
         },
-        "ungrouped": [_ungrouped(row) for row in ledger.ungrouped.to_dict("records")],
+        "ungrouped": [_ungrouped(row) for row in _ungrouped_rows(comparison, top)[:top]],
         "reconciliation": asdict(ledger.reconciliation),
         "slow_executions": {
             "baseline": _slow(ledger.slow[0]),
@@ -62,7 +62,55 @@ def fusion_values(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _group(group: Group, row: Mapping[Any, Any]) -> dict[str, Any]:
+def fusion_left_out(comparison: Comparison, top: int) -> dict[str, Any]:
+    """How many groups, operators in none and inserted ones `fusion_values` leaves out with `top`,
+    and the sums of their times."""
+    groups = [row for _, row in _in_order(comparison)[top:]]
+    ungrouped = _ungrouped_rows(comparison, top)[top:]
+    return {
+        "groups": {"count": len(groups), **{of: _sum(groups, of) for of in _LEFT_OUT_TIMES}},
+        "ungrouped": {
+            "count": len(ungrouped),
+            **{
+                side: _sum([row for row in ungrouped if row["side"] == side], "per_run_ns")
+                for side in ("baseline", "candidate")
+            },
+        },
+        "inserted": {
+            side: max(0, len(operators) - top)
+            for side, operators in zip(
+                ("baseline", "candidate"), comparison.fusion.inserted, strict=True
+            )
+        },
+    }
+
+
+def _sum(rows: Sequence[Mapping[Any, Any]], name: str) -> int | None:
+    """The sum of whole numbers; None where none is known, 0 of nothing."""
+    known = [number for row in rows if (number := whole(row.get(name))) is not None]
+    return sum(known) if known or not rows else None
+
+
+def _in_order(comparison: Comparison) -> list[tuple[Group, Mapping[Any, Any]]]:
+    """The groups with their rows of the ledger, largest |gain| first."""
+    rows = {int(row["group"]): row for row in comparison.ledger.rows.to_dict("records")}
+    groups = {group.id: group for group in comparison.fusion.groups}
+    order = [*rows, *(id for id in groups if id not in rows)]
+    return [(groups[id], rows.get(id, {})) for id in order if id in groups]
+
+
+def _ungrouped_rows(comparison: Comparison, top: int | None) -> list[dict[Any, Any]]:
+    """The operators in no group: by side, longest first; with `top` the longest of both first."""
+    rows = comparison.ledger.ungrouped
+    if top is not None:
+        rows = rows.sort_values("per_run_ns", ascending=False, kind="stable")
+    return rows.to_dict("records")
+
+
+def _group(group: Group, row: Mapping[Any, Any], top: int | None) -> dict[str, Any]:
+    members = {
+        "original": group.original, "baseline": group.baseline, "optimised": group.candidate
+    }  # fmt: skip
     absolute, relative = group.difference or (None, None)
     return {
         "id": group.id,
@@ -73,9 +121,12 @@ def _group(group: Group, row: Mapping[Any, Any]) -> dict[str, Any]:
         "scope": plain(row.get("scope")),
         "inputs": list(group.inputs),
         "outputs": list(group.outputs),
-        "original": _operators(group.original),
-        "baseline": _operators(group.baseline),
-        "optimised": _operators(group.candidate),
+        **{name: _operators(of[:top]) for name, of in members.items()},
+        **(
+            {}
+            if top is None
+            else {"left_out": {name: max(0, len(of) - top) for name, of in members.items()}}
+        ),
         **{name: whole(row.get(name)) for name in _ROW_TIMES},
         "low": whole(row.get("low_ns")),
         "high": whole(row.get("high_ns")),
