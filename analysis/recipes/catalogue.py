@@ -40,6 +40,10 @@ _LAYOUT = Message(
 _CUT = Message(
     "Compare the custom kernel with the cut without a kernel, which has the same boundary costs."
 )
+_COMPOSITE = Message(
+    "The published two operators are Sub and Mul of the composite. The graph here has Mul and Pow "
+    "in front of them, which the kernel computes as well."
+)
 _NO_TIMES = Message("Only the number of operators was published, not the times.")
 
 
@@ -108,6 +112,44 @@ _CONV_BN_RELU = Recipe(
     work=Work(flops=7.9e9),
     batch=16,
     rounds=8,
+)
+
+_GRAPH_KERNELS = Recipe(
+    name="graph_kernels",
+    title_message=Message("MindSpore's graph kernels, switched on"),
+    question_message=Message(
+        "Mul and Add become one operator in MindSpore itself. What does its switch bring, and how "
+        "much of it is fusion?"
+    ),
+    model="mindspore:mynet",
+    steps=(
+        Step(
+            "unfused",
+            Message("graph kernels off"),
+            Message("one compiled graph of MindSpore's own kernels"),
+        ),
+        Step(
+            "generated",
+            Message("generated, not fused"),
+            Message("a kernel that AKG generates for each operator"),
+        ),
+        Step("fused", Message("graph kernels on"), Message("one kernel for operators in a row")),
+    ),
+    columns=(*_TIME, *_TRAFFIC, "memory"),
+    compare=("unfused", "fused"),
+    published=(Published("operators", (("unfused", 2.0), ("fused", 1.0)), "count"),),
+    source_message=Message("graph kernels of MindSpore"),
+    why_messages=(
+        _NO_TIMES,
+        Message(
+            "The switch turns on generated kernels and fusion at once. The step between them has "
+            "the generated kernels alone, so the last step is what fusion brings."
+        ),
+    ),
+    work=Work(bytes=17 * _MB),
+    rounds=24,
+    graph=True,
+    runtime="mindspore",
 )
 
 RECIPES: tuple[Recipe, ...] = (
@@ -326,10 +368,7 @@ RECIPES: tuple[Recipe, ...] = (
                 "operators",
                 (("unfused", 2.0), ("custom:sub_mul_pow", 1.0)),
                 "count",
-                note_message=Message(
-                    "The published two operators are Sub and Mul of the composite. The graph here "
-                    "has Mul and Pow in front of them, which the kernel computes as well."
-                ),
+                note_message=_COMPOSITE,
             ),
         ),
         source_message=Message("graph kernels of MindSpore, a composite operator"),
@@ -337,6 +376,27 @@ RECIPES: tuple[Recipe, ...] = (
         work=Work(bytes=42 * _MB),
         rounds=24,
         graph=True,
+    ),
+    _GRAPH_KERNELS,
+    replace(
+        _GRAPH_KERNELS,
+        name="graph_kernels_composite",
+        title_message=Message("MindSpore's graph kernels on a composite operator"),
+        question_message=Message(
+            "(x · 2)³, then a composite Sub · Mul, become one operator in MindSpore itself. What "
+            "does its switch bring, and how much of it is fusion?"
+        ),
+        model="mindspore:mynet_composite",
+        published=(
+            Published(
+                "operators",
+                (("unfused", 2.0), ("fused", 1.0)),
+                "count",
+                note_message=_COMPOSITE,
+            ),
+        ),
+        source_message=Message("graph kernels of MindSpore, a composite operator"),
+        work=Work(bytes=42 * _MB),
     ),
     Recipe(
         name="conv3x3",

@@ -78,8 +78,9 @@ class Recipe:
     `rounds` runs a variant each, and `profiled_rounds` profiled ones. `mean_runs` is how many runs
     the published mean was of, 0 where no number was told. `columns` are codes of figures.
     `why_messages` are sentences. `graph` asks for the operators of each step in order. `baseline`
-    is whose outputs the others are compared with, and which runs twice as control. `compare` is
-    the pair of variants that says most. `source_message` is whose figures were published.
+    is whose outputs the others are compared with, and which runs twice as control. `runtime` is the
+    engine. `compare` is the pair of variants that says most. `source_message` is whose figures were
+    published.
     """
 
     name: str
@@ -101,6 +102,7 @@ class Recipe:
     mean_runs: int = 0
     graph: bool = False
     baseline: str = "unfused"
+    runtime: str = "onnxruntime"
 
     @property
     def title(self) -> str:

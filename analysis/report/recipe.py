@@ -107,6 +107,7 @@ def _recipe_values(recipe: Recipe) -> dict[str, Any]:
         "title": recipe.title,
         "question": recipe.question,
         "model": recipe.model,
+        "runtime": recipe.runtime,
         "batch": recipe.batch,
         "threads": recipe.threads,
         "blocks": recipe.blocks,

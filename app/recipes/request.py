@@ -29,6 +29,7 @@ def recording(
         out=out,
         variants=recipe.variants,
         baseline=recipe.baseline,
+        runtime=recipe.runtime,
         batch=recipe.batch,
         threads=recipe.threads,
         blocks=recipe.blocks if blocks is None else blocks,

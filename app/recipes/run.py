@@ -12,6 +12,7 @@ from analysis.recipes import Recipe
 from analysis.wording import recipes as words
 from app import state
 from app.parts import panels
+from app.parts.recording import engines
 from app.recipes import request
 from app.recipes.results import OWN, SHIPPED, Result
 from app.recording import progress, recorder
@@ -47,10 +48,20 @@ def show(recipe: Recipe, found: Mapping[str, Result], compare_page: st.Page) -> 
             )
             st.info(panels.parts_text(refusal, "gray"), icon=":material/block:")
             blocks = None
+        elif not is_there(recipe):
+            engines.how_to_add(recipe.runtime)
+            blocks = None
         else:
             blocks = _form(recipe, found)
         st.caption(say("The same on the command line:"))
         st.code(request.command(recipe, blocks=blocks), language=None)
+
+
+def is_there(recipe: Recipe) -> bool:
+    """Whether the engine of the recipe is there. Asked only where recording is possible."""
+    from collectors.record import is_ready
+
+    return is_ready(recipe.runtime)
 
 
 def length(recipe: Recipe, found: Mapping[str, Result], blocks: int | None = None) -> str:

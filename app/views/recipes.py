@@ -124,6 +124,8 @@ def _state(recipe: Recipe, found: Mapping[str, Result]) -> str:
     time = say("{time}, estimated", time=run.length(recipe, found))
     marks = [f":gray-badge[:material/schedule: {panels.own(time)}]"]
     lacking = progress.missing(compiler=recipe.needs_compiler)
+    if not lacking and not run.is_there(recipe):
+        lacking = (recipe.runtime,)
     if lacking:
         needs = say("needs {packages}", packages=listed(lacking))
         marks.append(f":orange-badge[:material/block: {panels.own(needs)}]")

@@ -354,6 +354,24 @@ def test_without_the_compiler_only_recipes_with_kernels_are_refused(
     assert [job.model for job in asked] == ["conv_bn"]
 
 
+def test_a_recipe_of_an_engine_says_how_to_add_it_and_records_with_it(
+    open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collectors.record, "is_ready", lambda name: name == "onnxruntime")
+    own = [one.name for one in RECIPES if one.runtime == "mindspore"]
+    assert own == ["graph_kernels", "graph_kernels_composite"]
+    assert shown(open_page()).count("needs mindspore") == len(own)
+    page = open_page("graph_kernels")
+    assert is_clean(page)
+    assert "fusescope runtimes add mindspore" in [code.value for code in page.code]
+    assert not [button for button in page.button if button.key == "recipe_run"]
+    monkeypatch.setattr(collectors.record, "is_ready", lambda name: True)
+    open_page("graph_kernels").button(key="recipe_run").click().run()
+    [job] = asked
+    assert (job.runtime, job.plan().model) == ("mindspore", "mindspore:mynet")
+    assert job.variants == ("unfused", "generated", "fused")
+
+
 def test_a_missing_engine_and_an_open_address_are_refused(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -409,7 +409,7 @@ def ready(monkeypatch: pytest.MonkeyPatch, *engines: str) -> None:
 def test_a_built_in_model_of_an_engine_is_recorded_with_the_variants_of_that(
     open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ready(monkeypatch, "torch", "jax")
+    ready(monkeypatch, "torch", "jax", "mindspore")
     page = open_page()
     page.selectbox(key="record_model").set_value("torch:mlp").run()
     assert is_clean(page)
@@ -432,6 +432,10 @@ def test_a_built_in_model_of_an_engine_is_recorded_with_the_variants_of_that(
     page.run()
     page.selectbox(key="record_model").set_value("jax:mlp").run()
     assert page.multiselect(key="record_variants").value == ["eager", "unfused", "fused"]
+    assert not [toggle for toggle in page.toggle if toggle.key.startswith("record_ablate")]
+    page.selectbox(key="record_model").set_value("mindspore:mynet").run()
+    own = ["eager", "unfused", "generated", "fused"]
+    assert page.multiselect(key="record_variants").value == own
     assert not [toggle for toggle in page.toggle if toggle.key.startswith("record_ablate")]
     page.selectbox(key="record_model").set_value("mul_add").run()
     assert is_clean(page)
