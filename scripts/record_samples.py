@@ -25,7 +25,7 @@ from analysis.recipes import RECIPES, Recipe
 from analysis.releases.history import History, history_file, parse_history
 from app.recipes.request import recording as of_recipe
 from collectors import bisect as collector
-from collectors.environments.catalogue import engine_of
+from collectors.environments.catalogue import OWN, engine_of
 from collectors.environments.state import state_of
 from collectors.files import publication
 from collectors.progress import Progress
@@ -87,6 +87,9 @@ def main(arguments: list[str]) -> int:
 
 def _engine(name: str) -> str:
     """The engine with an environment of its own that the sample needs, '' for none."""
+    runtime = next((one.runtime for one in RECIPES if one.name == name), OWN)
+    if runtime != OWN:
+        return runtime
     return next((one for one in ("torch", "jax") if name.startswith(f"{one}_")), "")
 
 

@@ -38,16 +38,20 @@ def test_a_sample_of_each_recipe(script: ModuleType, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.split() == ["conv3x3", "three_modes"]
 
 
-@pytest.mark.parametrize("name", ["torch_transformer", "jax_twice_read"])
+@pytest.mark.parametrize(
+    ("name", "engine"),
+    [("torch_transformer", "torch"), ("jax_twice_read", "jax"), ("graph_kernels", "mindspore")],
+)
 def test_samples_of_an_engine_are_left_out_where_it_is_not_ready(
     script: ModuleType,
     name: str,
+    engine: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(script, "_is_ready", lambda engine: False)
+    monkeypatch.setattr(script, "_is_ready", lambda name: False)
     assert script.main([name]) == 0
-    assert f"fusescope runtimes add {name.partition('_')[0]}" in capsys.readouterr().out
+    assert f"fusescope runtimes add {engine}." in capsys.readouterr().out
 
 
 def test_an_unknown_sample_is_one_sentence(
