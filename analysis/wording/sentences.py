@@ -11,6 +11,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.side import Role, Side, engines_differ
+from analysis.compare.timing.latency import are_paired
 from analysis.compare.timing.verdict import Pairing, Verdict
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.messages import Message, Part, listed, paragraph, say
@@ -268,12 +269,15 @@ def light_work(comparison: Comparison) -> str:
 
 
 def agreement_text(comparison: Comparison) -> str:
-    """The candidate's classes beside the baseline's; '' where the model scores none.
+    """The candidate's classes beside the baseline's; '' where the model scores none. Of two
+    recordings only that each side has a baseline of its own.
 
     'top-1 56.2 %, top-5 93.8 % of 16 samples, 15 classes seen: agreement, not accuracy'.
     """
     variant = comparison.candidate.variant
     agreed = variant.agreement if variant else None
+    if not are_paired(comparison.baseline, comparison.candidate) and variant is not None:
+        return say("each against the baseline that it was recorded with")
     if variant is None or agreed is None:
         return ""
     shares = say("top-1 {top1:percent}", top1=agreed.top1)

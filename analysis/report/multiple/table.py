@@ -18,7 +18,7 @@ from analysis.report.pages import template
 from analysis.report.pictures.pareto import pareto_picture
 from analysis.report.text import minus
 from analysis.wording.multiple import comparison as words
-from analysis.wording.multiple.engines import Fact, facts
+from analysis.wording.multiple.engines import Fact, facts, in_order
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,7 @@ def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTab
     """The table in the language that is spoken; `recorded` are the variants that there are, where
     the table may not have all of them."""
     entries, found, told = multiple.entries, pareto(multiple), facts(multiple)
+    codes = in_order(multiple)
     rows = []
     for at in multiple.order:
         entry = entries[at]
@@ -92,7 +93,7 @@ def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTab
                 interval=words.interval_text(entry),
                 result=words.result_text(entry),
                 facts=tuple(fact.cells[at] or units.MISSING for fact in told),
-                cells=tuple(minus(words.figure_cell(entry, code)) for code in multiple.columns),
+                cells=tuple(minus(words.figure_cell(entry, code)) for code in codes),
                 front="" if found is None else words.front_text(multiple, found, at),
             )
         )
@@ -110,7 +111,7 @@ def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTab
     return SeveralTable(
         answer=words.best_parts(multiple),
         facts=told,
-        columns=tuple(_column(multiple, code) for code in multiple.columns),
+        columns=tuple(_column(multiple, code) for code in codes),
         rows=tuple(rows),
         notes=tuple(filter(None, notes)),
         pareto=found,

@@ -14,6 +14,7 @@ from analysis.text import clean_text
 FactCode = Literal["engine", "precision", "compile_time", "time_interval"]
 _CHARS = 60
 _USUAL = ("CPUExecutionProvider", "CPU", "")  # providers that go without saying
+_OF_ENGINES = ("latency", "memory", "output_difference", "agreement_top1")
 _SUFFIX = "ExecutionProvider"
 
 
@@ -61,6 +62,14 @@ def facts(multiple: MultipleComparison) -> tuple[Fact, ...]:
         Fact("compile_time", _COMPILE, _COMPILE_HELP, tuple(map(_compiled, of))),
     )
     return tuple(fact for fact in made if any(fact.cells))
+
+
+def in_order(multiple: MultipleComparison) -> tuple[str, ...]:
+    """Codes of the columns, those in front that tell engines apart, where there are several."""
+    codes = multiple.columns
+    if not has_engines(multiple):
+        return codes
+    return tuple(sorted(codes, key=lambda code: code not in _OF_ENGINES))
 
 
 def engine_text(of: Ran) -> str:
