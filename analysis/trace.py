@@ -70,7 +70,7 @@ DiagnosticCode = Literal[
     "several_processes", "short_rows", "slow_executions", "slow_first_runs", "starts_go_back",
     "statistic_differs", "step_time_differs", "step_time_overlaps", "stopped_interrupted",
     "stopped_seconds", "streams_overlap", "subgraphs", "tools_differ", "total_row",
-    "totals_joined", "trailing_bytes", "twin_columns", "unclosed_quotes",
+    "totals_joined", "trailing_bytes", "translated", "twin_columns", "unclosed_quotes",
     "unexplained_operators", "unit_assumed", "unknown_events", "unknown_operators",
     "unmapped_originals", "unpaired", "unpaired_events", "unsized_tensors", "untimed_operators",
     "utilisation_over_one", "values_missing", "versions_differ", "weak_attribution",

@@ -31,6 +31,7 @@ from analysis.trace import Diagnostic, DiagnosticCode, Severity, Value
 BIASED_BELOW_NS = 20_000
 MUCH_BIAS = 0.25
 FEW_CLASSES = 2  # that a baseline has to choose at least for agreement to say anything
+_TRANSLATED = ("torch", "jax")  # engines that run ONNX models as code that FuseScope writes
 _REQUESTS = "requests_at_once"  # a setting of variants
 _LOW_LOAD_PER_CORE = 0.5
 _MUCH_APART = 0.25
@@ -143,6 +144,11 @@ def _engines(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
         return
     before, after = (clean_text(f"{of.name} {of.version}", 80) for of in (one, other))
     yield _note("warning", "engines_differ", before=before, after=after)
+    for side, name in ((baseline, "baseline"), (candidate, "candidate")):
+        model = side.experiment.record.model if side.experiment else None
+        engine = side.engine
+        if engine is not None and engine.name in _TRANSLATED and model and model.opset is not None:
+            yield _note("warning", "translated", side=name, engine=clean_text(engine.name, 60))
     yield _note("warning", "engine_profiles_differ", before=names[0], after=names[1])
 
 

@@ -8,6 +8,8 @@ import msgspec
 import pandas as pd
 import pytest
 
+from analysis.advice import Subject
+from analysis.advice.kinds.slower import fused_slower
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
@@ -15,7 +17,7 @@ from analysis.compare.ledger import Ledger
 from analysis.compare.modules import MAX_MODULES, modules
 from analysis.compare.reconciliation import Reconciliation
 from analysis.compare.side import engines_differ, side_of_variant
-from analysis.experiment import Experiment
+from analysis.experiment import Engine, Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.wording import change_title, fusion_sentence
@@ -70,6 +72,13 @@ def test_each_engine_of_a_block_has_a_process(engines: Comparison) -> None:
     assert "paired" not in codes(engines)
 
 
+def test_what_the_other_engine_does_faster_is_no_optimisation_to_leave_out(
+    engines: Comparison,
+) -> None:
+    turned = compare(engines.given[1], engines.given[0])
+    assert fused_slower(Subject(turned.candidate, turned)) == "engines_differ"
+
+
 def test_two_variants_of_one_engine_have_no_such_doubt() -> None:
     sample = opened("a.zip", (SAMPLES / "mobilenetv2.zip").read_bytes())
     one = compare(*choose_sides(sample))
@@ -119,6 +128,26 @@ def test_another_version_is_the_same_engine(apart: Comparison) -> None:
     assert "engine" in [
         note.values["what"] for note in comparison.diagnostics if note.code == "recordings_differ"
     ]
+
+
+def test_an_engine_that_runs_no_onnx_ran_a_translation(engines: Comparison) -> None:
+    """MobileNetV2 is an ONNX file, of which torch and JAX run what FuseScope makes."""
+    side = engines.given[1]
+    assert side.experiment is not None and "translated" not in codes(engines)
+    record = side.experiment.record
+    variants = [
+        msgspec.structs.replace(one, engine=Engine("jax", "1", "CPU"))
+        if one.name == side.label
+        else one
+        for one in record.variants
+    ]
+    other = replace(
+        side,
+        experiment=replace(
+            side.experiment, record=msgspec.structs.replace(record, variants=variants)
+        ),
+    )
+    assert "translated" in codes(compare(engines.given[0], other))
 
 
 def ledger_of(rows: list[tuple[str, float, float]]) -> Ledger:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis.advice.finding import Finding, Gain
 from analysis.advice.settings import conditions_of, is_of_engine
 from analysis.advice.subject import Answer, Subject, shown
+from analysis.compare.side import engines_differ
 
 _NOT_FUSED = ("eager", "captured", "unfused")  # variants of engines whose conditions are not known
 
@@ -19,6 +20,8 @@ def fused_slower(subject: Subject) -> Answer:
         return "no_comparison"
     if not comparison.has_changes:
         return "different_models" if comparison.are_two_models else "runs_unknown"
+    if engines_differ(comparison.baseline, comparison.candidate):
+        return "engines_differ"  # what another engine does faster is no optimisation to leave out
     told = conditions_of(subject.side)
     if told is not None and told.level == "none" and subject.side.own_name in ("eager", "unfused"):
         return ()  # nothing was optimised: `not_optimised` says it

@@ -464,6 +464,10 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "what is fused. What fusion brings, only two variants of one engine can say."
         ),
     ),
+    "translated": told(
+        Message("{engine:name} ran the model as FuseScope translates it from ONNX."),
+        Message("A model that was written for this engine by hand may run faster or slower."),
+    ),
     "providers_differ": told(
         Message(
             "The sides ran with different execution providers: {before:name} and {after:name}."

@@ -210,8 +210,8 @@ _ABOUT_ALL = (
     "different_models", "same_variant", "same_file", "graphs_of_two_models", "heavy_counts_differ",
     "operator_counts_differ", "quantised", "large_output_difference", "boundaries_included",
     "requests_at_once",
-    "devices_differ", "engines_differ", "providers_differ", "levels_differ", "tools_differ",
-    "formats_differ", "versions_differ",
+    "devices_differ", "engines_differ", "providers_differ", "translated", "levels_differ",
+    "tools_differ", "formats_differ", "versions_differ",
     "recordings_differ", "compared_cut_short", "control", "load_seen", "stopped_interrupted",
     "stopped_seconds", "runs_differ", "runs_unknown", "communication_differs",
 )  # fmt: skip
