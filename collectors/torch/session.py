@@ -50,6 +50,7 @@ def recorded_settings(settings: SessionSettings, variant: str) -> dict[str, str 
         **({"inductor": inductor} if inductor else {}),
         **({"denied_operators": ", ".join(denied.nodes)} if denied else {}),
         "intra_op_threads": settings.threads,
+        "intra_op_spinning": False,
         "provider": "CPU",
     }
 

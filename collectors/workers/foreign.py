@@ -26,8 +26,14 @@ _CACHES = {
     "XDG_DATA_HOME": "data",
     "XDG_STATE_HOME": "state",
 }
-# Workers run on the CPU: none looks for an accelerator, which for TPUs asks the network.
-_SETTINGS = {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": "", "TPU_SKIP_MDS_QUERY": "1"}
+# Workers run on the CPU: none looks for an accelerator, which for TPUs asks the network. Threads of
+# OpenMP that wait do not spin, as none of ONNX Runtime's do: beside other work they take the cores.
+_SETTINGS = {
+    "JAX_PLATFORMS": "cpu",
+    "CUDA_VISIBLE_DEVICES": "",
+    "TPU_SKIP_MDS_QUERY": "1",
+    "OMP_WAIT_POLICY": "PASSIVE",
+}
 
 
 def lay_out(directory: Path) -> None:

@@ -82,6 +82,7 @@ def test_a_name_alone_is_of_every_engine_and_a_prefix_of_one() -> None:
     ("changes", "expected"),
     [
         ({"runtimes": (*TWO, "jax")}, "The engine jax is not installed. Run: fusescope runtimes"),
+        ({"runtimes": (*TWO, "mindspore")}, "The engine mindspore runs no ONNX models"),
         ({"runtimes": (*TWO, "nothing")}, "There is no engine 'nothing'"),
         ({"runtimes": (*TWO, "openvino")}, "The engine openvino is named twice"),
         ({"variants": ("openvino:fused",)}, "No variant of the engine onnxruntime"),
