@@ -7,7 +7,8 @@ job; clocks of the ranks are not set alike, and single kernels are slow by chanc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,7 @@ _NOISE = 0.02  # standard deviation of ln(time) of a kernel
 _HICCUPS = 0.002  # share of kernels that take five times as long
 _GAP_US = 4.0
 _INSIDE_US, _ACROSS_US = 55.0, 180.0  # transfer of the all-reduces
+_PART_BYTES = 256 * 1024
 _INSIDE, _ACROSS = 512 * 1024, 12 * 2**20  # elements
 
 
@@ -80,41 +82,55 @@ class Job:
 
 
 def write(job: Job, folder: Path) -> list[Path]:
-    """One file for each rank, by rank."""
+    """One file for each rank, by rank, written as the job goes on: of no rank is more in memory
+    than what is written next."""
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for rank, data in enumerate(traces(job)):
-        path = folder / f"rank{rank}.json"
-        path.write_bytes(data)
-        paths.append(path)
+    paths = [folder / f"rank{rank}.json" for rank in range(job.ranks)]
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+    def append(rank: int, part: bytearray) -> None:
+        if len(part) >= _PART_BYTES:
+            _flush(paths[rank], part)
+
+    for rank, part in enumerate(_Simulation(job, append).run()):
+        _flush(paths[rank], part)
+        if rank == job.truncated:
+            os.truncate(paths[rank], paths[rank].stat().st_size * 3 // 5)
     return paths
 
 
+def _flush(path: Path, part: bytearray) -> None:
+    with path.open("ab") as file:
+        file.write(part)
+    part.clear()
+
+
 def traces(job: Job) -> Iterator[bytes]:
-    """The file of each rank, rank 0 first."""
-    events = _Simulation(job).run()
-    for rank, own in enumerate(events):
-        header = {
-            "schemaVersion": 1,
-            "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB", "numSms": 108}],
-            "distributedInfo": {
-                "backend": _PEER,
-                "rank": rank,
-                "world_size": job.ranks,
-                "pg_count": len(_groups(job)),
-                "pg_config": [
-                    {"pg_name": name, "pg_desc": text, "pg_size": len(ranks), "ranks": list(ranks)}
-                    for name, (text, ranks) in _groups(job).items()
-                    if rank in ranks
-                ],
-            },
-            "record_shapes": 1,
-            "baseTimeNanoseconds": 1727650800000000000,
-            "traceEvents": own,
-            "traceName": f"rank{rank}.json",
-        }
-        data = msgspec.json.encode(header)
-        yield data[: len(data) * 3 // 5] if rank == job.truncated else data
+    """The file of each rank, rank 0 first, all of them in memory."""
+    for rank, data in enumerate(_Simulation(job, lambda rank, part: None).run()):
+        yield bytes(data[: len(data) * 3 // 5] if rank == job.truncated else data)
+
+
+def _head(job: Job, rank: int) -> bytes:
+    header = {
+        "schemaVersion": 1,
+        "deviceProperties": [{"id": 0, "name": "NVIDIA A100-SXM4-80GB", "numSms": 108}],
+        "distributedInfo": {
+            "backend": _PEER,
+            "rank": rank,
+            "world_size": job.ranks,
+            "pg_count": len(_groups(job)),
+            "pg_config": [
+                {"pg_name": name, "pg_desc": text, "pg_size": len(ranks), "ranks": list(ranks)}
+                for name, (text, ranks) in _groups(job).items()
+                if rank in ranks
+            ],
+        },
+        "record_shapes": 1,
+        "baseTimeNanoseconds": 1727650800000000000,
+    }
+    return msgspec.json.encode(header)[:-1] + b',"traceEvents":['
 
 
 def _groups(job: Job) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -132,16 +148,21 @@ def _groups(job: Job) -> dict[str, tuple[str, tuple[int, ...]]]:
 class _Simulation:
     """Every rank's own time in µs, moved on by kernels and by waiting for each other."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, written: Callable[[int, bytearray], None]) -> None:
+        """`written` is told of each event what the file of its rank has at its end."""
         self._job = job
+        self._written = written
+        self._encode = msgspec.json.Encoder().encode_into
         self._chance = np.random.default_rng(job.seed)
         self._now = np.zeros(job.ranks)
         self._offset = _START_US + self._chance.uniform(0, 5e5, job.ranks)  # no common clock
-        self._events: list[list[dict[str, object]]] = [[] for _ in range(job.ranks)]
+        self._parts = [bytearray(_head(job, rank)) for rank in range(job.ranks)]
+        self._is_first = [True] * job.ranks
         self._ids = np.zeros(job.ranks, dtype=int)
         self._sequence: dict[str, int] = {}
 
-    def run(self) -> list[list[dict[str, object]]]:
+    def run(self) -> Iterator[bytearray]:
+        """The end of the file of each rank, rank 0 first."""
         job = self._job
         groups = _groups(job)
         inside = [name for name, (text, _) in groups.items() if text == "tensor"]
@@ -161,7 +182,9 @@ class _Simulation:
             for rank in range(job.ranks):
                 self._kernel(rank, *_OPTIMIZER)
             self._step(step, begin)
-        return self._events
+        for rank, part in enumerate(self._parts):
+            part += b'],"traceName":"rank%d.json"}' % rank
+            yield part
 
     def _layer(self, rank: int) -> None:
         for place, (op, kernel, us, shapes) in enumerate(_KERNELS):
@@ -225,23 +248,18 @@ class _Simulation:
         id_ = int(self._ids[rank])
         host = max(0.0, start - 12.0)
         dims = {"Input Dims": shapes, "Input type": ["c10::BFloat16"] * len(shapes)}
-        own = self._events[rank]
-        own.append(self._event(rank, "cpu_op", op, host, 3.0, {"External id": id_, **dims}, 416))
+        self._event(rank, "cpu_op", op, host, 3.0, {"External id": id_, **dims}, 416)
         call = {"External id": id_, "correlation": id_}
-        own.append(
-            self._event(rank, "cuda_runtime", "cudaLaunchKernel", host + 0.5, 1.5, call, 416)
-        )
+        self._event(rank, "cuda_runtime", "cudaLaunchKernel", host + 0.5, 1.5, call, 416)
         device = {**call, "device": 0, "stream": stream, "grid": [77, 1, 1], "block": [128, 1, 1]}
-        own.append(self._event(rank, "kernel", kernel, start, took, {**device, **args}, stream))
+        self._event(rank, "kernel", kernel, start, took, {**device, **args}, stream)
 
     def _step(self, step: int, begin: np.ndarray) -> None:
         for rank in range(self._job.ranks):
             start = 0.0 if step == 0 else float(begin[rank]) - 14.0
             end = float(self._now[rank]) + (1.0 if step == self._job.steps - 1 else -14.0)
-            self._events[rank].append(
-                self._event(
-                    rank, "user_annotation", f"ProfilerStep#{step + 5}", start, end - start, {}, 416
-                )
+            self._event(
+                rank, "user_annotation", f"ProfilerStep#{step + 5}", start, end - start, {}, 416
             )
 
     def _event(
@@ -253,8 +271,8 @@ class _Simulation:
         dur: float,
         args: dict[str, object],
         tid: int,
-    ) -> dict[str, object]:
-        return {
+    ) -> None:
+        event = {
             "ph": "X",
             "cat": cat,
             "name": name,
@@ -264,3 +282,9 @@ class _Simulation:
             "dur": round(max(float(dur), 0.001), 3),
             "args": args,
         }
+        part = self._parts[rank]
+        if not self._is_first[rank]:
+            part += b","
+        self._is_first[rank] = False
+        self._encode(event, part, -1)
+        self._written(rank, part)

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,18 +92,30 @@ def _entries(
     if count < 2 or (processes is None and sum(unit.size for unit in todo) < _FEW_BYTES):
         yield from (read_unit(work, unit) for unit in todo)
         return
+    yield from _by_processes(work, todo, count)
+
+
+def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entry]:
+    """What a process was reading that was ended, as for want of memory, others read, by and by
+    fewer of them. Raises FuseScopeError where a single one is ended, too."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["app.fleet.reading"])
-    with ProcessPoolExecutor(count, mp_context=context) as pool:
-        # The largest first, so that none is left alone in the end.
-        order = sorted(todo, key=lambda unit: -unit.size)
-        futures = [pool.submit(read_unit, work, unit) for unit in order]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    # The largest first, so that none is left alone in the end.
+    left = {unit.path: unit for unit in sorted(todo, key=lambda unit: -unit.size)}
+    for processes in (count, *(count >> halved for halved in range(count.bit_length()))):
+        with ProcessPoolExecutor(processes, mp_context=context) as pool:
+            futures = {pool.submit(read_unit, work, unit): unit for unit in left.values()}
+            try:
+                for future in as_completed(futures):
+                    if not isinstance(future.exception(), BrokenProcessPool):
+                        del left[futures[future].path]
+                        yield future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        if not left:
+            return
+    raise FuseScopeError("readers_lost", where=next(iter(left.values())).name)
 
 
 def _by_scheduler(work: Work, todo: Sequence[Unit], address: str) -> Iterator[Entry]:

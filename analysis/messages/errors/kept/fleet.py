@@ -18,6 +18,7 @@ FleetError = Literal[
     "no_such_rank",
     "rank_pattern_invalid",
     "rank_unknown",
+    "readers_lost",
     "scheduler_unreachable",
     "store_being_written",
     "store_is_other_folder",
@@ -83,6 +84,13 @@ FLEET: Mapping[FleetError, ErrorText] = {
     "store_unwritable": ErrorText(
         Message("The store cannot be written to: {reason:name}"),
         Message("Free some space, or give --to another folder. What is in the store stays."),
+    ),
+    "readers_lost": ErrorText(
+        Message("The process that reads it was ended each time, most likely for want of memory"),
+        Message(
+            "Free some memory, or leave this file out, and ingest again: what is in the store "
+            "stays."
+        ),
     ),
     "workers_lost": ErrorText(
         Message("The scheduler lost its workers time and again"),

@@ -1,0 +1,80 @@
+"""Processes of this machine that are ended while they read a rank, as the system does for want of
+memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from analysis.errors import FuseScopeError
+from analysis.limits import DEFAULT_LIMITS
+from app.fleet import ingesting, store
+from app.fleet.place import Place
+from app.fleet.reading import Work, read_unit
+from app.fleet.store import Entry
+from app.fleet.units import Unit
+from benchmarks.fleet_job import Job, write
+
+JOB = Job(nodes=2, devices=2, steps=2, layers=2)
+
+
+def ended_once(work: Work, unit: Unit) -> Entry:
+    """Reads a rank; the first process that reads rank 2 is ended."""
+    flag = Path(work.store).with_name("ended")
+    if unit.name == "rank2.json" and not flag.exists():
+        flag.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return read_unit(work, unit)
+
+
+def ended_always(work: Work, unit: Unit) -> Entry:
+    """Reads a rank; every process that reads rank 2 is ended."""
+    if unit.name == "rank2.json":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return read_unit(work, unit)
+
+
+def ranks(folder: Path) -> list[int | None]:
+    entries, _ = store.entries(Place(str(folder)))
+    return sorted(entry.facts.rank for entry in entries if entry.facts is not None)
+
+
+def test_what_a_lost_process_was_reading_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(JOB, tmp_path / "job")
+    monkeypatch.setattr(ingesting, "read_unit", ended_once)
+    given, told = [str(tmp_path / "job")], []
+    done = ingesting.ingest(
+        given,
+        str(tmp_path / "ranks"),
+        DEFAULT_LIMITS,
+        processes=2,
+        progress=lambda count, total: told.append((count, total)),
+    )
+    assert (tmp_path / "ended").exists()
+    assert len(done.read) == 4 and not done.failed
+    assert told == [(count, 4) for count in (1, 2, 3, 4)]
+    assert ranks(tmp_path / "ranks") == [0, 1, 2, 3]
+
+
+def test_a_file_whose_process_is_ended_each_time_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(JOB, tmp_path / "job")
+    monkeypatch.setattr(ingesting, "read_unit", ended_always)
+    given, to = [str(tmp_path / "job")], tmp_path / "ranks"
+    with pytest.raises(FuseScopeError) as lost:
+        ingesting.ingest(given, str(to), DEFAULT_LIMITS, processes=2)
+    assert lost.value.text == (
+        "The process that reads it was ended each time, most likely for want of memory "
+        "(rank2.json). Free some memory, or leave this file out, and ingest again: what is in the "
+        "store stays."
+    )
+    assert {0, 1} <= set(ranks(to)) and 2 not in ranks(to)
+    monkeypatch.setattr(ingesting, "read_unit", read_unit)
+    again = ingesting.ingest(given, str(to), DEFAULT_LIMITS, processes=2)
+    assert len(again.read) + again.known == 4 and ranks(to) == [0, 1, 2, 3]
