@@ -18,6 +18,7 @@ from tests.readers.windows import assert_same, outcome, windows_of
 _WRITTEN = {
     "trace_view": "ascend_trace_view",
     "msprof": "msprof_timeline",
+    "mindspore": "mindspore_cpu_timeline",
 }
 _TEXTS = {name: "".join(FORMATS[name](90)) for name in _WRITTEN}
 _LAYOUTS = ("as written", "pretty", "one line", "packed", "cut short", "damaged")

@@ -20,9 +20,10 @@ from analysis.messages import mark
 from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind, tensor_text
 from analysis.readers.ascend.pmu import Task, counters
 from analysis.readers.ascend.waits import HostSpans, Wait, wait_calls
-from analysis.readers.building.coded import Coded, Numbered
+from analysis.readers.building.coded import Coded
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import profiled_runs, span_at
+from analysis.readers.building.numbering import Numbered
 from analysis.readers.building.processes import several_devices
 from analysis.readers.building.trace_tables import build_trace, dtype_name
 from analysis.readers.building.wait_calls import host_waits

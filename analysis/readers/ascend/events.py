@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from analysis.readers.building.coded import Numbered
+from analysis.readers.building.numbering import Distinct, Numbered, apart, cell_of
 from analysis.readers.building.timetable import Ints
 from analysis.readers.input.times import exact_us_column
 
@@ -29,7 +29,6 @@ FLOWS = ("HostToDevice", "async_npu")  # of the driver, and of the framework, wh
 
 _SPAN, _FLOW, _LABEL, _OTHER, _LEFT = range(5)
 _USES = {"X": _SPAN, "M": _LABEL, "s": _LEFT, "f": _LEFT, "t": _LEFT}
-_SAME_TYPES = frozenset((int, str, type(None)))  # of these, what is equal is the same
 _MAX = 1e300
 _MAX_ID = 2**61
 _MAX_DIGITS = 18
@@ -111,31 +110,6 @@ class Flows:
     times: Ints
 
 
-class Distinct(Numbered):
-    """Cells numbered as they come, those of different types apart."""
-
-    def number(self, cells: Sequence[Cell]) -> Ints:
-        """The number of each."""
-        return self.of(_apart(cells)).astype("int32")
-
-    def cells(self) -> list[Any]:
-        """What the numbers stand for."""
-        return [key.cell if isinstance(key, _Typed) else key for key in self]
-
-
-class _Typed(NamedTuple):
-    """A cell that is equal to none of another type: 1.0 is not 1, True neither."""
-
-    kind: type
-    cell: Cell
-
-
-def _apart(cells: Sequence[Any]) -> Sequence[Any]:
-    if _SAME_TYPES.issuperset(map(type, cells)):
-        return cells
-    return [cell if type(cell) in _SAME_TYPES else _Typed(type(cell), cell) for cell in cells]
-
-
 class EventColumns:
     """Collects the events of a file, part by part; `names` and the others say what numbers are.
 
@@ -200,9 +174,9 @@ class EventColumns:
     def _group(self, events: Sequence[Event]) -> Ints:
         keys = zip(
             [event.ph for event in events],
-            _apart([event.cat for event in events]),
-            _apart([event.pid for event in events]),
-            _apart([event.tid for event in events]),
+            apart([event.cat for event in events]),
+            apart([event.pid for event in events]),
+            apart([event.tid for event in events]),
             strict=True,
         )
         numbers = self._groups
@@ -301,7 +275,7 @@ class _Groups(dict[tuple[Any, ...], int]):
 
     def __missing__(self, key: tuple[Any, ...]) -> int:
         number = self[key] = len(self.told)
-        group = Group(*(cell.cell if isinstance(cell, _Typed) else cell for cell in key))
+        group = Group(*(cell_of(part) for part in key))
         self.told.append(group)
         self.uses.append(_use(group.ph, group.cat))
         return number

@@ -20,7 +20,6 @@ from analysis.readers.ascend.events import (
     PLAIN,
     UNTIMED,
     Cell,
-    Distinct,
     Event,
     EventColumns,
     Group,
@@ -41,13 +40,13 @@ from analysis.readers.building.coded import (
     Cells,
     Coded,
     Combined,
-    Numbered,
     Whole,
     coded,
     distinct_rows,
     listed,
 )
 from analysis.readers.building.iterations import Span
+from analysis.readers.building.numbering import Distinct, Numbered
 from analysis.readers.building.timetable import Ints, distinct
 from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile

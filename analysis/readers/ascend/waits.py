@@ -16,8 +16,9 @@ import numpy as np
 from analysis.host_waits import HostWaits
 from analysis.limits import MIB
 from analysis.readers.ascend.launches import is_framework_op
-from analysis.readers.building.coded import Bools, Coded, Numbered
+from analysis.readers.building.coded import Bools, Coded
 from analysis.readers.building.nesting import Nesting
+from analysis.readers.building.numbering import Numbered
 from analysis.readers.building.timetable import Ints, distinct
 from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.beside import Beside

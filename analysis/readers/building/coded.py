@@ -6,7 +6,7 @@ Both are sequences of what their cells are, so that a reader may also give lists
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -100,18 +100,6 @@ class Coded(Sequence[object]):
             return Coded(self.codes[at], self.values)
         code = self.codes[at]
         return None if code < 0 else self.values[code]
-
-
-class Numbered(dict[Hashable, int]):
-    """Values numbered as they come."""
-
-    def __missing__(self, value: Hashable) -> int:
-        number = self[value] = len(self)
-        return number
-
-    def of(self, values: Sequence[Hashable]) -> Ints:
-        """The number of each."""
-        return np.fromiter(map(self.__getitem__, values), "int64", len(values))
 
 
 class Whole(Sequence[int | None]):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from analysis.messages import Message, Said
 from analysis.operators.members import members_text
+from analysis.readers.building.coded import Coded, coded, distinct_rows
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.akg import is_kernel, members_of, read_kernels, sniff_info
@@ -81,27 +82,29 @@ _TIMES = Message("{n:count}×, {time}")
 
 
 def fused_columns(
-    op_types: Sequence[str], inputs: Sequence[str], beside: MindSporeBeside
+    op_types: Sequence[object], inputs: Sequence[object], beside: MindSporeBeside
 ) -> dict[str, Sequence[object]]:
     """Members of fused kernels, and their tensors where AKG's files beside tell them."""
-    if not any(is_kernel(op_type) for op_type in op_types):
+    types, texts = Coded.of(op_types).present(), Coded.of(inputs)
+    if not any(is_kernel(str(kind)) for kind in types.values):
         return {}
     kernels, notes = read_kernels(Beside(beside.source).those(sniff_info))  # of every device
     beside.notes += notes
-    known = {}
-    for key in dict.fromkeys(zip(op_types, inputs, strict=True)):
-        members, kernel = members_of(*key, kernels)
-        known[key] = (
-            members_text(members) if members else None,
-            members.kind if members else None,
-            kernel.inputs if kernel else key[1],
-            kernel.outputs if kernel else None,
-        )
+    numbers, first = distinct_rows(
+        [types.codes, texts.codes], [len(types.values), len(texts.values)], len(types)
+    )
+    found: dict[str, list[object]] = {
+        name: [] for name in ("members", "members_source", "inputs", "outputs")
+    }
+    for kind, text in zip(types.take(first), texts.take(first), strict=True):
+        members, kernel = members_of(str(kind), str(text), kernels)
+        found["members"].append(members_text(members) if members else None)
+        found["members_source"].append(members.kind if members else None)
+        found["inputs"].append(kernel.inputs if kernel else text)
+        found["outputs"].append(kernel.outputs if kernel else None)
         if kernel and kernel.path not in beside.files:
             beside.files.append(kernel.path)
-    found = [known[key] for key in zip(op_types, inputs, strict=True)]
-    names = ("members", "members_source", "inputs", "outputs")
-    return dict(zip(names, map(list, zip(*found, strict=True)), strict=True))
+    return {name: coded(numbers, values) for name, values in found.items()}
 
 
 def type_of(full_name: str) -> str:

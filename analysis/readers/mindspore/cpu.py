@@ -12,13 +12,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 
 from analysis.messages import mark
+from analysis.readers.building.coded import Coded, Whole, coded
+from analysis.readers.building.numbering import Distinct
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.encoding import utf8
-from analysis.readers.input.json_events import decode_events
+from analysis.readers.input.event_windows import collect_events
+from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_ns
+from analysis.readers.input.times import exact_us_column
 from analysis.readers.mindspore.beside import MindSporeBeside, fused_columns, short_name, type_of
 from analysis.readers.mindspore.cpu_beside import (
     is_detail,
@@ -31,7 +35,7 @@ from analysis.readers.mindspore.cpu_beside import (
     shapes_of,
     totals_beside,
 )
-from analysis.readers.mindspore.executions import Executions, read_timestamps
+from analysis.readers.mindspore.executions import ExecutionColumns, read_timestamps
 from analysis.readers.reader import ALWAYS, Reader, anything
 from analysis.trace import Diagnostic, Meta, Trace, noted
 
@@ -62,7 +66,7 @@ def _sniff(head: bytes) -> bool:
 def _read(source: Source) -> Trace:
     """Every execution. CPU recordings mark no steps: the file is one run."""
     ran, notes = read_timestamps(source, "HostCpuOps", "ms")
-    return _trace(MINDSPORE_CPU.name, source, ran, notes)
+    return _trace(MINDSPORE_CPU.name, source, ran.columns(), notes)
 
 
 # `cpu_op_execute_timestamp_*.txt` with the files beside it.
@@ -90,18 +94,9 @@ def _sniff_timeline(head: bytes) -> bool:
 
 def _read_timeline(source: Source) -> Trace:
     """Every execution; times are text in µs."""
-    events, notes = decode_events(source.content, _Event, source.name, source.limits)
-    ran = Executions()
-    other = 0
-    for row, event in enumerate(events):
-        kind = event.args.type if isinstance(event.args, _Args) else None
-        if event.ph == "X" and kind == "HostCpuOps":
-            start, dur = exact_ns(event.ts, "us"), exact_ns(event.dur, "us")
-            ran.add(_text(event.name), start, dur, f"thread {_text(event.tid)}"[:40], row)
-        else:
-            other += event.ph != "M"
-    notes += noted("info", "other_events", other)
-    return _trace(MINDSPORE_CPU_TIMELINE.name, source, ran, notes)
+    found, _, notes = collect_events(source, _Event, EventFile, _Collected)
+    notes += noted("info", "other_events", found.others)
+    return _trace(MINDSPORE_CPU_TIMELINE.name, source, found.executions(), notes)
 
 
 MINDSPORE_CPU_TIMELINE = Reader(
@@ -175,26 +170,78 @@ class _Event(msgspec.Struct, gc=False):
     args: _Args | _Cell = None
 
 
-def _trace(name: str, source: Source, ran: Executions, notes: list[Diagnostic]) -> Trace:
+class _Collected:
+    """Executions of operators, part by part of the file."""
+
+    plain = None
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.others = 0
+        self._names, self._threads = Distinct(), Distinct()
+        self._parts: list[tuple[np.ndarray, ...]] = []
+
+    def miss(self) -> None:
+        """There is no plain type."""
+
+    def add(self, events: Sequence[_Event], *, escaped: bool = False) -> None:
+        """The next events of the file."""
+        rows = [
+            row
+            for row, event in enumerate(events)
+            if event.ph == "X" and isinstance(event.args, _Args) and event.args.type == "HostCpuOps"
+        ]
+        labels = sum(event.ph == "M" for event in events) if len(rows) < len(events) else 0
+        self.others += len(events) - len(rows) - labels
+        ran = [events[row] for row in rows]
+        starts, has_start = exact_us_column([event.ts for event in ran])
+        lengths, has_length = exact_us_column([event.dur for event in ran])
+        self._parts.append(
+            (
+                self._names.number([event.name for event in ran]),
+                starts,
+                has_start,
+                lengths,
+                has_start & has_length,
+                self._threads.number([event.tid for event in ran]),
+                self.count + np.array(rows, dtype="int64"),
+            )
+        )
+        self.count += len(events)
+
+    def executions(self) -> ExecutionColumns:
+        """All of them."""
+        names, starts, has_start, lengths, has_length, threads, rows = (
+            np.concatenate([part[at] for part in self._parts]) for at in range(7)
+        )
+        return ExecutionColumns(
+            coded(names, map(_text, self._names.cells())),
+            Whole(starts, has_start),
+            Whole(lengths, has_length),
+            coded(threads, [f"thread {_text(cell)}"[:40] for cell in self._threads.cells()]),
+            rows,
+        )
+
+
+def _trace(name: str, source: Source, ran: ExecutionColumns, notes: list[Diagnostic]) -> Trace:
     """The Trace of executions, with what the files beside them add."""
     beside = MindSporeBeside(source)
-    once = [1] * len(ran.name)
+    once = Whole(np.ones(len(ran.name), dtype="int64"))
     detail = totals_beside(beside, is_detail, ran.name, once, ran.dur_ns)
     types: dict[str, str] = {}
     if detail is not None:
         types = {n: kind for n, kind in zip(detail.name, detail.op_type, strict=True) if kind}
-    timed = zip(ran.name, ran.dur_ns, strict=True)
-    seen = {operator for operator, dur in timed if dur is not None and dur >= 0}
+    seen = set(map(str, ran.timed().present().values))
     shorts = {short_name(operator) for operator in seen}
     framework = beside.first(
         is_framework, read_framework, lambda found: not shorts.isdisjoint(found.types)
     )
-    inputs = [""] * len(ran.name)
+    inputs: Sequence[object] = Coded.same("", len(ran.name))
     if framework is not None:
         for operator in seen:
             types.setdefault(operator, framework.types.get(short_name(operator), ""))
         inputs = shapes_of(ran, framework.shapes, beside.notes)
-    op_types = [types.get(operator) or type_of(operator) for operator in ran.name]
+    op_types = ran.name.mapped(lambda operator: types.get(operator) or type_of(operator))
     totals_beside(beside, is_types, op_types, once, ran.dur_ns)  # for what contradicts it
     at_starts, memory = memory_beside(ran, beside)
     rows: dict[str, Sequence[object]] = {
@@ -202,7 +249,7 @@ def _trace(name: str, source: Source, ran: Executions, notes: list[Diagnostic]) 
         "start_ns": ran.start_ns,
         "dur_ns": ran.dur_ns,
         "stream": ran.stream,
-        "source_row": ran.row,
+        "source_row": Whole(ran.row),
         **at_starts,
         **_operator_columns(op_types, inputs, beside),
     }
@@ -212,16 +259,16 @@ def _trace(name: str, source: Source, ran: Executions, notes: list[Diagnostic]) 
 
 
 def _operator_columns(
-    op_types: Sequence[str], inputs: Sequence[str], beside: MindSporeBeside
+    op_types: Sequence[object], inputs: Sequence[object], beside: MindSporeBeside
 ) -> dict[str, Sequence[object]]:
     """What every operator of a CPU recording has; members and dtypes from AKG's files beside."""
     count = len(op_types)
     columns: dict[str, Sequence[object]] = {
         "op_type": op_types,
         "inputs": inputs,
-        "provider": ["CPU"] * count,
-        "device": ["CPU"] * count,
-        "level": ["framework_op"] * count,
+        "provider": Coded.same("CPU", count),
+        "device": Coded.same("CPU", count),
+        "level": Coded.same("framework_op", count),
     }
     return {**columns, **fused_columns(op_types, inputs, beside)}
 

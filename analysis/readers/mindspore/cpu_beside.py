@@ -15,7 +15,7 @@ from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.beside import MindSporeBeside, contradiction, short_name
-from analysis.readers.mindspore.executions import Executions
+from analysis.readers.mindspore.executions import ExecutionColumns
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
 
 _FRAMEWORK = re.compile(rb"(?m)^[^;\r\n]*;[^;\r\n]*;\d+;(?:input_\d+:(?:\[|NoShape)|[ \t]*\r?$)")
@@ -90,16 +90,18 @@ def read_totals(source: Source) -> Totals:
 def totals_beside(
     beside: MindSporeBeside,
     known: Callable[[bytes], bool],
-    names: Sequence[str],
+    names: Sequence[object],
     counts: Sequence[int | None],
     times: Sequence[int | None],
 ) -> Totals | None:
     """The totals beside a recording that name what it names; a contradiction to it is noted."""
+    if not beside.those(known):
+        return None
     seen: dict[str, tuple[int, int]] = {}  # name -> (executions, ns) of rows with a valid time
     for name, count, time in zip(names, counts, times, strict=True):
         if time is not None and time >= 0:
-            counted, summed = seen.get(name, (0, 0))
-            seen[name] = (counted + (count or 1), summed + time)
+            counted, summed = seen.get(str(name), (0, 0))
+            seen[str(name)] = (counted + (count or 1), summed + time)
     totals = beside.first(
         known, read_totals, lambda found: any(name in seen for name in found.name)
     )
@@ -125,13 +127,13 @@ def read_framework(source: Source) -> Framework:
 
 
 def shapes_of(
-    ran: Executions, shapes: Mapping[str, list[str]], notes: list[Diagnostic]
+    ran: ExecutionColumns, shapes: Mapping[str, list[str]], notes: list[Diagnostic]
 ) -> list[str]:
     """Input shapes of each execution: the n-th line of a name is its n-th execution."""
     inputs = [""] * len(ran.name)
     indices: dict[str, list[int]] = {}
     for index in ran.in_order():
-        indices.setdefault(short_name(ran.name[index]), []).append(index)
+        indices.setdefault(short_name(str(ran.name[index])), []).append(index)
     unmatched = [name for name in shapes if name not in indices]
     for name, listed in indices.items():
         told = shapes.get(name, [])
@@ -146,15 +148,17 @@ def shapes_of(
 
 
 def memory_beside(
-    ran: Executions, beside: MindSporeBeside
+    ran: ExecutionColumns, beside: MindSporeBeside
 ) -> tuple[dict[str, list[float | None]], tuple[MemoryUse, ...]]:
     """Memory at the start of each execution, from the record before it; heads are those there. And
     memory over time, of which the file says no device."""
-    starts = [start for start in ran.start_ns if start is not None]
+    starts = ran.start_ns.numbers[ran.start_ns.known]
 
     def fits(table: CsvTable) -> bool:
         known = [at for at in table.ns("Timestamp", unit="ns") if at is not None]
-        return bool(known and starts) and min(known) <= max(starts) and min(starts) <= max(known)
+        if not known or not len(starts):
+            return False
+        return bool(min(known) <= starts.max() and starts.min() <= max(known))
 
     table = beside.first(_is_memory, read_csv, fits)
     stamps = table.find("Timestamp") if table else None

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from analysis.messages.places import in_line
+from analysis.readers.building.coded import Coded, Whole
+from analysis.readers.building.timetable import Ints
 from analysis.readers.input.csv_table import has_columns, read_csv
 from analysis.readers.input.encoding import decoded, utf8
 from analysis.readers.input.source import Source
@@ -33,10 +37,39 @@ class Executions:
         self.stream.append(stream)
         self.row.append(row)
 
+    def columns(self) -> ExecutionColumns:
+        """The same as columns."""
+        starts, lengths = Whole.of(self.start_ns), Whole.of(self.dur_ns)
+        none = np.zeros(len(self.name), dtype="int64")
+        return ExecutionColumns(
+            Coded.of(self.name),
+            starts or Whole(none, none > 0),
+            lengths or Whole(none, none > 0),
+            Coded.of(self.stream),
+            np.array(self.row, dtype="int64"),
+        )
+
+
+@dataclass(frozen=True)
+class ExecutionColumns:
+    """Executions as columns, of which millions stay small."""
+
+    name: Coded
+    start_ns: Whole
+    dur_ns: Whole
+    stream: Coded
+    row: Ints
+
     def in_order(self) -> list[int]:
         """Positions of valid executions by start."""
-        valid = [at for at, dur in enumerate(self.dur_ns) if dur is not None]
-        return sorted(valid, key=lambda at: self.start_ns[at] or 0)
+        valid = np.flatnonzero(self.dur_ns.known)
+        order = np.argsort(self.start_ns.numbers[valid], kind="stable")
+        positions: list[int] = valid[order].tolist()
+        return positions
+
+    def timed(self) -> Coded:
+        """Names of those with a duration."""
+        return self.name.take(np.flatnonzero(self.dur_ns.known & (self.dur_ns.numbers >= 0)))
 
 
 def is_timeline(head: bytes) -> bool:

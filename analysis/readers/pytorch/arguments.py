@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from analysis.readers.building.coded import Numbered
+from analysis.readers.building.numbering import Numbered
 from analysis.readers.building.timetable import Ints
 from analysis.readers.pytorch.event import args_of, number, plain
 from analysis.readers.pytorch.spans import NONE, Floats, InputTexts

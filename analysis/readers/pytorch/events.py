@@ -11,7 +11,8 @@ import numpy as np
 
 from analysis.messages.places import event_of
 from analysis.readers.building.call_stacks import Frames
-from analysis.readers.building.coded import Bools, Numbered
+from analysis.readers.building.coded import Bools
+from analysis.readers.building.numbering import Numbered
 from analysis.readers.building.timetable import Ints
 from analysis.readers.input.event_windows import Inexact
 from analysis.readers.input.json_value import decode
