@@ -34,6 +34,9 @@ _FORMATS = {
     "kineto": ("json", "orjson", "read", "hta", "fusescope", "reopened"),
     "onnxruntime": ("json", "orjson", "read", "fusescope", "reopened"),
     "op_summary": ("pandas", "read", "fusescope", "reopened"),
+    **dict.fromkeys(
+        ("trace_view", "msprof", "mindspore", "rocprofv3", "rocprof"), ("json", "read", "fusescope")
+    ),
 }
 _REAL = ("json", "orjson", "read", "fusescope", "reopened")
 _LINE = re.compile(r"\|\s*([^|]+?)\s*\|\s*FuseScope\s*\|[^|]*\|\s*([\d.]+)x\s*\|")

@@ -80,7 +80,10 @@ WAYS: dict[str, tuple[Callable[[Path], Way], str | None]] = {
 def _warm(read: Callable[[Path], object]) -> None:
     """Reads one small file of each kind, so that nothing is loaded later."""
     formats = Path(__file__).parent.parent / "sample_traces" / "formats"
-    for name in ("kineto", "onnxruntime", "ascend_op_summary"):
+    for name in (
+        "kineto", "onnxruntime", "ascend_op_summary", "ascend_trace_view", "msprof_timeline",
+        "mindspore_cpu_timeline", "rocprof",
+    ):  # fmt: skip
         if (formats / name).is_dir():
             read(formats / name)
 

@@ -25,7 +25,7 @@ from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
-from analysis.readers.input.times import LATEST_NS, exact_us_column
+from analysis.readers.input.times import LATEST_NS, exact_column
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Example, Trace, noted
@@ -151,8 +151,8 @@ class _Collected:
 
     def add(self, events: Sequence[_Event], *, escaped: bool = False) -> None:
         """The next events of the file."""
-        starts, has_start = exact_us_column([event.ts for event in events])
-        lengths, has_length = exact_us_column([event.dur for event in events])
+        starts, has_start = exact_column([event.ts for event in events])
+        lengths, has_length = exact_column([event.dur for event in events])
         is_started = has_start & (np.abs(starts) < LATEST_NS)
         is_timed = is_started & has_length & (lengths >= 0) & (lengths < LATEST_NS)
         told = zip(starts.tolist(), lengths.tolist(), is_started, is_timed, strict=True)

@@ -19,6 +19,8 @@ _WRITTEN = {
     "trace_view": "ascend_trace_view",
     "msprof": "msprof_timeline",
     "mindspore": "mindspore_cpu_timeline",
+    "rocprof": "rocprof",
+    "rocprofv3": "rocprof",
 }
 _TEXTS = {name: "".join(FORMATS[name](90)) for name in _WRITTEN}
 _LAYOUTS = ("as written", "pretty", "one line", "packed", "cut short", "damaged")
@@ -66,4 +68,4 @@ def test_a_valid_file_is_never_read_as_a_whole(
     monkeypatch.setattr(event_windows, "decode_file", counted)
     with windows_of(2000, 4000):
         assert isinstance(outcome(Source("trace.json", data)), Trace)
-    assert len(sizes) == 1 and sizes[0] < 9000 < len(data)
+    assert max(sizes) < 9000 < len(data)

@@ -88,7 +88,7 @@ def _rows(source: Source) -> RocprofRows:
     """The dispatches of one file."""
     rows = RocprofRows(source.limits)
     if is_timeline(source.head):
-        add_timeline(rows, source.content, source.name)
+        add_timeline(rows, source)
     elif utf8(source.content).lstrip().startswith(b"{"):
         add_json(rows, source.content, source.name)
     else:

@@ -6,7 +6,7 @@ A dispatch names its kernel by number, and agents by a handle. Every part may la
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,11 +21,15 @@ from analysis.readers.amd.rows import (
     kernel_name,
 )
 from analysis.readers.building.kernels import kernel_columns
+from analysis.readers.building.launch_calls import is_launch
 from analysis.readers.building.processes import several_processes
+from analysis.readers.building.wait_calls import is_wait
 from analysis.readers.input.encoding import utf8, valid_utf8
+from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_events import decode_events
+from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.json_value import decode, refused
+from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.text import clean_text
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
@@ -191,30 +195,18 @@ def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
         ("kernel_dispatch", records.kernel_dispatch),
         ("memory_copy", records.memory_copy),
     ):
-        events, notes = decode_events(bytes(raw), _Dispatch, where, rows.limits)
+        is_kernel = kind == "kernel_dispatch"
+        name_of = _kernel_of(kernels) if is_kernel else _copy_of(operations)
+        found, _, notes = collect_events(
+            _Array(raw, where, rows.limits),
+            _Dispatch,
+            EventFile,
+            lambda name_of=name_of, is_kernel=is_kernel: _Dispatches(  # type: ignore[misc]
+                name_of, agents, is_kernel=is_kernel
+            ),
+        )
         rows.notes += notes
-        names: list[str] = []
-        columns: dict[str, list[object]] = {
-            name: [] for name in ("device", "stream", "start_ns", "end", "bytes", "dispatch")
-        }
-        for event in events:
-            info = event.dispatch_info if isinstance(event.dispatch_info, _Info) else _Info()
-            if kind == "kernel_dispatch":
-                number = _handle(info.kernel_id)
-                names.append(
-                    kernels.get(str(number))
-                    or kernel_name(_text(event.kernel_name) or f"kernel {number}")
-                )
-                agent, queue = _handle(info.agent_id), _handle(info.queue_id)
-            else:
-                names.append(copy_name(_name_of(operations, event.operation)))
-                agent, queue = _handle(event.dst_agent_id), _handle(event.stream_id)
-            columns["device"].append(agents.get(agent or "", agent))
-            columns["stream"].append(queue)
-            columns["start_ns"].append(exact_ns(event.start_timestamp, "ns"))
-            columns["end"].append(exact_ns(event.end_timestamp, "ns"))
-            columns["bytes"].append(exact_ns(event.bytes, "ns"))
-            columns["dispatch"].append(_handle(info.dispatch_id))
+        names, columns = found.names, found.columns
         if not names:
             continue
         ends, dispatches = columns.pop("end"), columns.pop("dispatch")
@@ -237,14 +229,140 @@ def _add_calls(rows: RocprofRows, tool: _Tool, where: str) -> None:
         )
     ]
     process = (len(rows.launches), len(rows.waits))
-    for call in _typed_items(
-        _typed(tool.buffer_records, _Records).hip_api, _Call, where, rows.limits
-    ):
-        start, end = exact_ns(call.start_timestamp, "ns"), exact_ns(call.end_timestamp, "ns")
-        number = call.kind
-        known = isinstance(number, int) and 0 <= number < len(kinds)
-        name = _name_of(kinds[number], call.operation) if known else None  # type: ignore[index]
-        rows.add_call(name, (process, _handle(call.thread_id)), start, end)
+    raw = _typed(tool.buffer_records, _Records).hip_api
+    if _is_array(raw):
+        # What has another shape is no call: it is not told of.
+        found, _, _ = collect_events(
+            _Array(raw, where, rows.limits), _Call, EventFile, lambda: _Calls(kinds)
+        )
+    else:
+        found = _Calls(kinds)
+        found.add(list(_typed_items(raw, _Call, where, rows.limits)))
+    for name, thread, start, end in found.calls:
+        rows.add_call(name, (process, thread), start, end)
+
+
+def _is_array(raw: msgspec.Raw) -> bool:
+    return bytes(memoryview(raw)[:64]).lstrip().startswith(b"[")
+
+
+class _Array(Source):
+    """An array inside of the file, as a file: it is read in windows, without a copy of it."""
+
+    def __init__(self, raw: msgspec.Raw, name: str, limits: Limits) -> None:
+        super().__init__(name, lambda count: bytes(memoryview(raw)[:count]), limits)
+        self._array = memoryview(raw)
+
+    def blocks(self, size: int) -> Iterator[bytes]:
+        for at in range(0, len(self._array), size):
+            yield bytes(self._array[at : at + size])
+
+
+class _Calls:
+    """Calls of HIP that launched or waited, part by part: name, thread, start and end in ns.
+
+    `kinds` are names of operations by the number of their kind.
+    """
+
+    plain = None
+
+    def __init__(self, kinds: Sequence[Sequence[str]]) -> None:
+        self.count = 0
+        self.calls: list[tuple[str, str | None, int | None, int | None]] = []
+        self._kinds = kinds
+
+    def miss(self) -> None:
+        """There is no plain type."""
+
+    def add(self, events: Sequence[_Call], *, escaped: bool = False) -> None:
+        """The next calls."""
+        self.count += len(events)
+        for call in events:
+            number = call.kind
+            if not isinstance(number, int) or not 0 <= number < len(self._kinds):
+                continue
+            name = _name_of(self._kinds[number], call.operation)
+            if is_launch(name) or is_wait(name):
+                start, end = _ns(call.start_timestamp), _ns(call.end_timestamp)
+                self.calls.append((name, _handle(call.thread_id), start, end))
+
+
+class _Dispatches:
+    """Dispatches or copies as columns, part by part."""
+
+    plain = None
+
+    def __init__(
+        self,
+        name_of: Callable[[_Dispatch, _Info], str],
+        agents: Mapping[str, str],
+        *,
+        is_kernel: bool,
+    ) -> None:
+        self.count = 0
+        self.names: list[str] = []
+        self.columns: dict[str, list[object]] = {
+            name: [] for name in ("device", "stream", "start_ns", "end", "bytes", "dispatch")
+        }
+        self._name_of, self._agents, self._is_kernel = name_of, agents, is_kernel
+        self._handles: dict[object, str | None] = {}
+
+    def miss(self) -> None:
+        """There is no plain type."""
+
+    def add(self, events: Sequence[_Dispatch], *, escaped: bool = False) -> None:
+        """The next ones."""
+        self.count += len(events)
+        columns = self.columns
+        infos = [
+            info if isinstance(info := event.dispatch_info, _Info) else _NO_INFO for event in events
+        ]
+        self.names += map(self._name_of, events, infos)
+        if self._is_kernel:
+            agents = [self._handle(info.agent_id) for info in infos]
+            columns["stream"] += [self._handle(info.queue_id) for info in infos]
+        else:
+            agents = [self._handle(event.dst_agent_id) for event in events]
+            columns["stream"] += [self._handle(event.stream_id) for event in events]
+            columns["bytes"] += [_ns(event.bytes) for event in events]
+        columns["device"] += [self._agents.get(agent or "", agent) for agent in agents]
+        columns["start_ns"] += [_ns(event.start_timestamp) for event in events]
+        columns["end"] += [_ns(event.end_timestamp) for event in events]
+        columns["dispatch"] += [_handle(info.dispatch_id) for info in infos]
+
+    def _handle(self, value: _Number) -> str | None:
+        """The text of a handle, of which there are few, each once."""
+        number = value.handle if isinstance(value, _Handle) else value
+        if type(number) is not int:
+            return _handle(number)
+        found = self._handles.get(number)
+        if found is None:
+            found = self._handles[number] = _handle(number)
+        return found
+
+
+_NO_INFO = _Info()
+_LATEST = 2**62
+
+
+def _kernel_of(kernels: Mapping[str, str]) -> Callable[[_Dispatch, _Info], str]:
+    def name(event: _Dispatch, info: _Info) -> str:
+        number = _handle(info.kernel_id)
+        known = kernels.get(str(number))
+        return known or kernel_name(_text(event.kernel_name) or f"kernel {number}")
+
+    return name
+
+
+def _copy_of(operations: Sequence[str]) -> Callable[[_Dispatch, _Info], str]:
+    return lambda event, _: copy_name(_name_of(operations, event.operation))
+
+
+def _ns(value: _Cell) -> int | None:
+    """A time in ns; whole numbers are what nearly all files have."""
+    if type(value) is int and -_LATEST < value < _LATEST:
+        return value
+    return exact_ns(value, "ns")
 
 
 def _agents(rows: RocprofRows, agents: Iterable[_Agent]) -> dict[str, str]:
@@ -266,6 +384,9 @@ def _counter_columns(
 ) -> dict[str, list[object]]:
     """Counters of the JSON by dispatch: the sum over all units of the device."""
     limits = rows.limits
+    records = _typed(tool.callback_records, _Records).counter_collection
+    if bytes(memoryview(records)[:2]) == b"[]":
+        return {}
     names: dict[str, str] = {}
     for counter in _typed_items(tool.counters, _Counter, where, limits):
         name = _text(counter.name)
@@ -274,7 +395,6 @@ def _counter_columns(
     index = {str(number): row for row, number in enumerate(dispatches) if number is not None}
     columns: dict[str, list[object]] = {}
     beyond: list[str] = []
-    records = _typed(tool.callback_records, _Records).counter_collection
     for record in _typed_items(records, _Record, where, limits):
         data = record.dispatch_data
         info = data.dispatch_info if isinstance(data, _Counted) else None

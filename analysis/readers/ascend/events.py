@@ -18,7 +18,7 @@ import numpy as np
 
 from analysis.readers.building.numbering import Distinct, Numbered, apart, cell_of
 from analysis.readers.building.timetable import Ints
-from analysis.readers.input.times import exact_us_column
+from analysis.readers.input.times import exact_column
 
 Cell = str | int | float | bool | None
 
@@ -195,7 +195,7 @@ class EventColumns:
             self.devices.update({event.pid: number[1]} if number else {})
 
     def _add_flows(self, events: Sequence[Event], groups: Ints) -> None:
-        times, known = exact_us_column([event.ts for event in events])
+        times, known = exact_column([event.ts for event in events])
         ids = self._ids_of([event.id for event in events])
         self._keep("flow", groups[known], ids[known], times[known])
 
@@ -219,8 +219,8 @@ class EventColumns:
         return -1 - self._ids.setdefault(cell, len(self._ids))
 
     def _add_spans(self, events: Sequence[Event], rows: Ints, groups: Ints) -> None:
-        starts, has_start = exact_us_column([event.ts for event in events])
-        lengths, has_length = exact_us_column([event.dur for event in events])
+        starts, has_start = exact_column([event.ts for event in events])
+        lengths, has_length = exact_column([event.dur for event in events])
         given = [event.args for event in events]
         is_told = np.fromiter(map(ne, given, repeat(_NO_ARGS)), bool, len(given))
         is_none = np.fromiter(map(is_, given, repeat(None)), bool, len(given))

@@ -25,7 +25,7 @@ from analysis.readers.input.beside import Beside
 from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_us_column, holds_times
+from analysis.readers.input.times import exact_column, holds_times
 from analysis.trace import Diagnostic
 
 Cell = str | int | float | bool | None
@@ -127,8 +127,8 @@ class _HostColumns:
             for event, name in zip(events, wanted, strict=True)
             if name >= 0 and event.ph == "X"
         ]
-        starts, has_start = exact_us_column([event.ts for event, _ in chosen])
-        lengths, has_length = exact_us_column([event.dur for event, _ in chosen])
+        starts, has_start = exact_column([event.ts for event, _ in chosen])
+        lengths, has_length = exact_column([event.dur for event, _ in chosen])
         is_timed = has_start & has_length & (lengths >= 0)
         names = np.array([name for _, name in chosen], dtype="int64")
         threads = self._threads.of([str(event.tid) for event, _ in chosen])

@@ -112,8 +112,8 @@ def _stored(ns: int, *, is_database: bool) -> bytes:
     return f"{whole}.{rest:03d}".rstrip("0").rstrip(".").encode()
 
 
-def exact_us_column(raws: Sequence[msgspec.Raw]) -> tuple[Ints, Bools]:
-    """Times in µs as `exact_ns` reads each, in ns, and which of them are times; 0 where not.
+def exact_column(raws: Sequence[msgspec.Raw], unit: Unit = "us") -> tuple[Ints, Bools]:
+    """Times as `exact_ns` reads each, in ns, and which of them are times; 0 where not.
 
     Plain decimals are read all at once.
     """
@@ -125,9 +125,9 @@ def exact_us_column(raws: Sequence[msgspec.Raw]) -> tuple[Ints, Bools]:
     ends = np.flatnonzero(text == _NEW_LINE)
     if len(ends) == count:
         starts = np.concatenate([[0], ends[:-1] + 1])
-        numbers, known = exact_lines(text, starts, ends, "us")
+        numbers, known = exact_lines(text, starts, ends, unit)
     for at in np.flatnonzero(~known).tolist():
-        ns = exact_ns(raws[at]) if len(raws[at]) else None
+        ns = exact_ns(raws[at], unit) if len(raws[at]) else None
         if ns is not None:
             numbers[at], known[at] = ns, True
     return numbers, known

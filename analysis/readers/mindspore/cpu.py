@@ -22,7 +22,7 @@ from analysis.readers.input.encoding import utf8
 from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_us_column
+from analysis.readers.input.times import exact_column
 from analysis.readers.mindspore.beside import MindSporeBeside, fused_columns, short_name, type_of
 from analysis.readers.mindspore.cpu_beside import (
     is_detail,
@@ -194,8 +194,8 @@ class _Collected:
         labels = sum(event.ph == "M" for event in events) if len(rows) < len(events) else 0
         self.others += len(events) - len(rows) - labels
         ran = [events[row] for row in rows]
-        starts, has_start = exact_us_column([event.ts for event in ran])
-        lengths, has_length = exact_us_column([event.dur for event in ran])
+        starts, has_start = exact_column([event.ts for event in ran])
+        lengths, has_length = exact_column([event.dur for event in ran])
         self._parts.append(
             (
                 self._names.number([event.name for event in ran]),

@@ -16,7 +16,7 @@ import numpy as np
 from analysis.readers.building.coded import Bools
 from analysis.readers.building.timetable import Ints
 from analysis.readers.input.event_windows import Inexact
-from analysis.readers.input.times import LATEST_NS, exact_us_column
+from analysis.readers.input.times import LATEST_NS, exact_column
 from analysis.readers.pytorch.arguments import PlainArgs
 
 _EXACT_BELOW = 2.0**43  # µs: a double tells whole ns apart
@@ -61,11 +61,11 @@ def times_of(events: Sequence[Any]) -> tuple[Ints, Ints, tuple[Bools, Bools]]:
     if isinstance(events[0], PlainEvent):
         starts, has_start = _whole_ns(np.array([event.ts for event in events], dtype="float64"))
     else:
-        starts, has_start = exact_us_column([event.ts for event in events])
+        starts, has_start = exact_column([event.ts for event in events])
     if isinstance(events[0], PlainEvent | EpochEvent):
         lengths, has_length = _whole_ns(np.array([event.dur for event in events], dtype="float64"))
     else:
-        lengths, has_length = exact_us_column([event.dur for event in events])
+        lengths, has_length = exact_column([event.dur for event in events])
     in_range = (np.abs(starts) < LATEST_NS) & (lengths >= 0) & (lengths < LATEST_NS)
     return starts, lengths, (has_start, has_start & has_length & in_range)
 

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.readers.input.times import exact_ns, exact_us_column, holds_times
+from analysis.readers.input.times import exact_column, exact_ns, holds_times
 
 _NUMBERS = st.one_of(
     st.builds("{}.{:03d}".format, st.integers(0, 10**17), st.integers(0, 999)),
@@ -21,7 +21,7 @@ _NUMBERS = st.one_of(
 @given(st.lists(_NUMBERS, max_size=20))
 def test_a_column_says_what_each_time_alone_says(texts: list[str]) -> None:
     raws = [msgspec.Raw(text.encode()) for text in texts]
-    numbers, known = exact_us_column(raws)
+    numbers, known = exact_column(raws)
     found = [n if ok else None for n, ok in zip(numbers.tolist(), known.tolist(), strict=True)]
     assert found == [exact_ns(raw) if raw else None for raw in raws]
 
@@ -29,14 +29,14 @@ def test_a_column_says_what_each_time_alone_says(texts: list[str]) -> None:
 def test_times_by_the_epoch_keep_every_ns() -> None:
     # 19 digits: a double keeps 256 ns of them.
     raws = [msgspec.Raw(b"1727650800000000.123"), msgspec.Raw(b"4611686018427387.904")]
-    numbers, known = exact_us_column(raws)
+    numbers, known = exact_column(raws)
     assert numbers.tolist() == [1727650800000000123, 0]  # the second is 2^62 ns
     assert known.tolist() == [True, False]
 
 
 def test_parts_of_a_ns_are_rounded_half_to_even() -> None:
     raws = [msgspec.Raw(text) for text in (b"53.7410625", b"0.0005", b"0.0015", b"0.00250000001")]
-    assert exact_us_column(raws)[0].tolist() == [53741, 0, 2, 3]
+    assert exact_column(raws)[0].tolist() == [53741, 0, 2, 3]
 
 
 def test_times_are_found_across_the_ends_of_blocks() -> None:
