@@ -37,6 +37,10 @@ class Executions:
         self.stream.append(stream)
         self.row.append(row)
 
+    def in_order(self) -> list[int]:
+        """Positions of valid executions by start."""
+        return self.columns().in_order()
+
     def columns(self) -> ExecutionColumns:
         """The same as columns."""
         starts, lengths = Whole.of(self.start_ns), Whole.of(self.dur_ns)
