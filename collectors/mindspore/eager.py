@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from mindspore import Tensor
 from mindspore.graph.api import _pynative_executor
+from mindspore.ops.auto_generate import pyboost_inner_prim
 from mindspore.profiler import (
     ProfilerActivity,
     profile,
@@ -111,6 +112,7 @@ class _Watch:
     def call(self, name: str, function: Any, args: Any, kwargs: Any) -> Any:
         self.inside = True
         try:
+            _pynative_executor.sync()  # what ran before is no part of it
             start = time.time_ns()
             made = function(*args, **kwargs)
             _pynative_executor.sync()
@@ -138,15 +140,15 @@ class _Watch:
 
 
 def _give(calls: Sequence[_Call], executions: Sequence[tuple[int, str]]) -> None:
-    lost = 0
+    lost: list[str] = []
     for start, name in executions:
         one = next((call for call in calls if call.start_ns <= start <= call.end_ns), None)
         if one is None:
-            lost += 1
+            lost.append(type_in(name))
         else:
             one.kernels.append(name)
     if lost:
-        raise ValueError(f"{lost} kernels ran outside of the calls that are known")
+        raise ValueError(f"no call is known of these kernels: {', '.join(dict.fromkeys(lost))}")
 
 
 def _as_run(watch: _Watch, calls: Sequence[_Call], outputs: Sequence[str]) -> EagerRun:
@@ -223,6 +225,10 @@ def _watched(watch: _Watch) -> Iterator[None]:
             if is_native and (name.startswith("pyboost_") or name.endswith("_instance")):
                 short = name.removeprefix("pyboost_").removesuffix("_instance").strip("_")
                 put(module, name, known.setdefault(name, watching(short, value)))
+    for name, kind in vars(pyboost_inner_prim).items():
+        if isinstance(kind, type) and name.startswith("_Pyboost"):
+            short = name.removeprefix("_Pyboost").removesuffix("Prim")
+            put(kind, "__call__", watching(short, kind.__call__))
     executor = type(_pynative_executor)
     for name in ("run_op_async", "real_run_op"):
         function = getattr(executor, name)

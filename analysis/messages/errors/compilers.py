@@ -27,6 +27,7 @@ CompilersError = Literal[
     "mindspore_no_ablation",
     "mindspore_no_cell",
     "mindspore_no_operator",
+    "mindspore_no_profile",
     "mindspore_pass_stays",
     "mindspore_refused",
     "mindspore_still_fused",
@@ -131,6 +132,10 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     "mindspore_no_operator": ErrorText(
         Message("MindSpore does not have the operator {operators:name} on a CPU"),
         Message("Use another operator in the model, or record it with another engine."),
+    ),
+    "mindspore_no_profile": ErrorText(
+        Message("MindSpore's profiler wrote no profile"),
+        Message("Record again; it writes none while another tool watches its processes."),
     ),
     "mindspore_pass_stays": ErrorText(
         Message("The pass that '{variant:name}' is to leave out ran all the same"),

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.errors import FuseScopeError
 from collectors.mindspore import process
 from collectors.recording.blocks import plan_block
 from collectors.variants import file_name
@@ -92,7 +93,9 @@ def _profile(session: MindSporeSession, folder: Path, runs: int) -> tuple[list[i
                 profiler.step()
     finally:
         gc.enable()
-    (made,) = parts.glob("*_ascend_ms")  # its name is that of the machine
+    made = next(parts.glob("*_ascend_ms"), None)  # its name is that of the machine
+    if made is None or not (made / PROFILE).is_file():
+        raise FuseScopeError("mindspore_no_profile")
     os.replace(made, folder)
     shutil.rmtree(folder / _LOGS, ignore_errors=True)
     shutil.rmtree(parts)

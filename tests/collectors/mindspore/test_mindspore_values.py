@@ -91,9 +91,10 @@ def test_what_akg_wrote_of_a_kernel_is_held_against_the_program() -> None:
     (kernel,) = parse_program(FUSED).kernels
 
     def info(*names: str) -> bytes:
-        described = [{"name": one, "ptr_address": f"Default/{one}-op0_3561"} for one in names]
+        described = [{"name": one, "ptr_address": f"Default/{one}-op9_3561"} for one in names]
         return json.dumps({"op": f"{kernel.info}", "op_desc": described}).encode()
 
     assert told_otherwise([kernel], {kernel.info: info("Mul", "Add")}) == 0
     assert told_otherwise([kernel], {kernel.info: info("Mul")}) == 1
+    assert told_otherwise([kernel], {kernel.info: info("Add", "Mul")}) == 1
     assert told_otherwise([kernel], {}) == 0
