@@ -1,0 +1,79 @@
+"""A real recording of four engines: groups through the tensors of one ONNX model, and ledgers that
+add up, whichever two are compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from analysis import readers
+from analysis.compare import Comparison, compare
+from analysis.compare.choice import choose_sides
+from analysis.compare.groups.lineage import lineage
+from analysis.compare.timing.verdict import decided
+from analysis.experiment import Experiment
+
+SAMPLE = Path(__file__).parents[3] / "sample_traces" / "engines" / "transformer_encoder.zip"
+ENGINES = ("onnxruntime", "openvino", "torch", "jax")
+PAIRS = [pair for pair in permutations(ENGINES, 2) if pair[0] == "onnxruntime" or "torch" in pair]
+
+
+@cache
+def sample() -> Experiment:
+    return cast(Experiment, readers.read_path(SAMPLE))
+
+
+@cache
+def pair(one: str, other: str) -> Comparison:
+    sides = choose_sides(sample(), baseline=f"{one}:fused", candidate=f"{other}:fused")
+    return compare(*sides)
+
+
+def test_each_engine_ran_in_every_block_on_its_own() -> None:
+    record = sample().record
+    assert record.names == tuple(f"{name}:fused" for name in ENGINES)
+    assert [engine.name for engine in record.engines] == [*ENGINES]
+    blocks = set(range(5))
+    for variant in record.variants:
+        assert set(variant.samples.block) == {one.block for one in variant.profiles} == blocks
+        assert set(variant.samples.copy) == ({1, 2} if variant.engine is None else {1})
+        assert variant.settings["peak_memory_from"] == "VmHWM"
+    assert decided(record) in (True, False)  # names with an engine in front are understood
+
+
+def test_all_compute_the_same() -> None:
+    for variant in sample().record.variants[1:]:
+        difference = variant.output_difference
+        assert difference is not None and difference.relative is not None
+        assert 0 < difference.relative < 1e-5
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_operator_of_the_model_is_in_one_verified_group(engine: str) -> None:
+    model, name = sample().model_graph, f"{engine}:fused"
+    assert model is not None and len(model.nodes) == 98
+    found = lineage(model, sample().graphs[name], sample().matches[name])
+    owned = Counter(node for group in found.groups for node in group.original)
+    assert owned == Counter(node.name for node in model.nodes)
+    assert found.unexplained == () and found.mismatches == ()
+    assert {group.known_by for group in found.groups} <= {"name", "value"}
+    assert len(found.groups) >= 20
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_any_two_have_groups_with_each_other(one: str, other: str) -> None:
+    fusion = pair(one, other).fusion
+    assert (fusion.source, fusion.boundary_mismatches) == ("graphs", 0)
+    assert fusion.mapped_nodes == fusion.original_nodes == 98
+    assert fusion.largest < 60 and len(fusion.groups) >= 5
+    total = pair(one, other).ledger.reconciliation
+    terms = (
+        total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
+        total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
+    )  # fmt: skip
+    assert total.delta_ns == sum(term or 0 for term in terms)
