@@ -168,9 +168,11 @@ def grouped(value: float, form: str = "") -> str:
 
 
 def small_number(value: float | None) -> str:
-    """A dimensionless small figure: 0.0000213 -> '2.1e-05', 0 -> '0'."""
+    """A dimensionless figure, mostly small: 0.0000213 -> '2.1e-05', 0 -> '0', 126.2 -> '126'."""
     if value is None:
         return MISSING
+    if 99.5 <= abs(value) < 1e6:
+        return grouped(value, ".0f")
     return "0" if value == 0 else f"{value:.2g}"
 
 

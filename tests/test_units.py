@@ -124,3 +124,15 @@ def test_counters_of_devices() -> None:
         units.kilobytes,
     ):
         assert text(None) == units.MISSING
+
+
+def test_a_figure_that_is_mostly_small_is_no_power_of_ten_where_it_is_not() -> None:
+    told = {
+        0.0000213: "2.1e-05",
+        0.0: "0",
+        3.54: "3.5",
+        99.4: "99",
+        126.2: "126",
+        -1234.5: "-1 234",
+    }
+    assert {value: units.small_number(value) for value in told} == told
