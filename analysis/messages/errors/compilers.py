@@ -135,7 +135,7 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     ),
     "mindspore_no_profile": ErrorText(
         Message("MindSpore's profiler wrote no profile"),
-        Message("Record again; it writes none while another tool watches its processes."),
+        Message("Record again, with $TMPDIR set to a folder of a short path, such as /tmp."),
     ),
     "mindspore_pass_stays": ErrorText(
         Message("The pass that '{variant:name}' is to leave out ran all the same"),
