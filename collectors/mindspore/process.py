@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from pathlib import Path
 
 _DUMP = "dump.json"
+# 103 bytes are the shortest limit of any system, less those of /pymp-xxxxxxxx/listener-xxxxxxxx
+_LONGEST = 103 - 32
 
 
 def prepare(compiled: str) -> None:
-    """Where AKG keeps the kernels that it compiled, and only errors in the log."""
+    """Where AKG keeps the kernels that it compiled, only errors in the log, and a temporary folder
+    in which a socket may lie: multiprocessing, by which MindSpore reads its own profile, makes one
+    there, and writes no profile where it cannot."""
     Path(compiled).mkdir(parents=True, exist_ok=True)
     os.environ["MS_COMPILER_CACHE_PATH"] = compiled
     os.environ["GLOG_v"] = "3"
+    if len(os.fsencode(tempfile.gettempdir())) > _LONGEST:
+        tempfile.tempdir = "/tmp"
 
 
 def keep_values(folder: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import cast
@@ -22,6 +23,8 @@ from collectors.environments import state
 from collectors.environments.catalogue import ENGINES
 from collectors.mindspore.names import BUILT_IN, PASSES
 from collectors.record import Recording, first_variants, record
+from tests.patience import GIVE_UP_S
+from tests.security.test_nothing_leaves import Home
 
 if state.state_of(ENGINES["mindspore"]).kind != "ready":
     pytest.skip("mindspore is not there: fusescope runtimes add mindspore",
@@ -242,3 +245,23 @@ def test_nothing_is_left_where_one_works(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path / "work")
     recorded(tmp_path, "mynet", ("fused",))
     assert os.listdir(tmp_path / "work") == []
+
+
+def test_a_recording_asks_nobody_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    """The temporary folder's path is too long for a socket, which MindSpore's profiler needs."""
+    long = tmp_path / ("a" * 60)
+    long.mkdir()
+    home = Home(long)
+    cache = home.folder / "home" / ".cache" / "fusescope" / "engines"
+    cache.parent.mkdir(parents=True)
+    cache.symlink_to(state.root())
+    done = subprocess.run(
+        home.command("collect", "mynet", "--runtime", "mindspore", "--variants", "eager,fused",
+                     "--blocks", "1", "--rounds", "3", "--out", "a.zip"),
+        cwd=home.folder / "work", env=home.environment, timeout=GIVE_UP_S, check=False,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ours = ("home/.cache/fusescope/", "work/")
+    assert [name for name in home.files() if not name.startswith(ours)] == []
+    assert home.reached_out() == []

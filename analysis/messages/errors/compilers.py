@@ -135,7 +135,7 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     ),
     "mindspore_no_profile": ErrorText(
         Message("MindSpore's profiler wrote no profile"),
-        Message("Record again, with $TMPDIR set to a folder of a short path, such as /tmp."),
+        Message("Record again, or check that the model runs in MindSpore's profiler by itself."),
     ),
     "mindspore_pass_stays": ErrorText(
         Message("The pass that '{variant:name}' is to leave out ran all the same"),
