@@ -79,12 +79,12 @@ def test_other_traces_have_no_ascend_view(start: Start) -> None:
 
 def test_launchers_are_a_kind_only_where_a_trace_names_them(start: Start) -> None:
     page = start()
-    offered = [panels.segment(name) for name in ("Op types", "Classes", "Launched by")]
-    assert page.segmented_control(key="kind").options == offered[:2]
+    offered = [panels.segment(name) for name in ("Op types", "Classes", "Modules", "Launched by")]
+    assert page.segmented_control(key="kind").options == offered[:3]
     data = KERNELS.format(mac=0.5)
     page = upload(page, ("unfused.csv", data.encode()), ("fused.csv", (data + "\n").encode()))
     kinds = page.segmented_control(key="kind")
-    assert kinds.options == offered
+    assert kinds.options == [*offered[:2], offered[3]]
     kinds.set_value("launched_by").run()
     assert is_clean(page)
     assert "aclnnMatmul" in list(table(page, 2)[("", "Launched by")])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from collectors.runtimes import providers
 from collectors.runtimes.onnxruntime import PROVIDERS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,10 +58,21 @@ def test_m4_a_library_of_operators_is_loaded_from_the_recording_s_settings_alone
 
 
 def test_m7_every_session_has_our_providers_and_they_are_the_cpu() -> None:
-    assert list(PROVIDERS) == ["CPUExecutionProvider"]
+    """But for a variant that names another: only what the user asked for sets one."""
+    assert list(PROVIDERS) == providers.in_order("", 1) == ["CPUExecutionProvider"]
+    ours = {"PROVIDERS"} | {
+        f"providers.in_order({of}.provider, {of}.threads)" for of in ("settings", "self._settings")
+    }
     sessions = calls("InferenceSession")
     assert len(sessions) >= 2
     for file, call in sessions:
         given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
-        assert given.get("providers") == "PROVIDERS", f"{file}:{call.lineno}"
+        assert given.get("providers") in ours, f"{file}:{call.lineno}"
+    chosen = {
+        ast.unparse(keyword.value)
+        for _, call in calls("Derived")
+        for keyword in call.keywords
+        if keyword.arg == "provider"
+    }
+    assert chosen == {"provider.name"}  # found by the name of the variant
     assert calls("set_providers") == []
