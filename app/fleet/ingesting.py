@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -103,7 +104,7 @@ def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entr
     # The largest first, so that none is left alone in the end.
     left = {unit.path: unit for unit in sorted(todo, key=lambda unit: -unit.size)}
     for processes in (count, *(count >> halved for halved in range(count.bit_length()))):
-        with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        with ProcessPoolExecutor(processes, context, _end_with_parent) as pool:
             futures = {pool.submit(read_unit, work, unit): unit for unit in left.values()}
             try:
                 for future in as_completed(futures):
@@ -116,6 +117,20 @@ def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entr
         if not left:
             return
     raise FuseScopeError("readers_lost", where=next(iter(left.values())).name)
+
+
+def _end_with_parent() -> None:
+    """Has this process of a pool end at once when the one that fills the store is gone, even
+    killed. Waiting for work alone it would never notice: it holds both ends of that pipe. What it
+    was writing has no name yet, and the next ingest removes it."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _by_scheduler(work: Work, todo: Sequence[Unit], address: str) -> Iterator[Entry]:

@@ -1,10 +1,13 @@
 """Processes of this machine that are ended while they read a rank, as the system does for want of
-memory."""
+memory, and those whose ingest is ended."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from app.fleet.reading import Work, read_unit
 from app.fleet.store import Entry
 from app.fleet.units import Unit
 from benchmarks.fleet_job import Job, write
+from tests.patience import GIVE_UP_S
 
 JOB = Job(nodes=2, devices=2, steps=2, layers=2)
 
@@ -35,6 +39,19 @@ def ended_always(work: Work, unit: Unit) -> Entry:
     if unit.name == "rank2.json":
         os.kill(os.getpid(), signal.SIGKILL)
     return read_unit(work, unit)
+
+
+def never_done(work: Work, unit: Unit) -> Entry:
+    """Reads a rank; with rank 2 it is never done."""
+    if unit.name == "rank2.json":
+        signal.pause()
+    return read_unit(work, unit)
+
+
+def ingest_without_end(given: str, to: str) -> None:
+    """An ingest of which one process reads for ever, while the other one waits for work."""
+    ingesting.read_unit = never_done
+    ingesting.ingest([given], to, DEFAULT_LIMITS, processes=2)
 
 
 def ranks(folder: Path) -> list[int | None]:
@@ -78,3 +95,21 @@ def test_a_file_whose_process_is_ended_each_time_is_named(
     monkeypatch.setattr(ingesting, "read_unit", read_unit)
     again = ingesting.ingest(given, str(to), DEFAULT_LIMITS, processes=2)
     assert len(again.read) + again.known == 4 and ranks(to) == [0, 1, 2, 3]
+
+
+def test_processes_that_read_end_with_the_one_that_started_them(tmp_path: Path) -> None:
+    given, to = tmp_path / "job", tmp_path / "ranks"
+    write(JOB, given)
+    call = (
+        f"{ingest_without_end.__module__} as m; m.ingest_without_end({str(given)!r}, {str(to)!r})"
+    )
+    started = subprocess.Popen([sys.executable, "-c", f"import {call}"], stderr=subprocess.PIPE)
+    give_up = time.monotonic() + GIVE_UP_S
+    while ranks(to) != [0, 1, 3]:
+        assert started.poll() is None and time.monotonic() < give_up
+        time.sleep(0.05)
+    started.kill()
+    started.communicate(timeout=GIVE_UP_S)  # ends once nobody has the other end any more
+    assert not store.opened(str(to)).is_being_written()
+    again = ingesting.ingest([str(given)], str(to), DEFAULT_LIMITS, processes=1)
+    assert (len(again.read), again.known) == (1, 3) and ranks(to) == [0, 1, 2, 3]
