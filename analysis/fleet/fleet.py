@@ -109,9 +109,11 @@ def fleet_of(
         frame = tables[table]
         number = frame["sha256"].map(rank_of)
         kept = number.notna().to_numpy()
-        frame = frame[kept].drop(columns="sha256")
-        frame.insert(0, _RANK, number[kept].astype("int64"))
-        found[table] = frame.reset_index(drop=True)
+        frame = frame.drop(columns="sha256")
+        if not kept.all():  # which would copy all of it
+            frame, number = frame[kept].reset_index(drop=True), number[kept]
+        frame.insert(0, _RANK, number.to_numpy("int64"))
+        found[table] = frame
     return Fleet(
         name,
         ranks,

@@ -76,30 +76,38 @@ def _replayed(
 ) -> tuple[list[float], list[float]] | None:
     """When each rank leaves its last collective, with either time before them; None where some
     collective can never begin. Executions are sorted by rank and place."""
-    firsts = np.flatnonzero(is_first).tolist()
-    lasts = {*(at - 1 for at in firsts[1:]), len(of) - 1}
-    collective, takes = of.tolist(), transfer.tolist()
-    one, two = (before.tolist() for before in befores)
-    missing = np.bincount(of, minlength=len(transfer)).tolist()
-    come: list[tuple[float, float]] = [(0.0, 0.0)] * len(transfer)
-    waiting: list[list[int]] = [[] for _ in transfer]
-    arrivals = [(at, 0.0, 0.0) for at in firsts]
+    firsts = np.flatnonzero(is_first)
+    is_last = np.r_[is_first[1:], True]
+    # Of each execution the collective that comes next on its rank, -1 at the end, and the times
+    # before that; side by side for those of one collective, since they leave it together.
+    order = np.argsort(of, kind="stable")
+    following = np.where(is_last, -1, np.r_[of[1:], -1])[order].tolist()
+    one, two = (np.r_[before[1:], 0.0][order].tolist() for before in befores)
+    missing = np.bincount(of, minlength=len(transfer))
+    ends = np.cumsum(missing)
+    begins, ends, takes = (ends - missing).tolist(), ends.tolist(), transfer.tolist()
+    come, other_come = ([0.0] * len(takes) for _ in befores)
+    for before, latest in zip(befores, (come, other_come), strict=True):
+        for which, ns in zip(of[firsts].tolist(), before[firsts].tolist(), strict=True):
+            latest[which] = max(latest[which], ns)
+    missing = missing - np.bincount(of[firsts], minlength=len(missing))
+    ready = np.intersect1d(of[firsts], np.flatnonzero(missing == 0)).tolist()
+    missing = missing.tolist()
     done: tuple[list[float], list[float]] = ([], [])
-    while arrivals:
-        at, since, other = arrivals.pop()
-        which = collective[at]
-        since, other = since + one[at], other + two[at]
-        latest = come[which]
-        come[which] = (max(since, latest[0]), max(other, latest[1]))
-        waiting[which].append(at)
-        missing[which] -= 1
-        if missing[which]:
-            continue
-        end, other_end = come[which][0] + takes[which], come[which][1] + takes[which]
-        for there in waiting[which]:
-            if there in lasts:
+    while ready:
+        which = ready.pop()
+        end, other_end = come[which] + takes[which], other_come[which] + takes[which]
+        members = slice(begins[which], ends[which])
+        for then, ns, other_ns in zip(following[members], one[members], two[members], strict=True):
+            if then < 0:
                 done[0].append(end)
                 done[1].append(other_end)
-            else:
-                arrivals.append((there + 1, end, other_end))
+                continue
+            if end + ns > come[then]:  # noqa: PLR1730 - max() doubles the time of this loop
+                come[then] = end + ns
+            if other_end + other_ns > other_come[then]:  # noqa: PLR1730
+                other_come[then] = other_end + other_ns
+            missing[then] -= 1
+            if not missing[then]:
+                ready.append(then)
     return done if len(done[0]) == len(firsts) else None

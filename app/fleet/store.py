@@ -351,7 +351,7 @@ def _pandas(table: Any) -> pd.DataFrame:
             columns[name] = column.unify_dictionaries().to_pandas()
         else:
             columns[name] = column.to_pandas()
-    return pd.DataFrame(columns, index=pd.RangeIndex(len(table)))
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(table)), copy=False)
 
 
 def _unwritable(place: Place, error: OSError) -> FuseScopeError:

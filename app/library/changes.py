@@ -104,7 +104,7 @@ def add(path: Path, limits: Limits) -> str:
 
 def _copied(path: Path) -> str:
     target = places.experiments_folder() / f"{path.stem}.zip"
-    with _writing():
+    with _writing(target.parent):
         folders.make(target.parent)
         with Draft(target) as draft:
             with draft.opened() as file, path.open("rb") as given:
@@ -121,11 +121,12 @@ def _put(item: Item, **said: str | tuple[str, ...]) -> None:
 
 
 @contextmanager
-def _writing() -> Iterator[None]:
+def _writing(folder: Path | None = None) -> Iterator[None]:
+    """Raises FuseScopeError where the disk refuses; `folder` is the library's if none is given."""
     try:
         yield
     except OSError as error:
         reason = (error.strerror or os.strerror(error.errno or 0)).lower()
         raise FuseScopeError(
-            "kept_unwritable", where=str(settings.folder()), reason=reason
+            "kept_unwritable", where=str(folder or settings.folder()), reason=reason
         ) from error

@@ -14,7 +14,7 @@ from typing import Literal
 from analysis.compare.timing.verdict import paired_verdict
 from analysis.errors import FuseScopeError
 from analysis.experiment import ExperimentRecord
-from analysis.messages import Message
+from analysis.messages import Message, Part
 from analysis.messages.language import current
 from analysis.text import clean_text, display_name
 from analysis.wording.sentences import pair_parts
@@ -31,6 +31,10 @@ KEPT, RECORDED = "library:", "recorded:"
 _MOST_ITEMS = 8192  # in any language
 _HASH_CHARS, _MIN_HASH = 12, 4
 _FIRST_NS, _LAST_NS = 10**18, 41 * 10**17  # times since 1970 that are dates
+_UNLISTED = Message(
+    "{n:count} older recording is not listed: only the newest {most:count} in {folder:name} are.",
+    "{n:count} older recordings are not listed: only the newest {most:count} in {folder:name} are.",
+)
 _RUN = Message("{run:duration} a run, un-profiled")
 _PROFILED_RUN = Message("{run:duration} a run, profiled")
 _TOTAL = Message("{total:duration} in operators")
@@ -81,6 +85,17 @@ def items() -> list[Item]:
             found += [] if recorded is None else [recorded]
     said = facts.every(kept_in.folder)
     return ordered((_with_facts(item, said) for item in found), "date")
+
+
+def unlisted() -> int:
+    """How many recordings, the oldest, the library leaves out."""
+    return max(0, len(places.experiments(None)) - MAX_LISTED)
+
+
+def unlisted_parts(count: int) -> tuple[Part, ...]:
+    """The sentence that says so."""
+    folder = str(places.experiments_folder())
+    return _UNLISTED.parts(n=count, most=MAX_LISTED, folder=folder)
 
 
 def ordered(found: Iterable[Item], by: Order) -> list[Item]:

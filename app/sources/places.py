@@ -140,8 +140,8 @@ def release_samples() -> dict[str, Path]:
     return {path.stem: path for path in sorted((SAMPLES / "releases").glob("*.zip"))}
 
 
-def experiments(maximum: int = MAX_EXPERIMENTS) -> dict[str, Path]:
-    """Recorded experiments by file name, newest first."""
+def experiments(maximum: int | None = MAX_EXPERIMENTS) -> dict[str, Path]:
+    """Recorded experiments by file name, newest first; every one with None."""
     found = []
     for path in experiments_folder().glob("[!.]*.zip"):
         try:

@@ -13,7 +13,17 @@ from analysis import units
 from analysis.messages import Message, Part, passage, say
 from app import state
 from app.library import changes
-from app.library.items import ORDERS, Item, Order, items, matching, ordered, store
+from app.library.items import (
+    ORDERS,
+    Item,
+    Order,
+    items,
+    matching,
+    ordered,
+    store,
+    unlisted,
+    unlisted_parts,
+)
 from app.parts import pair, panels
 from app.parts.table import ROW_HEIGHT, whole_height
 from app.recording import recorder
@@ -58,6 +68,8 @@ def show(compare_page: st.Page, trace_page: st.Page) -> None:
             return
         listed = items()
         st.caption(panels.parts_text(_told(), "gray"))
+        if count := unlisted():
+            st.caption(panels.parts_text(unlisted_parts(count), "gray"))
         if not listed:
             st.subheader(say("Nothing is here yet"), anchor=False)
             label = say("Open files on the {page} page", page=say("Compare"))

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import os
+import shutil
+from pathlib import Path
+from typing import IO
 
 import pytest
 from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
 from app.cli.main import app
+from app.library import items
+from app.sources import places
 from app.store.store import Store
 from tests.library.conftest import library
 from tests.store.test_store import key
@@ -75,3 +82,35 @@ def test_sql_prints_a_table_json_and_csv(library: Store) -> None:
     assert "operators_ns" in run("sql")
     assert refusal("sql", "drop table traces").startswith("Only SELECT is answered")
     assert refusal("sql", question, "--csv", "--json").startswith("--json and --csv do not go")
+
+
+def test_recordings_beyond_those_that_are_listed_are_counted(
+    library: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "not listed" not in run("library")
+    first = places.experiments_folder() / "small.zip"
+    for name in ("second.zip", "third.zip"):
+        first.with_name(name).write_bytes(first.read_bytes())
+    monkeypatch.setattr(items, "MAX_LISTED", 1)
+    assert "2 older recordings are not listed: only the newest 1 in " in run("library")
+    found = json.loads(run("library", "--json"))
+    assert found["unlisted"] == 2
+    assert [item["kind"] for item in found["items"]].count("experiment") == 1
+
+
+def test_a_full_disk_leaves_the_recordings_as_they_are(
+    library: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = places.experiments_folder()
+    there = (folder / "small.zip").rename(tmp_path / "given.zip")
+
+    def full(given: IO[bytes], to: IO[bytes]) -> None:
+        to.write(given.read(100))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(shutil, "copyfileobj", full)
+    assert refusal("library", "add", str(there)) == (
+        f"The library cannot be written to: no space left on device ({folder}). "
+        "Check its folder and the space on the disk."
+    )
+    assert list(folder.iterdir()) == [] and len(json.loads(run("library", "--json"))["items"]) == 2

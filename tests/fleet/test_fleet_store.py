@@ -193,6 +193,26 @@ def test_what_the_verbs_print(filled: Path, traces: Path) -> None:
     assert "No rank is slow" in told.output
 
 
+def test_files_of_unknown_ranks_are_told_with_what_to_do(traces: Path, tmp_path: Path) -> None:
+    (tmp_path / "job").mkdir()
+    for rank, letter in enumerate("xy"):
+        data = (traces / f"rank{rank}.json").read_bytes()
+        nameless = data.replace(b'"rank":', b'"what":').replace(b'"world_size":', b'"size":')
+        (tmp_path / "job" / f"{letter}-4.json").write_bytes(nameless)
+    given = ["ingest", str(tmp_path / "job"), "--to", str(tmp_path / "ranks")]
+    unknown = "Nothing tells which rank this is: neither the trace nor the name of the file."
+    assert CliRunner().invoke(app, given).output.splitlines() == [
+        "Read 0 ranks; 0 files had been read before.",
+        f"! x-4.json: {unknown}",
+        f"! y-4.json: {unknown}",
+        "Say where the name has it: --rank-pattern 'node-(\\d+)'.",
+    ]
+    runner = CliRunner()
+    assert runner.invoke(app, [*given, "--rank-pattern", r"x-(\d)"]).exit_code == 0
+    told = runner.invoke(app, ["fleet", str(tmp_path / "ranks")])
+    assert told.output.startswith("1 rank can be compared: 2 steps each")
+
+
 def test_json(filled: Path) -> None:
     told = CliRunner().invoke(app, ["fleet", str(filled), "--against", str(filled), "--json"])
     values = json.loads(told.output)

@@ -23,8 +23,10 @@ _HEAD = Message(
     "{collectives:count} collectives, {decided:count} with a vote."
 )
 _HEAD_UNKNOWN = Message(
+    "{present:count} rank can be compared: {steps:steps} each, {collectives:count} collectives, "
+    "{decided:count} with a vote.",
     "{present:count} ranks can be compared: {steps:steps} each, {collectives:count} collectives, "
-    "{decided:count} with a vote."
+    "{decided:count} with a vote.",
 )
 _WRITTEN = Message("The store is being written: more ranks may come.")
 _MISSING = Message(
@@ -147,7 +149,7 @@ def state_sentences(found: Examined) -> list[Sentence]:
         "decided": found.decided,
     }
     if fleet.world is None:
-        told = [_HEAD_UNKNOWN.parts(**counts)]
+        told = [_HEAD_UNKNOWN.parts(n=len(fleet.ranks), **counts)]
     else:
         told = [_HEAD.parts(world=fleet.world, **counts)]
     if fleet.is_being_written:

@@ -70,6 +70,7 @@ def ingest(
 
 
 def _print(done: Ingested) -> None:
+    from analysis.messages.errors import ERRORS
     from analysis.text import clean_text, display_name
 
     ranks = sorted({entry.facts.rank for entry in done.read if entry.facts is not None})
@@ -102,6 +103,8 @@ def _print(done: Ingested) -> None:
         else:
             continue
         print(clean_text(f"! {text}", 600))
+    if any(entry.failure and entry.failure.code == "rank_unknown" for entry in done.read):
+        print(ERRORS["rank_unknown"].hint)
 
 
 class _Progress:

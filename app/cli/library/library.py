@@ -147,7 +147,7 @@ def compare(
 
 def _list(words: str, json: bool, sort: str) -> None:
     from analysis.errors import FuseScopeError
-    from app.library.items import ORDERS, items, matching, ordered, store
+    from app.library.items import ORDERS, items, matching, ordered, store, unlisted
 
     if sort not in ORDERS:
         raise FuseScopeError("unknown_order", name=sort[:40], known=", ".join(ORDERS))
@@ -161,6 +161,7 @@ def _list(words: str, json: bool, sort: str) -> None:
             "folder": str(kept_in.folder),
             "bytes": kept_in.bytes,
             "max_bytes": kept_in.max_bytes,
+            "unlisted": unlisted(),
             "items": [_plain(item) for item in found],
         }
         streams.write_json(msgspec.json.format(msgspec.json.encode(value), indent=1))
@@ -190,7 +191,7 @@ def _print(found: list[Item], words: str) -> None:
     from rich.text import Text
 
     from analysis import units
-    from app.library.items import short, store
+    from app.library.items import short, store, unlisted, unlisted_parts
 
     console = Console(highlight=False, markup=False, emoji=False)
     if not found:
@@ -217,6 +218,8 @@ def _print(found: list[Item], words: str) -> None:
             )
             table.add_row(*map(Text, cells))
         console.print(table)
+    if count := unlisted():
+        console.print("".join(part.text for part in unlisted_parts(count)))
     kept_in = store()
     console.print(
         say(
