@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
+from collections.abc import Iterable
 
 from analysis.limits import DEFAULT_LIMITS
 
@@ -39,6 +41,19 @@ def display_name(name: str) -> str:
     last = re.split(r"[/\\]", name)[-1]
     shown = clean_text(last, DEFAULT_LIMITS.name_chars).strip()
     return shown or "unnamed"
+
+
+def distinct_names(paths: Iterable[str]) -> dict[str, str]:
+    """The name of each file fit to be shown; where several are called the same, with as many of
+    the folders above as tell them apart, at most four."""
+    names = {path: display_name(path) for path in paths}
+    for count in range(2, 6):
+        often = Counter(names.values())
+        for path, name in names.items():
+            if often[name] > 1:
+                parts = [part for part in re.split(r"[/\\]", path) if part]
+                names[path] = "/".join(map(display_name, parts[-count:]))
+    return names
 
 
 def shown(name: object, maximum: int = 60) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from analysis.fleet.tables import COLLECTIVES, KERNELS, OPERATORS, STEPS, RankFacts
 from analysis.messages import Said
-from analysis.text import display_name
+from analysis.text import distinct_names
 
 DamageCode = Literal["unreadable", "truncated", "rank_twice", "other_job", "other_format"]
 _RANK = "rank"
@@ -70,8 +70,9 @@ def chosen(
     world = _most([facts.world for facts in given if facts.world is not None])
     format_ = _most([facts.format for facts in given])
     kept: dict[int, RankFacts] = {}
+    names = distinct_names(facts.file for facts in given)
     for facts in sorted(given, key=lambda facts: (facts.rank, facts.is_truncated, facts.file)):
-        name = display_name(facts.file)
+        name = names[facts.file]
         if world is not None and facts.world not in (None, world):
             damaged.append(Damaged(name, "other_job", facts.rank, other=str(facts.world)))
         elif world is not None and facts.rank >= world:
@@ -81,7 +82,7 @@ def chosen(
         elif facts.is_truncated:
             damaged.append(Damaged(name, "truncated", facts.rank))
         elif facts.rank in kept:
-            other = display_name(kept[facts.rank].file)
+            other = names[kept[facts.rank].file]
             damaged.append(Damaged(name, "rank_twice", facts.rank, other=other))
         else:
             kept[facts.rank] = facts

@@ -34,7 +34,7 @@ from analysis.fleet.tables import (
 )
 from analysis.messages import Said
 from analysis.messages.errors import ERRORS
-from analysis.text import clean_text, display_name
+from analysis.text import clean_text, display_name, distinct_names
 from analysis.trace import Trace
 from app.fleet.place import Place
 
@@ -184,8 +184,9 @@ def has_tables(place: Place, facts: RankFacts) -> bool:
 def fleet(place: Place) -> Fleet:
     """All ranks in the store. Raises FuseScopeError where there is none."""
     known, damaged = entries(place)
+    names = distinct_names(entry.path for entry in known)
     damaged += [
-        Damaged(display_name(entry.path), "unreadable", said=entry.failure.said)
+        Damaged(names[entry.path], "unreadable", said=entry.failure.said)
         for entry in known
         if entry.failure is not None
     ]

@@ -93,6 +93,10 @@ def test_without_the_slow_rank_the_replay_is_shorter_by_what_it_was_late() -> No
     assert free.saved == pytest.approx(1 - (20 * 60 + 19 * 100) / (20 * 60 + 19 * 140))
     assert free.modelled_ns == pytest.approx(free.step_ns - free.saved_ns)
     assert straggler_free(fleet, found, ()) is None
+    # Rank 0 has them in the other order, so that none can ever begin.
+    turned = by_hand([row if row["rank"] else {**row, "place": 20 - row["place"]} for row in LATE])
+    turned = replace(turned, steps=fleet.steps)
+    assert straggler_free(turned, aligned(turned), slow_ranks(fleet, found)) is None
     # The others wait 40 of 200 ns for it, and as much is saved of 200: nothing more to say.
     slow = slow_ranks(fleet, found)
     more = "then waits for another rank"

@@ -16,6 +16,7 @@ from analysis.errors import FuseScopeError
 from analysis.fleet.tables import ROWS, SMALL
 from analysis.limits import DEFAULT_LIMITS
 from analysis.readers import read_path
+from analysis.text import distinct_names
 from analysis.trace import Trace
 from app.cli.main import app
 from app.fleet import ingesting, store
@@ -173,7 +174,7 @@ def test_damaged_missing_and_foreign_ranks_are_told_first(
         ("run.zip", "unreadable", None),
         ("node-x_4.json", "unreadable", None),
         ("cut.json", "truncated", 5),
-        ("rank1.json", "other_format", 1),
+        ("more/rank1.json", "other_format", 1),
         ("rank0.json", "unreadable", None),
     }
     assert [facts.rank for facts in found.ranks] == [1, 2, 3, 4, 5] and found.missing == (0,)
@@ -211,6 +212,22 @@ def test_files_of_unknown_ranks_are_told_with_what_to_do(traces: Path, tmp_path:
     assert runner.invoke(app, [*given, "--rank-pattern", r"x-(\d)"]).exit_code == 0
     told = runner.invoke(app, ["fleet", str(tmp_path / "ranks")])
     assert told.output.startswith("1 rank can be compared: 2 steps each")
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(traces: Path, tmp_path: Path) -> None:
+    for name, rank in (("one/a", 0), ("two/a", 0), ("one/b", 1)):
+        (tmp_path / "job" / name).mkdir(parents=True)
+        data = (traces / f"rank{rank}.json").read_bytes()
+        spaces = b" " * len(name) * (name[0] == "t")
+        (tmp_path / "job" / name / "trace.json").write_bytes(data + spaces)
+    assert distinct_names(["/x/one/a/t.json", "/x/two/a/t.json", "/x/u.json"]) == {
+        "/x/one/a/t.json": "one/a/t.json",
+        "/x/two/a/t.json": "two/a/t.json",
+        "/x/u.json": "u.json",
+    }
+    ingest(tmp_path / "job", to=tmp_path / "ranks")
+    [twice] = store.fleet(store.opened(str(tmp_path / "ranks"))).damaged
+    assert (twice.file, twice.other) == ("two/a/trace.json", "one/a/trace.json")
 
 
 def test_json(filled: Path) -> None:

@@ -71,7 +71,7 @@ def ingest(
 
 def _print(done: Ingested) -> None:
     from analysis.messages.errors import ERRORS
-    from analysis.text import clean_text, display_name
+    from analysis.text import clean_text, distinct_names
 
     ranks = sorted({entry.facts.rank for entry in done.read if entry.facts is not None})
     print(
@@ -90,8 +90,9 @@ def _print(done: Ingested) -> None:
                 n=done.beside,
             )
         )
+    names = distinct_names(entry.path for entry in done.read)
     for entry in done.read:
-        name = display_name(entry.path)
+        name = names[entry.path]
         if entry.failure is not None:
             text = say("{file:name}: {reason}.", file=name, reason=entry.failure.said)
         elif entry.facts is not None and entry.facts.is_truncated:
