@@ -22,7 +22,7 @@ from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.trust import Trust
 from analysis.compare.trust import trust as trust_of
 from analysis.errors import FuseScopeError
-from analysis.messages import Part, say
+from analysis.messages import Message, Part, say
 from app import language, state
 from app.state.opened import Fate
 
@@ -37,6 +37,7 @@ _COMMAND_CHARS = 80
 _COMMANDS = ("fusescope ", "pip install ", "--")
 _WARNING = ":orange[:material/warning:]"
 _INFO = ":gray[:material/info:]"
+_IS_SAMPLE = Message("Sample: a file that comes with FuseScope, not one of yours.")
 _FATE_ICONS = {
     True: ":blue[:material/check_circle:]",
     False: ":red[:material/error:]",
@@ -268,6 +269,11 @@ def note(sentence: str, icon: str) -> None:
     with st.container(horizontal=True, gap="xsmall", wrap=False):
         st.markdown(icon, width="content")
         st.text(sentence, width="stretch")
+
+
+def sample_note() -> None:
+    """Says that what follows is a sample."""
+    note(_IS_SAMPLE.text(), ":gray[:material/science:]")
 
 
 def fate(told: Fate) -> None:

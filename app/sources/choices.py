@@ -1,7 +1,8 @@
 """What can stand on a side, and what to compare first.
 
 A source id is what a link holds: `sample:mobilenetv2/fused`, `recorded:<file>/fused`,
-`recipe:<name>/fused`, `file:<path below a configured folder>[/variant]`,
+`engines:<name>/torch:fused`, `recipe:<name>/fused`,
+`file:<path below a configured folder>[/variant]`,
 `upload:<first 12 of SHA-256>[/variant]`.
 """
 
@@ -65,6 +66,8 @@ def choices(opened: Mapping[str, Opened], asked: Iterable[str | None] = ()) -> t
         found += _variants(f"recorded:{name}", path, _DATED)
     for name, path in places.samples().items():
         found += _variants(f"sample:{name}", path, _SAMPLE)
+    for name, path in places.engine_samples().items():
+        found += _variants(f"engines:{name}", path, _SAMPLE)
     for name, path in places.recipe_samples().items():
         found += _variants(f"recipe:{name}", path, _RECIPE, recipe=name)
     times = Counter(choice.label for choice in found)
@@ -221,6 +224,7 @@ def together(id_: str, opened: Mapping[str, Opened]) -> tuple[str, ...]:
         known = {
             "sample": places.samples,
             "recorded": places.experiments,
+            "engines": places.engine_samples,
             "recipe": places.recipe_samples,
         }.get(kind)
         path = known().get(name) if known is not None else None
@@ -233,7 +237,7 @@ def together(id_: str, opened: Mapping[str, Opened]) -> tuple[str, ...]:
 
 def is_sample(id_: str) -> bool:
     """True for what comes with FuseScope and is nobody's own recording."""
-    return id_.partition(":")[0] in ("sample", "recipe")
+    return id_.partition(":")[0] in ("sample", "engines", "recipe")
 
 
 def _variants(prefix: str, path: Path, label: Message, recipe: str = "") -> list[Choice]:

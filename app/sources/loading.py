@@ -112,6 +112,7 @@ def side(id_: str, opened: Mapping[str, Opened]) -> Side:
     name, _, variant = rest.partition("/")
     path = {
         "sample": lambda: places.samples().get(name),
+        "engines": lambda: places.engine_samples().get(name),
         "recorded": lambda: places.recording(name),
         "recipe": lambda: places.recipe_samples().get(name),
     }.get(kind, lambda: None)()

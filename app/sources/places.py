@@ -135,6 +135,11 @@ def recipe_samples() -> dict[str, Path]:
     return {path.stem: path for path in sorted((SAMPLES / "recipes").glob("*.zip"))}
 
 
+def engine_samples() -> dict[str, Path]:
+    """One model in several engines, by name."""
+    return {path.stem: path for path in sorted((SAMPLES / "engines").glob("*.zip"))}
+
+
 def release_samples() -> dict[str, Path]:
     """Files of releases that come with FuseScope, by name of the model."""
     return {path.stem: path for path in sorted((SAMPLES / "releases").glob("*.zip"))}

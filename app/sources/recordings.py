@@ -26,10 +26,12 @@ def recordings(opened: Mapping[str, Opened]) -> Iterator[tuple[str, ExperimentRe
 
 def samples() -> Iterator[tuple[str, ExperimentRecord]]:
     """Those that come with FuseScope."""
-    for name, path in places.samples().items():
+    found = {f"sample:{name}": path for name, path in places.samples().items()}
+    found |= {f"engines:{name}": path for name, path in places.engine_samples().items()}
+    for id_, path in found.items():
         record = choices.record_at(path)
         if record is not None:
-            yield f"sample:{name}", record
+            yield id_, record
 
 
 def experiment(id_: str, opened: Mapping[str, Opened]) -> Experiment:

@@ -14,7 +14,7 @@ from analysis.wording.trust import TRUST
 from app import state
 from app.parts import exports, pair, panels, settings
 from app.parts.several import ENGINE_COLUMNS, engine_table
-from app.sources import engines, loading, several
+from app.sources import choices, engines, loading, several
 from app.sources.engines import Recorded
 
 _CHOSEN = (2.6, 1)
@@ -149,6 +149,8 @@ def _show(
             multiple = several.compare(chosen, assumptions, uploads=uploads)
         colour = "blue" if len(multiple.best.members) == 1 else "gray"
         st.header(panels.parts_text(words.best_parts(multiple), colour), anchor=False)
+        if any(map(choices.is_sample, ids)):
+            panels.sample_note()
         if apart := engine_words.apart_sentence(multiple, _command(of)):
             panels.note(apart, ":orange[:material/warning:]")
         st.text(words.basis_sentences(multiple))

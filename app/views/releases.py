@@ -35,7 +35,6 @@ _COMMANDS = (
     "fusescope serve releases.zip"
 )
 _SAMPLE = "sample:"  # in front of its name in the address
-_IS_SAMPLE = Message("Sample: a file that comes with FuseScope, not one of yours.")
 _HINT = Message("A click on a release that changes something shows what it is.")
 _ALT = Message(
     "{n:count} operator and the tensors around it",
@@ -61,7 +60,7 @@ def show() -> None:
         if uploaded is None and not found:
             return
         if uploaded is None and not own:
-            panels.note(_IS_SAMPLE.text(), ":gray[:material/science:]")
+            panels.sample_note()
         with panels.guarded(say("This file of releases cannot be shown.")):
             if uploaded is not None:
                 compared = histories.parse(uploaded.getvalue(), display_name(uploaded.name))

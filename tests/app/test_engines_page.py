@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from analysis.experiment import Engine
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts
-from tests.engine_experiments import two_engines
+from tests.engine_experiments import SAMPLES, two_engines
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
@@ -28,6 +28,19 @@ HOSTILE = "![a](http://127.0.0.1:9/pix) :red[boo]"
 
 def opened() -> AppTest:
     return AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+
+
+def test_a_sample_of_four_engines_stands_where_nothing_was_recorded(tree: Path) -> None:
+    (tree / "samples" / "engines").symlink_to(SAMPLES / "engines")
+    page = opened()
+    assert is_clean(page)
+    assert "Sample: a file that comes with FuseScope, not one of yours." in texts(page)
+    [frame] = [one.value for one in page.dataframe]
+    engines = {name.partition(":")[0] for name in frame["Variant"]}
+    assert engines == {"onnxruntime", "openvino", "torch", "jax"}
+    assert frame["Latency"].notna().all() and frame["Peak memory"].notna().all()
+    compared = page.selectbox(key="choose_engines").value
+    assert compared == address(page)["engines"] == "engines:transformer_encoder"
 
 
 def test_one_engine_alone_says_how_to_record_several(tree: Path) -> None:

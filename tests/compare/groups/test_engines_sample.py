@@ -38,7 +38,7 @@ def test_each_engine_ran_in_every_block_on_its_own() -> None:
     record = sample().record
     assert record.names == tuple(f"{name}:fused" for name in ENGINES)
     assert [engine.name for engine in record.engines] == [*ENGINES]
-    blocks = set(range(5))
+    blocks = set(range(6))
     for variant in record.variants:
         assert set(variant.samples.block) == {one.block for one in variant.profiles} == blocks
         assert set(variant.samples.copy) == ({1, 2} if variant.engine is None else {1})
