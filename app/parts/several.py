@@ -9,8 +9,8 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import Entry, MultipleComparison
 from analysis.compare.multiple.ladder import ladder_of
-from analysis.compare.multiple.pareto import Pareto
-from analysis.messages import Message
+from analysis.compare.multiple.pareto import Pareto, pareto
+from analysis.messages import Message, say
 from analysis.quantity import Quantity
 from analysis.wording.multiple import comparison as words
 from analysis.wording.multiple import ladder as step_words
@@ -125,3 +125,17 @@ def steps(compared: Comparison | MultipleComparison) -> None:
         st.markdown(f"**{name}** :gray[{way}]  \n{told}")
     basis = step_words.ladder_basis(found, has_ledger=isinstance(compared, Comparison))
     st.caption(panels.parts_text(basis, "gray"))
+
+
+def pareto_chart(multiple: MultipleComparison, key: str) -> None:
+    """Speed against accuracy and memory; nothing where neither was recorded."""
+    from analysis.charts.pareto import pareto as picture
+
+    found = pareto(multiple)
+    if found is None:
+        return
+    st.subheader(words.PARETO_TITLE.text(), anchor=False, help=words.PARETO_HELP.text())
+    st.text(words.front_sentence(multiple, found))
+    names = [side.name for side in multiple.sides]
+    alt = say("Latency of each variant against output difference and peak memory")
+    panels.chart(picture(found, names, panels.mark_colours()), key, alt)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
-from analysis.compare.multiple.pareto import pareto
 from analysis.messages import Message, listed, say
 from analysis.wording import shown
 from analysis.wording.multiple import comparison as words
@@ -13,7 +12,7 @@ from analysis.wording.multiple import engines as engine_words
 from analysis.wording.trust import TRUST
 from app import state
 from app.parts import exports, pair, panels, settings
-from app.parts.several import ENGINE_COLUMNS, engine_table
+from app.parts.several import ENGINE_COLUMNS, engine_table, pareto_chart
 from app.sources import choices, engines, loading, several
 from app.sources.engines import Recorded
 
@@ -162,7 +161,7 @@ def _show(
     engine_table(multiple).draw("engines_table", alt, max_rows=MAX_SIDES)
     st.caption(panels.own(words.measured_sentence(multiple, ENGINE_COLUMNS)))
     _links(multiple, ids, compare_page, variants_page)
-    _pareto(multiple)
+    pareto_chart(multiple, "engines_pareto")
     _comparing(multiple)
 
 
@@ -195,19 +194,6 @@ def _links(
             variants_page, label=say("Timelines of all"), icon=":material/table_rows:",
             query_params=state.pages.several_query(ids),
         )  # fmt: skip
-
-
-def _pareto(multiple: MultipleComparison) -> None:
-    from analysis.charts.pareto import pareto as picture
-
-    found = pareto(multiple)
-    if found is None:
-        return
-    st.subheader(words.PARETO_TITLE.text(), anchor=False, help=words.PARETO_HELP.text())
-    st.text(words.front_sentence(multiple, found))
-    names = [side.name for side in multiple.sides]
-    alt = say("Latency of each variant against output difference and peak memory")
-    panels.chart(picture(found, names, panels.mark_colours()), "engines_pareto", alt)
 
 
 def _comparing(multiple: MultipleComparison) -> None:

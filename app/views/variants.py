@@ -13,7 +13,7 @@ from analysis.wording.trust import TRUST
 from app import state
 from app.language import spoken
 from app.parts import exports, pair, panels, settings
-from app.parts.several import several_table, steps
+from app.parts.several import pareto_chart, several_table, steps
 from app.sources import choices, loading, several, sides
 
 _CHOSEN = (2.6, 1)
@@ -46,7 +46,7 @@ def show(compare_page: st.Page) -> None:
         _table(multiple)
         _why(multiple, ids, compare_page)
         steps(multiple)
-        _pareto(multiple)
+        pareto_chart(multiple, "pareto")
         _timelines(multiple, ids)
         _doubts(multiple)
 
@@ -154,19 +154,6 @@ def _why(multiple: MultipleComparison, ids: tuple[str, ...], compare_page: st.Pa
 
 
 _WHY = Message("Compare {best:name} with {baseline:name} operator by operator")
-
-
-def _pareto(multiple: MultipleComparison) -> None:
-    from analysis.charts.pareto import pareto as picture
-
-    found = pareto(multiple)
-    if found is None:
-        return
-    st.subheader(words.PARETO_TITLE.text(), anchor=False, help=words.PARETO_HELP.text())
-    st.text(words.front_sentence(multiple, found))
-    names = [side.name for side in multiple.sides]
-    alt = say("Latency of each variant against output difference and peak memory")
-    panels.chart(picture(found, names, panels.mark_colours()), "pareto", alt)
 
 
 @st.fragment

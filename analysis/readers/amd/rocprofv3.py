@@ -231,7 +231,7 @@ def _add_calls(rows: RocprofRows, tool: _Tool, where: str) -> None:
     process = (len(rows.launches), len(rows.waits))
     raw = _typed(tool.buffer_records, _Records).hip_api
     if _is_array(raw):
-        # What has another shape is no call: it is not told of.
+        # An entry of another shape is not a call, so it is not reported.
         found, _, _ = collect_events(
             _Array(raw, where, rows.limits), _Call, EventFile, lambda: _Calls(kinds)
         )
