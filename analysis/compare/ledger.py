@@ -7,7 +7,7 @@ import itertools
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import msgspec
@@ -74,6 +74,10 @@ class Ledger:
     `ungrouped`, one an operator that ran and is in no group: side, name, op_type, reason
     (inserted, not_in_graph, communication, unmatched), per_run_ns (without slow executions).
 
+    `parts`, one a part of a group that has parts: group (id), side, part (its place among those of
+    the side), per_run_ns (as before_ns and after_ns, whose sums they are up to rounding; null where
+    times are not known). Nothing is divided: a part has the time of the operators that run for it.
+
     `slow`: the slow executions of baseline and candidate. `gains` are the times that the rows come
     from, in the order of the groups' ids; None where nothing else is to be asked of them.
 
@@ -94,6 +98,7 @@ class Ledger:
     slow: tuple[SlowExecutions, SlowExecutions] = (SlowExecutions(), SlowExecutions())
     no_shares: NoShares | None = None
     gains: _Gains | None = None
+    parts: pd.DataFrame = field(default_factory=lambda: _part_table([]))
 
     def gain_of(self, groups: Collection[int], alpha: float) -> tuple[float, float, float] | None:
         """The sum of the gains of these groups, by id, in ns, between the bounds of its own
@@ -237,6 +242,11 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
         slow=(times[0].slow, times[1].slow),
         no_shares=no_shares,
         gains=gains,
+        parts=_part_table(
+            row
+            for at, side in enumerate(("baseline", "candidate"))
+            for row in _part_times(groups, at, side, names[at], times[at], known[at])
+        ),
     )
 
 
@@ -301,6 +311,31 @@ def _known_runs(traces: tuple[Trace, Trace], whole_runs: bool) -> tuple[bool, bo
     first, second = (trace.has_runs for trace in traces)
     alike = not first and not second and not whole_runs
     return first or alike, second or alike
+
+
+def _part_times(
+    groups: Sequence[Group],
+    at: int,
+    side: str,
+    names: Sequence[str],
+    times: RunTimes,
+    is_known: bool,
+) -> Iterable[tuple[int, str, int, float]]:
+    """Rows of `_part_table` for one side."""
+    own = [
+        (group.id, place, part) for group in groups for place, part in enumerate(group.parts[at])
+    ]
+    if not own:
+        return
+    labels = np.array(group_places(names, [part.operators for _, _, part in own]), dtype=int)
+    mean_ns, _ = times.means_by_label(labels, len(own))
+    for (id_, place, _), ns in zip(own, mean_ns, strict=True):
+        yield id_, side, place, float(ns) if is_known else math.nan
+
+
+def _part_table(rows: Iterable[tuple[int, str, int, float]]) -> pd.DataFrame:
+    table = pd.DataFrame(list(rows), columns=["group", "side", "part", "per_run_ns"])
+    return table.astype({"group": int, "side": "str", "part": int, "per_run_ns": float})
 
 
 def _ungrouped(

@@ -53,6 +53,7 @@ from analysis.wording import tried as tried_words
 from analysis.wording.advice import NEAR_MISSES_HELP
 from analysis.wording.fusion.apart import APART_HELP
 from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
+from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS
 from analysis.wording.fusion.terms import WATERFALL_HELP
 
 MAX_HEAD = 18  # characters
@@ -203,6 +204,8 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
         ],
         "waterfall": waterfall(shown),
         "ledger": ledger_table(shown),
+        "own_groups": OWN_GROUPS.text(),
+        "own_groups_help": wording.counted(JOINED_HELP, shown),
         "ledger_method": _ledger_method(shown),
         "no_shares": wording.no_shares_sentence(shown.ledger),
         "time_of_sum": wording.time_of_sum(shown),

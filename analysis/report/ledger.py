@@ -21,6 +21,7 @@ from analysis.report.text import known, minus, signed_duration, signed_range
 from analysis.wording.counted import whole_text
 from analysis.wording.fusion.became import becomes_text
 from analysis.wording.fusion.groups import KNOWN_BY
+from analysis.wording.fusion.joined import JoinedRow, joined_rows
 from analysis.wording.fusion.terms import TERMS
 from analysis.wording.slow_executions import slow_note
 
@@ -65,7 +66,7 @@ class Names:
 @dataclass(frozen=True)
 class GroupRow:
     """One group: its original operators (names inside `scope`, called at `source`), and those that
-    run instead."""
+    run instead. `own` are the groups of either side where both have several."""
 
     scope: str
     source: str
@@ -78,6 +79,7 @@ class GroupRow:
     difference: str
     known_by: str
     hurts: bool
+    own: tuple[JoinedRow, ...]
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ def ledger_table(comparison: Comparison) -> LedgerTable | None:
         if pictures and record["kind"] != "kept" and shown:
             drawn = _pictures(comparison, groups[shown[0]["group"]])
             pictures -= bool(drawn)
-        rows.append(_pattern(record, shown, groups, drawn, largest))
+        rows.append(_pattern(comparison, record, shown, groups, drawn, largest))
     terms, total = _terms(comparison)
     ungrouped = _ungrouped(comparison)
     return LedgerTable(
@@ -185,6 +187,7 @@ def gain_interval(record: Record) -> str:
 
 
 def _pattern(
+    comparison: Comparison,
     record: Record,
     members: list[Record],
     groups: dict[int, Group],
@@ -206,13 +209,13 @@ def _pattern(
         removed=_removed(record),
         difference=units.small_number(known(record["difference_relative"])),
         hurts=int(record["hurts"]),
-        members=tuple(_group(m, groups[m["group"]], largest_member) for m in members),
+        members=tuple(_group(comparison, m, groups[m["group"]], largest_member) for m in members),
         cut=int(record["groups"]) - len(members),
         pictures=pictures,
     )
 
 
-def _group(record: Record, group: Group, largest: float) -> GroupRow:
+def _group(comparison: Comparison, record: Record, group: Group, largest: float) -> GroupRow:
     before, after = _times(record)
     return GroupRow(
         scope=str(record["scope"]),
@@ -226,6 +229,7 @@ def _group(record: Record, group: Group, largest: float) -> GroupRow:
         difference=units.small_number(known(record["difference_relative"])),
         known_by=KNOWN_BY[group.known_by].text(),
         hurts=bool(record["hurts"]),
+        own=joined_rows(comparison, group),
     )
 
 

@@ -14,6 +14,7 @@ from analysis.compare.groups.fusion import Group, Operator
 from analysis.compare.side import Side
 from analysis.messages import Message, listed, paragraph, say
 from analysis.text import clean_text
+from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS, joined_rows
 from app.parts import ledger, panels
 from app.parts.heads import SIDE_NAMES, told
 
@@ -42,6 +43,7 @@ def show(comparison: Comparison, id_: int) -> None:
             _graph("before", comparison.baseline, group.baseline, group)
         with after:
             _graph("after", comparison.candidate, group.candidate, group)
+        _own_groups(comparison, group, row)
         _operators(group)
 
 
@@ -170,6 +172,46 @@ def _graph(when: str, side: Side, operators: tuple[Operator, ...], group: Group)
         group_svg(side.graph, names, group.inputs, group.outputs),
         alt=_ALTS[when].text(n=len(names)),
     )
+
+
+def _own_groups(comparison: Comparison, group: Group, row: Mapping[Hashable, Any]) -> None:
+    """Of a group that is several on both sides: each side's own, side by side."""
+    lines = joined_rows(comparison, group)
+    if not lines:
+        return
+    st.markdown(f"**{panels.own(OWN_GROUPS.text())}**")
+    rows = [
+        (
+            line.original,
+            line.baseline.text,
+            line.baseline.time,
+            line.candidate.text,
+            line.candidate.time,
+        )
+        for line in lines
+    ]
+    before, after = (
+        units.duration(None if pd.isna(row.get(name)) else row.get(name))
+        for name in ("before_ns", "after_ns")
+    )
+    rows.append((say("Whole group"), "", before, "", after))
+    text = st.column_config.TextColumn
+    columns = {
+        "original": text(say("Operators of the model"), width=300),
+        "before": text(say("Before"), width=300),
+        "before_time": text(say("Time before"), width=90, alignment="right"),
+        "after": text(say("After"), width=300),
+        "after_time": text(say("Time after"), width=90, alignment="right"),
+    }
+    st.dataframe(
+        pd.DataFrame(rows, columns=list(columns)),
+        column_config={**columns},
+        hide_index=True,
+        key="group_own",
+        height="content" if len(rows) <= 24 else 720,
+        alt=OWN_GROUPS.text(),
+    )
+    st.caption(panels.own(wording.counted(JOINED_HELP, comparison)))
 
 
 def _operators(group: Group) -> None:

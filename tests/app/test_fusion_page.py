@@ -26,6 +26,7 @@ from app.sources import comparisons
 from tests.app.conftest import BLOCKS
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts
 from tests.app.test_runs_page import on_a_gpu
+from tests.compare.groups.test_own_parts import recorded
 from tests.compare.timing.raw_times import paused, rewritten
 from tests.factories import Operator, experiment_zip, profile_json
 from tests.patience import GIVE_UP_S
@@ -264,6 +265,28 @@ def test_a_link_opens_a_group_with_its_operators_before_and_after(open_fusion: S
     assert address(page)["group"] == "1"
     names = page.dataframe[1].value
     assert list(names["name"])[:3] == ["first/Conv", "first/BatchNormalization", "first/Relu"]
+
+
+def test_a_group_that_is_several_on_both_sides_lists_those_of_either(
+    open_fusion: Start, tree: Path
+) -> None:
+    def own_groups(page: AppTest) -> list[object]:
+        tables = [frame.value for frame in page.dataframe]
+        return [t.to_numpy().tolist() for t in tables if "after_time" in t.columns]
+
+    assert own_groups(open_fusion(group="1")) == []
+    data = recorded(unfused=(100, 60, 20), fused=(40, 50, 7, 30))
+    (tree / "samples" / "mobilenetv2.zip").write_bytes(data)
+    page = open_fusion(group="1")
+    is_clean(page)
+    [table] = own_groups(page)
+    assert table == [
+        ["M1", "1. B2", "100 µs", "1. A1", "40.0 µs"],
+        ["M1", "1, as above", "", "2. A2", "50.0 µs"],
+        ["M1", "2. B2", "60.0 µs", "2, as above", ""],
+        ["M1", "2, as above", "", "3. A1", "7.00 µs"],
+        ["Whole group", "", "160 µs", "", "97.0 µs"],
+    ]
 
 
 @pytest.mark.parametrize("number", ["99", "-1", "x", "9" * 400, "٣"])

@@ -47,6 +47,22 @@ class Operator(msgspec.Struct, frozen=True, gc=False):
     place: str = ""
 
 
+class Part(msgspec.Struct, frozen=True):
+    """One group of one side's own: operators of the model, and those that run in their place, each
+    in graph order; without the latter where nothing does."""
+
+    original: tuple[Operator, ...]
+    operators: tuple[Operator, ...]
+
+
+class Shared(msgspec.Struct, frozen=True):
+    """Operators of the model that a part of the baseline and a part of the candidate share;
+    `places` are those of the two parts in `Group.parts`."""
+
+    original: tuple[Operator, ...]
+    places: tuple[int, int]
+
+
 @dataclass(frozen=True)
 class Group:
     """The smallest set of operators with the same boundary tensors in all three graphs.
@@ -56,7 +72,9 @@ class Group:
     does, weights left out. `bytes_inside` are bytes of tensors that are written and read only
     inside, per side (None: a size is unknown). `difference` is max|a-b| and max|a-b| / max|a| of
     the candidate's outputs against the model's, None where not recorded. `recomputed` are originals
-    of which several kernels compute the same.
+    of which several kernels compute the same. `parts` are each side's own groups, in model order,
+    where both sides have several: then either runs operators together that the other runs apart,
+    and no boundary inside divides both. Otherwise there are none.
     """
 
     id: int
@@ -70,6 +88,20 @@ class Group:
     bytes_inside: tuple[int | None, int | None] = (None, None)
     difference: tuple[float | None, float | None] | None = None
     recomputed: tuple[str, ...] = ()
+    parts: tuple[tuple[Part, ...], tuple[Part, ...]] = ((), ())
+
+    @property
+    def side_by_side(self) -> tuple[Shared, ...]:
+        """What each two parts share, in model order; every original is in exactly one of these.
+        () without parts."""
+        places = [
+            {one.name: at for at, part in enumerate(side) for one in part.original}
+            for side in self.parts
+        ]
+        shared: dict[tuple[int, int], list[Operator]] = {}
+        for one in self.original if all(self.parts) else ():
+            shared.setdefault((places[0][one.name], places[1][one.name]), []).append(one)
+        return tuple(Shared(tuple(original), at) for at, original in shared.items())
 
 
 @dataclass(frozen=True)
@@ -98,6 +130,11 @@ class Fusion:
     def largest(self) -> int:
         """Original operators of the largest group."""
         return max((len(group.original) for group in self.groups), default=0)
+
+    @property
+    def joined(self) -> tuple[Group, ...]:
+        """Groups that are several on both sides."""
+        return tuple(group for group in self.groups if all(group.parts))
 
     def group(self, id: int) -> Group:
         """The group of that id; KeyError when there is none."""

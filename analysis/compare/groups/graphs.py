@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from analysis.compare.groups.fused import fused_operators, kind
-from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator, Part
 from analysis.compare.groups.lineage import WEAKEST, Lineage, LineageGroup, boundary, lineage
 from analysis.experiment import TensorMatch
 from analysis.graph import Graph, Node
@@ -125,7 +125,27 @@ def _group(
         outputs=outputs,
         bytes_inside=(_bytes_inside(sides[0].graph, ran[0]), _bytes_inside(sides[1].graph, ran[1])),
         difference=_difference(sides[1], outputs),
+        parts=_own_parts(model, sides, parts),
     )
+
+
+def _own_parts(
+    model: Graph, sides: Sides, parts: Parts
+) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """The groups of either side; none where one of them has it all in one."""
+    if min(map(len, parts)) < 2:
+        return (), ()
+    before, after = (
+        tuple(
+            Part(
+                _operators(_nodes(model, group.original)),
+                _operators(_nodes(side.graph, group.optimised)),
+            )
+            for group in sorted(own, key=lambda group: model.index[group.original[0]])
+        )
+        for side, own in zip(sides, parts, strict=True)
+    )
+    return before, after
 
 
 def _kind(before: list[Node], after: list[Node], fates: set[str]) -> Kind:

@@ -15,7 +15,7 @@ import pandas as pd
 from analysis.advice import MissedFusion, missed_fusions, unjudged_attention
 from analysis.compare.ablation import ablation
 from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Group, Operator
+from analysis.compare.groups.fusion import Group, Operator, Part
 from analysis.compare.timing.slow_executions import SlowExecutions
 from analysis.experiment import NotFused
 from analysis.report.text import plain
@@ -34,7 +34,10 @@ def fusion_values(comparison: Comparison, top: int | None = None) -> dict[str, A
     groups = _in_order(comparison)
     return {
         "source": fusion.source,
-        "groups": [_group(group, row, top) for group, row in groups[:top]],
+        "groups": [
+            {**_group(group, row, top), **_parts(group, comparison.ledger.parts, top)}
+            for group, row in groups[:top]
+        ],
         "patterns": [_pattern(row) for row in ledger.patterns.to_dict("records")],
         "original_nodes": fusion.original_nodes,
         "mapped_nodes": fusion.mapped_nodes,
@@ -137,6 +140,32 @@ def _group(group: Group, row: Mapping[Any, Any], top: int | None) -> dict[str, A
         else {"absolute": absolute, "relative": relative},
         "hurts": bool(row.get("hurts", False)),
     }
+
+
+def _parts(group: Group, times: pd.DataFrame, top: int | None) -> dict[str, Any]:
+    """Each side's own groups in a group that is several on both; nothing for others."""
+    if not all(group.parts):
+        return {}
+    of = times[times["group"] == group.id].set_index(["side", "part"])["per_run_ns"]
+    return {
+        "parts": {
+            side: [
+                {
+                    "original": [one.name for one in part.original[:top]],
+                    "operators": [one.name for one in part.operators[:top]],
+                    "per_run_ns": whole(of[side, place]),
+                    **({} if top is None else {"left_out": _beyond(part, top)}),
+                }
+                for place, part in enumerate(own)
+            ]
+            for side, own in zip(("baseline", "candidate"), group.parts, strict=True)
+        }
+    }
+
+
+def _beyond(part: Part, top: int) -> dict[str, int]:
+    members = {"original": part.original, "operators": part.operators}
+    return {name: max(0, len(of) - top) for name, of in members.items()}
 
 
 def _pattern(row: Mapping[Any, Any]) -> dict[str, Any]:

@@ -83,6 +83,12 @@ _AS_NAMED = Message("Groups are as the trace names them.")
 _AS_MAPPED = Message("Groups are as the compiler's map has them.")
 _MISMATCHES = Message("{n:count} boundary mismatch.", "{n:count} boundary mismatches.")
 _LARGEST = Message("The largest group has {operators:operators}.")
+_JOINED = Message(
+    "{n:count} group joins several of either side, as the two divide the model at different "
+    "places.",
+    "{n:count} groups join several of either side, as the two divide the model at different "
+    "places.",
+)
 _INSERTED = Message(
     "{n:count} operator was inserted between groups.",
     "{n:count} operators were inserted between groups.",
@@ -125,6 +131,7 @@ def coverage_sentence(comparison: Comparison) -> str:
         _COVERED.text(n=lost, **counts) if lost else _ALL_COVERED.text(**counts),
         _as_known(fusion),
         _LARGEST.text(operators=fusion.largest),
+        _JOINED.text(n=len(fusion.joined)) if fusion.joined else "",
         _INSERTED.text(n=inserted) if inserted else "",
         _graphs_sentence(comparison),
         known_by_sentence(fusion),

@@ -19,6 +19,7 @@ from analysis.wording.counted import whole_text
 from analysis.wording.fusion.apart import Apart, apart
 from analysis.wording.fusion.became import becomes_text
 from analysis.wording.fusion.terms import TERMS
+from app.cli.printing.joined import print_joined
 
 TOP_PATTERNS = 6
 _KERNEL_CHARS = 44  # of which a library's kernel gets a short name
@@ -60,6 +61,7 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     )
     for note in filter(None, notes):
         console.print(clean_text(note, 1000), style="dim")
+    print_joined(console, comparison)
     if not comparison.are_two_models:
         _print_misses(console, comparison)
 

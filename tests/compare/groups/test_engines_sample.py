@@ -9,6 +9,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 import pytest
 
 from analysis import readers
@@ -77,3 +78,31 @@ def test_any_two_have_groups_with_each_other(one: str, other: str) -> None:
         total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
     )  # fmt: skip
     assert total.delta_ns == sum(term or 0 for term in terms)
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+def test_own_groups_inside_a_joined_one_have_its_time(one: str, other: str) -> None:
+    found = pair(one, other)
+    assert found.fusion.joined
+    rows, parts = found.ledger.rows, found.ledger.parts
+    for group in found.fusion.joined:
+        row, own = rows[rows["group"] == group.id], parts[parts["group"] == group.id]
+        for side, times in (("baseline", "before_ns"), ("candidate", "after_ns")):
+            summed = own.loc[own["side"] == side, "per_run_ns"].sum()
+            assert np.isclose(summed, row[times].sum(), rtol=1e-12)
+        shared = Counter(one.name for of in group.side_by_side for one in of.original)
+        assert shared == Counter(one.name for one in group.original)
+        assert max(len(part.original) for side in group.parts for part in side) <= 13
+
+
+def test_what_a_fusion_reads_of_another_before_its_result_joins_the_two() -> None:
+    """XLA computes the end of a LayerNorm once more in the sum behind it, from what is inside: no
+    tensor lies between them where the time of one could end (docs/engines.md)."""
+    graph = sample().graphs["jax:fused"]
+    result, behind = (graph.node[f"add_{name}_fusion.2"] for name in ("bitcast", "add"))
+    assert not {*result.outputs} & {*behind.inputs}
+    assert "%add_rsqrt_fusion.3" in {*result.inputs} & {*behind.inputs}
+    group = max(pair("onnxruntime", "jax").fusion.joined, key=lambda group: len(group.original))
+    assert len(group.original) == 50
+    [part] = [p for p in group.parts[1] if behind.name in {one.name for one in p.operators}]
+    assert result.name in {one.name for one in part.operators} and len(part.original) == 11
