@@ -5,7 +5,7 @@ Codes and named values only; analysis/wording/doctor.py makes the sentences.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
@@ -19,7 +19,7 @@ from analysis.metrics.traffic import bytes_moved
 from analysis.metrics.utilisation import model_flops
 from analysis.quantity import Reason
 from analysis.readers import READERS
-from analysis.readers.experiment import JAX
+from analysis.readers.experiment import JAX, OPENVINO
 from analysis.readers.reader import FIELDS
 from analysis.trace import Diagnostic, Meta, Trace, Value
 
@@ -60,7 +60,8 @@ _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
 }
 _MOSTLY = 0.5  # share of operator time of unknown class from which the small-op ratio says little
 _MAX_NAMED = 6
-_NOT_OF_JAX = ("flops", "graph")  # in experiments
+# Fields that recordings of an engine never have, although those of others do.
+_NEVER_OF: Mapping[str, tuple[str, ...]] = {JAX: ("flops", "graph"), OPENVINO: ("start",)}
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,8 @@ class Lack:
 class Answer:
     """Whether the file can feed a figure. `code` says from what, or why not.
 
-    `needs` is the field that is missing, where one is; `switch` as in Lack.
+    `needs` is the field that is missing, where one is; `switch` as in Lack. `without` names the
+    variants that cannot feed it, where others of the same experiment can.
     """
 
     figure: FigureCode
@@ -88,6 +90,7 @@ class Answer:
     needs: str = ""
     switch: str | None = None
     values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -298,7 +301,7 @@ def _with_switch(answer: Answer, meta: Meta) -> Answer:
 
 def _switch(meta: Meta, name: str) -> str | None:
     """What the format's reader says of a field: a switch, '' for always, None for never."""
-    if meta.format == "experiment" and meta.tool == JAX and name in _NOT_OF_JAX:
+    if meta.format == "experiment" and name in _NEVER_OF.get(meta.tool, ()):
         return None
     reader = next((reader for reader in READERS if reader.name == meta.format), None)
     return reader.fields.get(name) if reader is not None else None
@@ -306,15 +309,20 @@ def _switch(meta: Meta, name: str) -> str | None:
 
 def _of_experiment(experiment: Experiment) -> Examination:
     each = [answers(trace, experiment) for trace in experiment.traces.values()]
-    worst = (
-        next((answer for answer in column if not answer.available), column[0])
-        for column in zip(*each, strict=True)
-    )
+    names = tuple(experiment.traces)
+    worst = (_for_all(names, column) for column in zip(*each, strict=True))
     notes = list(experiment.diagnostics)
     for name, trace in experiment.traces.items():
         notes += [replace(d, values={**d.values, "variant": name}) for d in trace.diagnostics]
     first = next(iter(experiment.traces.values()))
     return _examination(first, experiment.traces, fields(experiment), tuple(worst), notes)
+
+
+def _for_all(names: Sequence[str], column: Sequence[Answer]) -> Answer:
+    """The answer that holds for all variants, of the answers of each to one figure."""
+    without = tuple(name for name, one in zip(names, column, strict=True) if not one.available)
+    worst = next((answer for answer in column if not answer.available), column[0])
+    return replace(worst, without=without if len(without) < len(column) else ())
 
 
 def _examination(

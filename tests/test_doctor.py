@@ -19,6 +19,9 @@ from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 from analysis.wording import doctor as words
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 
+SAMPLES = Path(__file__).parents[1] / "sample_traces"
+ENGINES = SAMPLES / "engines" / "transformer_encoder.zip"
+OPENVINO = SAMPLES / "openvino" / "mobilenetv2.zip"
 TIMES = {"unfused": [10.0] * 8, "fused": [5.0] * 8}
 
 
@@ -168,6 +171,48 @@ def test_an_experiment_answers_for_all_its_variants() -> None:
     )
     [note] = examine(damaged).dropped
     assert words.note_sentence(note) == "fused: 2 events without a valid time were left out."
+
+
+def test_an_answer_that_some_variants_lack_names_them() -> None:
+    value = read(Source("engines.zip", ENGINES.read_bytes()))
+    assert isinstance(value, Experiment)
+    found = examine(value)
+    sentence = "No start times in openvino:fused. The figure is there for the other variants."
+    assert answer(found, "dispatch_gap") == (False, f"Dispatch gap: {sentence}")
+    assert answer(found, "timeline") == (False, f"Timeline: {sentence}")
+    assert answer(found, "counters") == (
+        False,
+        "Hardware counters: Files of this format never contain this.",
+    )
+    figures = {one["figure"]: one["without"] for one in doctor(found)["figures"]}
+    assert {name: of for name, of in figures.items() if of} == {
+        "dispatch_gap": ["openvino:fused"],
+        "timeline": ["openvino:fused"],
+    }
+
+
+def test_a_recording_of_openvino_alone_never_has_starts() -> None:
+    value = read(Source("openvino.zip", OPENVINO.read_bytes()))
+    assert isinstance(value, Experiment)
+    found = examine(value)
+    assert answer(found, "timeline") == (
+        False,
+        "Timeline: No start times. Files of this format never contain this.",
+    )
+    assert {lack.field: lack.switch for lack in found.lacks}["start"] is None
+
+
+def test_a_reason_that_some_variants_have_names_them() -> None:
+    value = read(Source("e.zip", experiment_zip(TIMES)))
+    assert isinstance(value, Experiment)
+    short = value.traces["fused"]
+    few = short.sampled_runs[short.sampled_runs["block"] < 3]
+    profiled = short.profiled_runs
+    runs = pd.concat([profiled, few])
+    traces = {**value.traces, "fused": replace(short, runs=runs.sort_index())}
+    told = answer(examine(replace(value, traces=traces)), "verdict")
+    assert told[0] is False
+    assert told[1].endswith("Record more runs. This is so of fused, not of all variants.")
 
 
 def test_inspect_carries_the_same() -> None:

@@ -147,6 +147,17 @@ def _remedy(switch: str | None) -> str:
 def answer_text(answer: Answer) -> str:
     """Where a figure comes from, or why it is missing: 'No shapes. Record with level1.'"""
     reason = _reason(answer)
+    if answer.without:
+        names = some_of(answer.without)
+        if not answer.needs:
+            return paragraph(
+                reason, say("This is so of {variants:name}, not of all variants.", variants=names)
+            )
+        return say(
+            "No {field} in {variants:name}. The figure is there for the other variants.",
+            field=FIELD_LABELS[answer.needs],
+            variants=names,
+        )
     if not answer.needs:
         return reason
     remedy = _remedy(answer.switch)

@@ -158,6 +158,8 @@ class Recording:
             return Plan(self.model, None, found, baseline)
         path = Path(self.model)
         if path.suffix == ".py" or self.model.rpartition(":")[0].endswith(".py"):
+            if self.runtimes:
+                raise FuseScopeError("code_beside", model=shown(self.model, 120))
             raise FuseScopeError("engine_not_said", model=shown(self.model, 120))
         if not path.is_file():
             raise _no_model(self.model)
@@ -266,9 +268,10 @@ class Recording:
             ("--ablate", self.ablate),
             ("--spin", self.spin),
         ):
+            if given and self.runtimes:
+                raise FuseScopeError("option_not_beside", option=option)
             if given:
-                engines = ", ".join(self.runtimes) or self.runtime
-                raise FuseScopeError("option_of_own_only", option=option, runtime=engines)
+                raise FuseScopeError("option_of_own_only", option=option, runtime=self.runtime)
 
     def _check_numbers(self, found: Sequence[Variant]) -> None:
         for option, minimum, maximum, value in (

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Engine
+from analysis.text import shown
 from collectors import variants
-from collectors.environments.catalogue import OWN, engine_of, takes_onnx
+from collectors.environments.catalogue import ENGINES, OWN, engine_of, takes_onnx
 from collectors.environments.state import python_of, state_of
 from collectors.openvino.names import MARKED
 from collectors.variants import Variant
@@ -37,6 +38,10 @@ def variants_of(names: Sequence[str], engines: Sequence[str]) -> tuple[Variant, 
     found: list[Variant] = []
     for name in names:
         engine, colon, rest = name.partition(":")
+        if colon and engine not in engines and (engine == OWN or engine in ENGINES):
+            raise FuseScopeError(
+                "variant_of_engine_left_out", variant=shown(name, 80), engine=engine
+            )
         is_of_one = colon and engine in engines
         found += [_variant(rest, engine)] if is_of_one else [_variant(name, e) for e in engines]
     for engine in engines:

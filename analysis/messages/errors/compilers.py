@@ -9,6 +9,7 @@ from analysis.messages.errors.error_text import ErrorText
 from analysis.messages.message import Message
 
 CompilersError = Literal[
+    "code_beside",
     "engine_not_named",
     "engine_not_said",
     "jax_changes_inputs",
@@ -35,6 +36,7 @@ CompilersError = Literal[
     "openvino_no_operator",
     "openvino_refused",
     "operator_not_translated",
+    "option_not_beside",
     "option_of_onnx_only",
     "option_of_own_only",
     "torch_changes_inputs",
@@ -165,6 +167,10 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
         Message("The option {option:name} is for ONNX models, not for the engine {runtime:name}"),
         Message("Leave it out: the function that makes the model also makes its inputs."),
     ),
+    "option_not_beside": ErrorText(
+        Message("The option {option:name} is not for a recording of several engines"),
+        Message("Leave it out, or record with one engine that has it."),
+    ),
     "option_of_own_only": ErrorText(
         Message("The engine {runtime:name} has nothing for the option {option:name}"),
         Message("Leave it out, or record with --runtime onnxruntime."),
@@ -232,6 +238,10 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     "torch_not_compiled": ErrorText(
         Message("The model was not compiled as {variant:name}: {reason:name}"),
         _OTHERS,
+    ),
+    "code_beside": ErrorText(
+        Message("{model:name} is Python code, but several engines record one ONNX model"),
+        Message("Export it as ONNX, or name one engine in --runtime."),
     ),
     "engine_not_said": ErrorText(
         Message("{model:name} is Python code, and does not say for which engine"),

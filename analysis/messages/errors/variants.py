@@ -40,6 +40,7 @@ VariantsError = Literal[
     "quantised_refused",
     "quantiser_nothing",
     "quantiser_refused",
+    "variant_of_engine_left_out",
     "variant_of_one_engine",
 ]
 VARIANTS: Mapping[VariantsError, ErrorText] = {
@@ -214,6 +215,10 @@ VARIANTS: Mapping[VariantsError, ErrorText] = {
     "quantiser_refused": ErrorText(
         Message("ONNX Runtime's quantiser refuses the model: {reason:name}"),
         Message("Leave int8 out of the variants."),
+    ),
+    "variant_of_engine_left_out": ErrorText(
+        Message("'{variant:name}' is of the engine {engine:name}, which is not in --runtime"),
+        Message("Add the engine there, or leave the variant out."),
     ),
     "variant_of_one_engine": ErrorText(
         Message("The variant '{variant:name}' cannot be recorded beside other engines"),

@@ -144,6 +144,7 @@ def doctor(found: Examination) -> dict[str, Any]:
                 "code": answer.code,
                 "needs": answer.needs or None,
                 "record": answer.switch,
+                "without": list(answer.without),
                 "sentence": words.answer_sentence(answer),
             }
             for answer in found.answers

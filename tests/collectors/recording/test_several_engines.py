@@ -95,8 +95,10 @@ def test_a_name_alone_is_of_every_engine_and_a_prefix_of_one() -> None:
         ({"variants": ("fused", "onnxruntime:without:X")}, "beside other engines"),
         ({"variants": ("fused", "onnxruntime:onnxruntime==1.20.0")}, "beside other engines"),
         ({"baseline": "fused"}, "onnxruntime:fused, openvino:fused"),
-        ({"spin": True}, "nothing for the option --spin"),
-        ({"ablate": True}, "nothing for the option --ablate"),
+        ({"variants": ("fused", "torch:eager")}, "the engine torch, which is not in --runtime"),
+        ({"model": "net.py:make"}, "net.py:make is Python code, but several engines"),
+        ({"spin": True}, "--spin is not for a recording of several engines"),
+        ({"ablate": True}, "--ablate is not for a recording of several engines"),
     ],
 )
 def test_what_cannot_be_recorded_is_one_sentence(changes: dict[str, Any], expected: str) -> None:
