@@ -206,6 +206,14 @@ def is_alone(name: str) -> bool:
     return any(one.spin for one in VARIANTS if one.name == name)
 
 
+def uses_device(name: str) -> bool:
+    """Whether an execution provider runs the variant of that name on a device of its own."""
+    found = _PROVIDER.fullmatch(name)
+    return found is not None and any(
+        one.name == found[1] and one.has_device for one in providers.PROVIDERS
+    )
+
+
 def all_of_engine(engine: str) -> tuple[Variant, ...]:
     """Every variant of an engine beside ONNX Runtime that has a name of its own."""
     return _OF_ENGINES[engine]

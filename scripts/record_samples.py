@@ -29,7 +29,7 @@ from collectors.environments.catalogue import OWN, engine_of
 from collectors.environments.state import state_of
 from collectors.files import publication
 from collectors.progress import Progress
-from collectors.record import Recording, record
+from collectors.record import Recording, record, variant_names
 from collectors.releases.version import parse_span
 
 FOLDER = Path(__file__).resolve().parent.parent / "sample_traces"
@@ -48,11 +48,13 @@ CASES = {
 # variants.
 TORCH = {"transformer": ("eager", "captured", "unfused", "fused")}
 JAX = {"twice_read": ("eager", "unfused", "fused")}  # likewise
+# Recorded where onnxruntime-gpu and a device of NVIDIA's are there.
+CUDA = {"transformer_encoder": ("unfused", "fused", "provider:cuda:unfused", "provider:cuda")}
 # Optimised by every release between two, without a time: built-in model -> releases.
 RELEASES = {"transformer_encoder": "onnxruntime==1.20.1..1.32.0"}
 PROFILED_ROUNDS = 5
 FEW_PROFILED_ROUNDS = 1  # profiles are what makes the files large
-MAX_BYTES = 12_000_000  # of everything in the folder
+MAX_BYTES = 13_000_000  # of everything in the folder
 
 # Makes the file and returns it; None where that was interrupted.
 Make = Callable[[Path], Path | None]
@@ -80,6 +82,8 @@ def main(arguments: list[str]) -> int:
                 f"{name}: skipped, {engine} is not ready here. "
                 f"Add it: fusescope runtimes add {engine}."
             )
+        elif name.startswith("cuda_") and "provider:cuda" not in variant_names():
+            print(f"{name}: skipped, onnxruntime-gpu is not installed here.")
         elif not _replace(name, samples[name]):
             return 2
     return 0
@@ -108,6 +112,7 @@ def _samples() -> dict[str, Make]:
             for engine, models_of in (("torch", TORCH), ("jax", JAX))
             for model, chosen in models_of.items()
         ),
+        *((f"cuda_{model}", partial(_of_cuda, model, chosen)) for model, chosen in CUDA.items()),
     ]
     recorded: list[tuple[str, Make]] = [(name, partial(_recorded, of)) for name, of in asked]
     optimised: list[tuple[str, Make]] = [
@@ -138,6 +143,18 @@ def _of_case(model: str, variants: tuple[str, ...], out: Path) -> Recording:
         blocks=8,
         profiled_rounds=FEW_PROFILED_ROUNDS,
         command=f"fusescope collect {model} --variants {','.join(variants)} --blocks 8",
+    )
+
+
+def _of_cuda(model: str, variants: tuple[str, ...], out: Path) -> Recording:
+    return Recording(
+        model=model,
+        out=out,
+        variants=variants,
+        threads=4,
+        blocks=8,
+        profiled_rounds=FEW_PROFILED_ROUNDS,
+        command=f"fusescope collect {model} --threads 4 --variants {','.join(variants)} --blocks 8",
     )
 
 
@@ -200,7 +217,8 @@ def _folder(name: str) -> str:
         return ""
     if name in RELEASES:
         return "releases"
-    return "cases" if name in CASES or _engine(name) else "recipes"
+    is_case = name in CASES or _engine(name) or name.startswith("cuda_")
+    return "cases" if is_case else "recipes"
 
 
 def _records() -> dict[str, ExperimentRecord]:
@@ -227,9 +245,10 @@ def readme(records: dict[str, ExperimentRecord], histories: dict[str, History]) 
         "",
         "Real recordings of built-in models, made by `make samples`, as was this file.",
         "In `recipes/` lies one of each recipe (docs/recipes.md), with fewer profiled rounds than",
-        "`fusescope recipe` takes, in `cases/` what only docs/cases.md and docs/engines.md need.",
-        "The format is described in docs/experiment-file.md. In `releases/` lies what releases of",
-        "an engine make of a model (docs/bisect.md), which is no recording: nothing was timed.",
+        "`fusescope recipe` takes, in `cases/` what only docs/cases.md, docs/engines.md and",
+        "docs/recording.md need. The format is described in docs/experiment-file.md. In",
+        "`releases/` lies what releases of an engine make of a model (docs/bisect.md), which is",
+        "not a recording: nothing was timed.",
         "",
         *(f"{number}. {machine}" for number, machine in enumerate(machines, start=1)),
         "",
@@ -280,8 +299,10 @@ def readme(records: dict[str, ExperimentRecord], histories: dict[str, History]) 
 
 def _machine(one: ExperimentRecord) -> str:
     machine, engine = one.machine, one.engine
+    told = (variant.settings.get("device") for variant in one.variants)
+    devices = "".join(f", {name}" for name in dict.fromkeys(filter(None, told)))
     return (
-        f"{machine.cpu_model}, {machine.physical_cores} cores, {machine.os}; "
+        f"{machine.cpu_model}, {machine.physical_cores} cores{devices}, {machine.os}; "
         f"{engine.name} {engine.version}."
     )
 

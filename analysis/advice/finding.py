@@ -28,7 +28,8 @@ Unknown = Literal[
     "no_counted_flops", "no_graph", "no_groups", "no_host_calls", "no_members", "no_memory",
     "no_operators",
     "no_peak", "no_providers", "no_samples", "no_shapes", "no_start_times", "no_threads",
-    "no_times", "no_types", "other_engine", "other_model", "runs_unknown", "threads_spin",
+    "no_times", "no_types", "on_device", "other_engine", "other_model", "other_provider",
+    "runs_unknown", "threads_spin",
     "too_few_samples",
 ]  # fmt: skip
 Confidence = Literal["high", "medium", "low"]

@@ -9,6 +9,7 @@ from analysis.graph import Graph
 from analysis.patterns import LEVELS, Conditions, Level
 
 ENGINE = "onnxruntime"  # the one whose conditions are known
+_PROVIDER = "CPUExecutionProvider"  # and the one of its execution providers
 OTHER_MODEL = "model:"  # how variants begin that run one
 DYNAMIC = "dynamic"  # the variant whose dimensions are as the model declares them
 _LEVEL_OF: dict[str, Level] = {
@@ -22,12 +23,12 @@ _LEVEL_OF: dict[str, Level] = {
 
 
 def conditions_of(side: Side) -> Conditions | None:
-    """What the engine was told for this side; None for engines and variants not known, and for
-    another model than the recorded one, of which the recording does not have the graph."""
+    """What the engine was told for this side; None for engines, execution providers and variants
+    not known, and for another model than the recorded one, whose graph is not in the recording."""
     if side.experiment is None or side.variant is None or is_other_model(side):
         return None
     record = side.experiment.record
-    if not is_of_engine(side):
+    if not is_of_engine(side) or _has_other_provider(side):
         return None
     kind, _, optimizer = side.own_name.partition(":")
     if kind not in ("without", "only"):
@@ -64,9 +65,16 @@ def is_other_model(side: Side) -> bool:
     return side.variant is not None and side.own_name.startswith(OTHER_MODEL)
 
 
-def why_no_conditions(side: Side) -> Literal["other_engine", "other_model"]:
+def why_no_conditions(side: Side) -> Literal["other_engine", "other_model", "other_provider"]:
     """Why `conditions_of` has none."""
-    return "other_model" if is_other_model(side) else "other_engine"
+    if is_other_model(side):
+        return "other_model"
+    return "other_provider" if _has_other_provider(side) else "other_engine"
+
+
+def _has_other_provider(side: Side) -> bool:
+    """Whether an execution provider ran it that is not the one whose conditions are known."""
+    return side.provider not in ("", _PROVIDER)
 
 
 def is_dynamic(side: Side) -> bool:

@@ -270,6 +270,15 @@ def _cache_figures(
             values.append(_quantity(_number(use, pick), unit, reason, "modelled"))
         return values[0], values[1]
 
+    def in_cache(unit: str, pick: str) -> Pair:
+        """The same of the modelled cache, which is that of the processor."""
+        nothing = Quantity(None, unit, "modelled", "on_device")
+        one, other = quantities(unit, pick)
+        return (
+            nothing if sides[0].is_on_device else one,
+            nothing if sides[1].is_on_device else other,
+        )
+
     moved: list[Quantity] = []
     for use, side, is_known, is_opaque in zip(uses, sides, known, opaque, strict=True):
         value = float(use.touched_bytes) if use is not None else bytes_moved(side.trace)
@@ -278,9 +287,9 @@ def _cache_figures(
         moved.append(_quantity(value, "bytes", reason, "modelled"))
     return (
         Figure("bytes_moved", moved[0], moved[1]),
-        Figure("cache_missed_bytes", *quantities("bytes", "missed_bytes")),
-        Figure("cache_utilisation", *quantities("fraction", "utilisation"), kind="points"),
-        Figure("cache_hit_ratio", *quantities("fraction", "hit_ratio"), kind="points"),
+        Figure("cache_missed_bytes", *in_cache("bytes", "missed_bytes")),
+        Figure("cache_utilisation", *in_cache("fraction", "utilisation"), kind="points"),
+        Figure("cache_hit_ratio", *in_cache("fraction", "hit_ratio"), kind="points"),
         Figure("intermediate_bytes", *quantities("bytes", "intermediate_bytes")),
     )
 
@@ -318,7 +327,10 @@ def _number(use: CacheUse | None, field: str) -> float | None:
 def _memory(side: Side) -> tuple[Quantity]:
     value = side.variant.peak_memory_bytes if side.variant else None
     told = None if value is None else float(value)
-    return (_quantity(told, "bytes", "not_recorded"),)
+    reason: Reason = "not_recorded"
+    if side.is_on_device:  # of older recordings, the host's alone
+        told, reason = None, "on_device"
+    return (_quantity(told, "bytes", reason),)
 
 
 def _output_difference(baseline: Side, candidate: Side) -> Figure:

@@ -22,6 +22,7 @@ from analysis.compare.timing.latency import are_neighbours, are_paired, time_sou
 from analysis.compare.timing.run_times import LabelTimes, RunTimes, run_times, shared_blocks
 from analysis.compare.timing.slow_executions import SlowExecutions
 from analysis.compare.timing.verdict import SHOWN_ALPHA
+from analysis.metrics.device import copies_of
 from analysis.text import clean_text
 from analysis.trace import Trace
 
@@ -72,7 +73,8 @@ class Ledger:
     (null when one is), the largest difference_relative, hurts (how many groups).
 
     `ungrouped`, one an operator that ran and is in no group: side, name, op_type, reason
-    (inserted, not_in_graph, communication, unmatched), per_run_ns (without slow executions).
+    (inserted, copies, not_in_graph, communication, unmatched), per_run_ns (without slow
+    executions).
 
     `parts`, one a part of a group that has parts: group (id), side, part (its place among those of
     the side), per_run_ns (as before_ns and after_ns, whose sums they are up to rounding; null where
@@ -356,6 +358,7 @@ def _ungrouped(
     added = {clean_text(operator.name) for operator in inserted}
     in_graph = {clean_text(node.name) for node in side.graph.nodes} if side.graph else set()
     talking = np.bincount(codes, told["is_communication"], len(found_names)) > 0
+    copies = np.bincount(codes, copies_of(side.trace), len(found_names)) > 0
     ran = np.flatnonzero(executions > 0)
     ran = ran[np.argsort(-mean_ns[ran], kind="stable")]
 
@@ -365,6 +368,8 @@ def _ungrouped(
             return "inserted"
         if talking[code]:
             return "communication"
+        if copies[code]:
+            return "copies"
         return "not_in_graph" if side.graph is not None and name not in in_graph else "unmatched"
 
     columns = {

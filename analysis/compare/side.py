@@ -7,6 +7,7 @@ from typing import Literal
 
 from analysis.experiment import Engine, Experiment, Peaks, VariantRecord
 from analysis.graph import Graph
+from analysis.operators.devices import runs_on_device
 from analysis.trace import Part, Trace
 
 Role = Literal["baseline", "candidate"]
@@ -61,11 +62,24 @@ class Side:
         return self.variant is not None and self.variant.is_quantised
 
     @property
+    def is_on_device(self) -> bool:
+        """Whether an execution provider ran it on a device; False of a trace."""
+        return runs_on_device(self.provider)
+
+    @property
+    def times_kernels(self) -> bool:
+        """Whether operators have the time of their kernels on a device, not one of the host."""
+        if self.variant is not None:
+            return self.variant.settings.get("kernel_times") == "device"
+        levels = self.trace.operators["level"]
+        return len(levels) > 0 and bool((levels == "device_kernel").all())
+
+    @property
     def peaks(self) -> Peaks | None:
         """What the machine reaches with the threads of this side; None where it is not known, as
         for a variant with other threads than those the limits were measured with, or whose threads
-        spin and theirs did not."""
-        if self.experiment is None:
+        spin and theirs did not, and for one on a device: the processor was measured."""
+        if self.experiment is None or self.is_on_device:
             return None
         record = self.experiment.record
         threads = self.variant.settings.get("intra_op_threads") if self.variant else None

@@ -11,6 +11,7 @@ from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.memo import once
 from analysis.metrics.spans import run_spans
 from analysis.metrics.warmup import steady_runs
+from analysis.operators.devices import runs_on_device
 from analysis.quantity import ratio
 from analysis.trace import Trace
 
@@ -62,10 +63,13 @@ def device_use(trace: Trace) -> DeviceUse | None:
 
 
 def copies_of(trace: Trace) -> np.ndarray:
-    """Which operators are copies or fills of memory on a device."""
+    """Which operators are copies or fills of memory on a device, or to and from it."""
     operators = trace.operators
     types = operators["op_type"].astype("object").fillna("").astype(str)
-    on_device = (operators["level"] == "device_kernel").to_numpy()
+    providers = operators["provider"].astype("object").fillna("").astype(str)
+    on_device = (
+        (operators["level"] == "device_kernel") | providers.map(runs_on_device).astype(bool)
+    ).to_numpy()
     found: np.ndarray = on_device & types.str.startswith(_COPIES).to_numpy()
     return found
 

@@ -144,7 +144,7 @@ def _trace(
         format=EXPERIMENT.name,
         tool=engine.name,
         version=engine.version,
-        device=record.machine.cpu_model,
+        device=_device(record, variant),
         file_name=source.name,
         sha256=source.sha256,
         variant=variant.name,
@@ -166,6 +166,12 @@ def _trace(
         calls=trace.calls,
         diagnostics=(*archive.taken_notes(), *trace.diagnostics),
     )
+
+
+def _device(record: ExperimentRecord, variant: VariantRecord) -> str | None:
+    """What ran the variant: a device where an execution provider has one, else the processor."""
+    told = variant.settings.get("device")
+    return clean_text(told, 80) if isinstance(told, str) and told else record.machine.cpu_model
 
 
 def _compiled_trace(
@@ -207,7 +213,8 @@ def _spans(profile: Profile) -> list[tuple[int, int]] | None:
 
 
 def _onnxruntime_trace(archive: _Archive, variant: VariantRecord, meta: Meta) -> Trace:
-    tables = ProfileTables(archive.limits)
+    told = variant.settings.get("kernel_times")
+    tables = ProfileTables(archive.limits, kernel_times=told if isinstance(told, str) else "")
     for profile in variant.profiles:
         tables.add(
             archive.read(profile.file),

@@ -37,6 +37,7 @@ _REASONS = {
     "inserted": Message("inserted between groups"),
     "not_in_graph": Message("not in the recorded graph"),
     "communication": Message("communication"),
+    "copies": Message("copy to or from the device"),
     "unmatched": Message("not matched"),
 }
 Record = dict[Any, Any]

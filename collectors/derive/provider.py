@@ -14,7 +14,7 @@ from analysis.graph import COMPILED_DOMAIN
 from collectors.derive import subgraphs
 from collectors.errors.engine import clean
 from collectors.models.model import save
-from collectors.runtimes import assignment, providers
+from collectors.runtimes import assignment, cuda_device, kernels, providers
 from collectors.runtimes.providers import Provider
 from collectors.variants import Variant
 from collectors.workers.jobs import Derived, DeriveJob
@@ -41,6 +41,9 @@ def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
         "provider": provider.engine_name,
         "provider_options": _options(provider, settings.threads),
     }
+    if provider.has_device:
+        told["kernel_times"] = kernels.time_them()
+        told["device"] = cuda_device.name()
     made = subgraphs.names(ran, provider)
     if not made:
         return msgspec.structs.replace(derived, settings=told)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from analysis.experiment import Profile, Samples
 from collectors.recording import quiet
 from collectors.recording.blocks import (
@@ -23,7 +25,7 @@ from collectors.recording.blocks import (
     plan_block,
 )
 from collectors.recording.budget import BlockCost, Deadline
-from collectors.variants import file_name, is_alone
+from collectors.variants import file_name, is_alone, uses_device
 from collectors.workers.jobs import BlockJob, BlockMeasured, Lane, ProfiledRuns, SessionSettings
 
 Stopped = Literal["decided", "blocks", "seconds", "interrupted"]
@@ -155,15 +157,26 @@ class Series:
         # engine. Each lane has a process alone: beside others of its engine it would find colder
         # caches than what is alone in its own.
         order = plan_block(self.lanes, seed=self.seed, attempt=self.attempts, rounds=0).creation
-        parts = []
+        parts: list[BlockMeasured] = []
         for number, lane in enumerate(order):
             own = folder / str(number)  # engines give their profiles the same names
             own.mkdir()
-            parts.append(self.run_worker(self._job((lane,), own)))
+            parts += map(self.run_worker, self._jobs_alone(lane, own))
         return BlockMeasured(
             lanes=[lane for part in parts for lane in part.lanes],
             profiles=[profile for part in parts for profile in part.profiles],
         )
+
+    def _jobs_alone(self, lane: Lane, folder: Path) -> tuple[BlockJob, ...]:
+        """Those of a lane in processes of its own: on a device runs are timed as they are, and
+        profiled in another process, in which kernels are timed."""
+        job = self._job((lane,), folder)
+        if not uses_device(lane.variant):
+            return (job,)
+        timed = msgspec.structs.replace(job, profiled_variants=())
+        if not job.profiled_variants:
+            return (timed,)
+        return timed, msgspec.structs.replace(job, lanes=(), times_kernels=True)
 
     def _job(self, lanes: tuple[Lane, ...], folder: Path) -> BlockJob:
         return BlockJob(

@@ -58,7 +58,7 @@ def watched(settings: SessionSettings, optimization: Optimization) -> Ran:
         session = ort.InferenceSession(
             settings.model,
             ort_options,
-            providers=providers.in_order(settings.provider, settings.threads),
+            providers=providers.made_ready(settings.provider, settings.threads),
         )
         feeds = {
             name: ort.OrtValue.ortvalue_from_numpy(array)

@@ -12,7 +12,7 @@ import numpy as np
 import onnxruntime as ort
 
 from collectors.models.array import Array
-from collectors.runtimes import providers
+from collectors.runtimes import kernels, providers
 from collectors.workers.given import load_inputs
 from collectors.workers.jobs import Optimization, SessionSettings
 
@@ -89,7 +89,8 @@ def numpy_of(value: Any) -> Array | None:
 
 
 class GraphSession:
-    """The whole graph in one session, inputs bound once, outputs preallocated.
+    """The whole graph in one session, inputs bound once, outputs preallocated. On a device both are
+    copied in every run, as where the data comes from the host.
 
     `disabled` optimizers are off although their level is on. `profile` is a path prefix for the
     engine's profile, `dump` where the engine writes the graph that it made. One run is made here
@@ -114,17 +115,21 @@ class GraphSession:
         self._session = ort.InferenceSession(
             settings.model,
             ort_options,
-            providers=providers.in_order(settings.provider, settings.threads),
+            providers=providers.made_ready(settings.provider, settings.threads),
             disabled_optimizers=list(disabled) or None,
         )
-        self._binding = self._session.io_binding()
         self._inputs: dict[str, Any] = {}
         for name, array in load_inputs(settings).items():
             value = ort.OrtValue.ortvalue_from_shape_and_type(list(array.shape), array.dtype)
             value.update_inplace(array)
-            self._binding.bind_ortvalue_input(name, value)
             self._inputs[name] = value
-        self._preallocate()
+        self._names = [output.name for output in self._session.get_outputs()]
+        self._outputs: list[Any] = []  # of the latest run on a device
+        self._binding: Any = None
+        if providers.has_device(settings.provider):
+            self.run()
+        else:
+            self._bind()
 
     def feed(self, values: Mapping[str, Array]) -> None:
         """Puts other values of the same type and shape in place of these inputs."""
@@ -133,25 +138,34 @@ class GraphSession:
 
     def run(self) -> None:
         """One run of the whole model."""
-        self._session.run_with_iobinding(self._binding)
+        if self._binding is None:
+            self._outputs = self._session.run_with_ort_values(self._names, self._inputs)
+        else:
+            self._session.run_with_iobinding(self._binding)
 
     def outputs(self) -> list[Array | None]:
         """The model's outputs of the latest run; None for what numpy cannot hold."""
-        return [numpy_of(value) for value in self._binding.get_outputs()]
+        values = self._outputs if self._binding is None else self._binding.get_outputs()
+        return [numpy_of(value) for value in values]
 
     def end_profiling(self, to: Path) -> None:
-        """Writes the engine's profile, untouched; it marks every run as `model_run`."""
+        """Writes the engine's profile, untouched but for kernels on a device; it marks every run as
+        `model_run`."""
         os.replace(self._session.end_profiling(), to)
+        if kernels.are_timed():
+            kernels.add_to(to, self._session.get_profiling_start_time_ns())
 
-    def _preallocate(self) -> None:
+    def _bind(self) -> None:
         """The inputs never change, so neither do the output shapes."""
-        names = [output.name for output in self._session.get_outputs()]
-        for name in names:
+        self._binding = self._session.io_binding()
+        for name, value in self._inputs.items():
+            self._binding.bind_ortvalue_input(name, value)
+        for name in self._names:
             self._binding.bind_output(name)
         self.run()
         first = self.outputs()  # copies: in older releases the values change with the binding
         self._binding.clear_binding_outputs()
-        for name, array in zip(names, first, strict=True):
+        for name, array in zip(self._names, first, strict=True):
             if array is None or array.dtype.kind not in "fiub":
                 self._binding.bind_output(name)
             else:

@@ -19,7 +19,7 @@ from collectors.models import graphs, shapes
 from collectors.models.model import name_nodes
 from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
-from collectors.variants import Variant, find
+from collectors.variants import Variant, find, uses_device
 from collectors.workers.given import load_inputs
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
@@ -44,7 +44,9 @@ def run(job: Job) -> Checked:
         started = time.perf_counter_ns()
         session.run()
         run_ns = time.perf_counter_ns() - started
-    peak_bytes = memory.peak_bytes()
+    # Of a device the host sees nothing, and its own is not what the model needs.
+    peak_bytes = None if uses_device(job.variant) else memory.peak_bytes()
+    told = {} if peak_bytes is None else {"peak_memory_from": memory.source}
     outputs = session.outputs()
     difference = against(job.reference, job.outputs, outputs)
     agreed, agreement_problem = agreement_of(job, session)
@@ -55,7 +57,7 @@ def run(job: Job) -> Checked:
     if graph is not None:
         Path(job.graph).write_bytes(graph_json(graph))
     return Checked(
-        settings={**recorded_settings(job.settings, variant), "peak_memory_from": memory.source},
+        settings={**recorded_settings(job.settings, variant), **told},
         nodes=len(graph.nodes) if graph is not None else None,
         graph_problem=problem,
         peak_memory_bytes=peak_bytes,

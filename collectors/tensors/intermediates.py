@@ -111,7 +111,7 @@ class Intermediates:
         session = ort.InferenceSession(
             str(file),
             session_options(self._settings),
-            providers=providers.in_order(self._settings.provider, self._settings.threads),
+            providers=providers.made_ready(self._settings.provider, self._settings.threads),
         )
         values = {name: ort.OrtValue.ortvalue_from_numpy(array) for name, array in feeds.items()}
         ran = session.run_with_ort_values(outputs, values)

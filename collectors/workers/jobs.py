@@ -417,7 +417,8 @@ class BlockJob(msgspec.Struct, frozen=True):
     """One block, or with spinning one lane of it.
 
     Every lane runs `rounds` times un-profiled; profiles go to `profiles`/<variant>.json.
-    `libraries` has the library of each variant where all are releases that share the process.
+    `libraries` has the library of each variant where all are releases that share the process. With
+    `times_kernels` operators on a device have the times of their kernels, not of launching them.
     """
 
     settings: SessionSettings
@@ -431,6 +432,7 @@ class BlockJob(msgspec.Struct, frozen=True):
     profiled_variants: tuple[str, ...]
     profiles: str
     libraries: dict[str, str] = {}
+    times_kernels: bool = False
 
 
 class LaneRuns(msgspec.Struct, frozen=True):

@@ -17,13 +17,14 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class WorkerPool:
-    """`name` is the model's, for errors. A task may take `memory_bytes` of memory and
-    `seconds`, unless it is given others. `library` is registered in every session; `python` is that
-    of the engine's environment, None for FuseScope's own. Tasks of an engine that has its own start
-    with `prefix`. What lies in `packages`, another release of the engine, is imported in place of
-    what FuseScope was installed with; for tasks of a variant that `releases` names, what lies
-    there. In a recording of several engines `engines` are the workers of each, and do the tasks
-    that are about one of its variants."""
+    """`name` is the model's, for errors. A task may take `memory_bytes` of memory and `seconds`,
+    unless it is given others. `library` is registered in every session; `python` is that of the
+    engine's environment, None for FuseScope's own. Tasks of an engine that has its own start
+    with `prefix`. With `has_device` the memory is resident memory everywhere. What lies in
+    `packages`, another release of the engine, is imported in place of what FuseScope was
+    installed with; for tasks of a variant that `releases` names, what lies there. In a
+    recording of several engines `engines` are the workers of each, and do the tasks that are
+    about one of its variants."""
 
     name: str
     memory_bytes: int
@@ -35,6 +36,7 @@ class WorkerPool:
     packages: Path | None = None
     releases: Mapping[str, Path] = field(default_factory=dict)
     engines: Mapping[str, WorkerPool] = field(default_factory=dict)
+    has_device: bool = False
 
     def run(
         self, task: str, job: msgspec.Struct, answer: type[Answer], seconds: float | None = None
@@ -52,7 +54,7 @@ class WorkerPool:
             self.prefix + task,
             job,
             answer,
-            limits=worker.Limits(self.memory_bytes, seconds or self.seconds),
+            limits=worker.Limits(self.memory_bytes, seconds or self.seconds, self.has_device),
             where=self.name if library is None or task != "library" else library.name,
             cancelled=self.cancelled,
             library=library.name if library is not None else "",

@@ -39,6 +39,7 @@ ANSWER_BYTES = 64 * 1024 * 1024
 THREAD_STACK_BYTES = 2 * 1024 * 1024
 KEPT_ENVIRONMENT = (
     "PATH", "HOME", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT",
+    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_PATH",
 )  # fmt: skip
 POLL_S = 0.25
 
@@ -52,10 +53,13 @@ class Cancelled(Exception):
 @dataclass(frozen=True)
 class Limits:
     """For one worker: memory in bytes (None: no limit), wall time in seconds. The memory is address
-    space; in another environment, resident memory of all of the worker's processes."""
+    space; in another environment, and with `are_resident`, which drivers of devices need since they
+    reserve addresses for all memory that there is, resident memory of all of the worker's
+    processes."""
 
     memory_bytes: int | None
     seconds: float
+    are_resident: bool = False
 
 
 class _Request(msgspec.Struct):
@@ -64,6 +68,7 @@ class _Request(msgspec.Struct):
     seconds: float
     job: msgspec.Raw
     is_foreign: bool = False
+    is_watched: bool = False  # its memory, from outside
 
 
 class _Reply(msgspec.Struct):
@@ -93,6 +98,7 @@ def run(
     """
     if python == Path(sys.executable):
         python = None
+    is_watched = limits.are_resident or python is not None
     request = msgspec.json.encode(
         _Request(
             os.getpid(),
@@ -100,20 +106,20 @@ def run(
             limits.seconds,
             msgspec.Raw(msgspec.json.encode(job)),
             is_foreign=python is not None,
+            is_watched=is_watched,
         )
     )
     with (
         scratch.folder(scratch.WORKER) as directory,
         tempfile.TemporaryFile(dir=directory.parent) as stderr,
     ):
-        watched_bytes = None
+        watched_bytes = limits.memory_bytes if is_watched else None
         if packages is not None:
             child = _start_with(packages, task, directory, stderr)
         elif python is None:
             child = _start(task, directory, stderr)
         else:
             child = _start_foreign(python, task, directory, stderr)
-            watched_bytes = limits.memory_bytes
         try:
             text = _converse(child, request, limits, where, cancelled, watched_bytes)
             code = child.wait()
@@ -274,7 +280,7 @@ def _say(replies: IO[bytes], reply: _Reply) -> None:
 def _confine(request: _Request) -> None:
     """Limits of this process: they hold for everything the task loads from here on."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if request.memory_bytes is not None and not request.is_foreign:
+    if request.memory_bytes is not None and not request.is_watched:
         with contextlib.suppress(ValueError, OSError):  # macOS knows no address-space limit
             resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -284,7 +290,7 @@ def _confine(request: _Request) -> None:
         libc.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
         if os.getppid() != request.parent:
             os._exit(1)
-        if not request.is_foreign:  # a compiler in a thread needs the usual stack
+        if not request.is_watched:  # a compiler in a thread needs the usual stack
             _shrink_thread_stacks(libc)
 
 

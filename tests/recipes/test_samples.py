@@ -30,6 +30,7 @@ def test_a_sample_of_each_recipe(script: ModuleType, capsys: pytest.CaptureFixtu
     names = capsys.readouterr().out.split()
     engines = [f"torch_{model}" for model in script.TORCH]
     engines += [f"jax_{model}" for model in script.JAX]
+    engines += [f"cuda_{model}" for model in script.CUDA]
     recipes = [recipe.name for recipe in RECIPES]
     assert names == [*script.MODELS, *script.CASES, *recipes, *engines, *script.RELEASES]
     assert script.main(["--list", "--skip", names[0]]) == 0
@@ -78,3 +79,11 @@ def test_a_sample_fits_its_recipe(script: ModuleType, path: Path) -> None:
     assert misfit(recipe, record) is None
     assert record.settings.command == f"fusescope recipe {recipe.name}"
     assert record.outcome.blocks >= 5, "no interval"
+
+
+def test_the_sample_of_a_device_is_left_out_where_its_provider_is_not_installed(
+    script: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert script.main(["cuda_transformer_encoder"]) == 0
+    told = "cuda_transformer_encoder: skipped, onnxruntime-gpu is not installed here.\n"
+    assert capsys.readouterr().out == told

@@ -59,9 +59,10 @@ def test_m4_a_library_of_operators_is_loaded_from_the_recording_s_settings_alone
 
 def test_m7_every_session_has_our_providers_and_they_are_the_cpu() -> None:
     """But for a variant that names another: only what the user asked for sets one."""
-    assert list(PROVIDERS) == providers.in_order("", 1) == ["CPUExecutionProvider"]
+    assert list(PROVIDERS) == providers.made_ready("", 1) == ["CPUExecutionProvider"]
     ours = {"PROVIDERS"} | {
-        f"providers.in_order({of}.provider, {of}.threads)" for of in ("settings", "self._settings")
+        f"providers.made_ready({of}.provider, {of}.threads)"
+        for of in ("settings", "self._settings")
     }
     sessions = calls("InferenceSession")
     assert len(sessions) >= 2

@@ -20,6 +20,8 @@ def idle_threads(subject: Subject) -> Answer:
     experiment, variant = subject.side.experiment, subject.side.variant
     if experiment is None or variant is None:
         return "no_threads"
+    if subject.side.is_on_device:
+        return "on_device"
     settings, machine = experiment.record.settings, experiment.record.machine
     if experiment.record.spins(variant):
         return "threads_spin"

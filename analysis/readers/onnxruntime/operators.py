@@ -9,18 +9,16 @@ import pandas as pd
 from analysis.limits import Limits
 from analysis.operators import flops
 from analysis.operators.classes import op_class
+from analysis.operators.devices import runs_on_device
 from analysis.operators.subgraph_names import of_session
 from analysis.readers.input.json_value import decode
 from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Event, Kernel
 from analysis.text import clean_text
 from analysis.trace import operators_frame
 
-_DEVICE_KERNEL = "device_kernel"
+NODE = "graph_layer"
+KERNEL = "device_kernel"
 _DTYPES = {"float": "float32", "double": "float64"}
-# The host does not wait for these: kernel_time is then the launch, not the kernel.
-_ASYNC_PROVIDERS = (
-    "CUDA", "ROCM", "MIGraphX", "Tensorrt", "TensorRT", "NvTensorRTRTX", "Dml", "WebGpu", "Js",
-)  # fmt: skip
 
 
 class _Operator(NamedTuple):
@@ -74,17 +72,18 @@ class OperatorTable:
                 _size(args.activation_size),
                 _size(args.parameter_size),
                 _size(args.output_size),
-                "graph_layer",
+                NODE,
                 None,
                 True,
             )
         )
         return number
 
-    def of_kernel(self, kernel: Kernel, *, whole: bool) -> int:
+    def of_kernel(self, kernel: Kernel, *, whole: bool, level: str = KERNEL) -> int:
         """The operator of a kernel: type and tensors are those of the node that launched it.
 
-        The node's FLOPs are the kernel's only where it was the only one (`whole`).
+        The node's FLOPs are the kernel's only where it was the only one (`whole`). `level` is
+        another where nodes have the times of their kernels, and this is of none.
         """
         args = kernel.event.args or Args()
         parent = (kernel.parent.args if kernel.parent else None) or args
@@ -105,7 +104,7 @@ class OperatorTable:
                     None,
                     None,
                     None,
-                    _DEVICE_KERNEL,
+                    level,
                     clean_text(launcher) if launcher else None,
                     whole,
                 )
@@ -113,10 +112,11 @@ class OperatorTable:
         return known
 
     def launch_timed(self) -> list[str]:
-        """Providers whose nodes were timed at their launch, and whose kernels were not timed."""
-        timed = {row.provider for row in self._rows if row.level == _DEVICE_KERNEL}
+        """Providers whose nodes were timed at their launch, and whose kernels were not timed: then
+        kernel_time is the launch, not the kernel."""
+        timed = {row.provider for row in self._rows if row.level == KERNEL}
         providers = {row.provider for row in self._rows if row.provider}
-        return sorted(p for p in providers - timed if p.startswith(_ASYNC_PROVIDERS))
+        return sorted(p for p in providers - timed if runs_on_device(p))
 
     def frame(self) -> pd.DataFrame:
         """The operators of the Trace, with FLOPs out of their shapes."""

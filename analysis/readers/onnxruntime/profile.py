@@ -23,14 +23,15 @@ import pandas as pd
 
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.messages import mark
+from analysis.operators.devices import runs_on_device
 from analysis.readers.building.coded import Whole
 from analysis.readers.building.columns import Columns
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.onnxruntime.columns import NodeColumns, Uneven, node_columns, texts
 from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Kernel, Node, Run, read_profile
-from analysis.readers.onnxruntime.operators import OperatorTable
-from analysis.readers.onnxruntime.runs import RunLocator, self_times
+from analysis.readers.onnxruntime.operators import KERNEL, NODE, OperatorTable
+from analysis.readers.onnxruntime.runs import RunLocator, self_times, time_of
 from analysis.readers.onnxruntime.table import events_of_table, is_table
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
@@ -98,9 +99,15 @@ ONNXRUNTIME = Reader(
 
 @dataclass
 class ProfileTables:
-    """Collects one or more profile files of the same model into the tables of one Trace."""
+    """Collects one or more profile files of the same model into the tables of one Trace.
+
+    `kernel_times` is what a recording says of nodes on a device: that they have the time of their
+    kernels ('device'), so that they stay what they are in the graph, or that the host waited for
+    each kernel ('host'). '' says nothing.
+    """
 
     limits: Limits = DEFAULT_LIMITS
+    kernel_times: str = ""
     _calls: Columns = field(default_factory=Columns)
     _arrays: dict[str, Any] | None = None  # calls of the only file, where it was read as columns
     _runs: Columns = field(default_factory=Columns)
@@ -175,8 +182,11 @@ class ProfileTables:
 
     def trace(self, meta: Meta, extra: Sequence[Diagnostic] = ()) -> Trace:
         """The Trace of everything added so far."""
-        for provider in self._operators.launch_timed():
-            self._note("warning", "launch_times", 1, provider)
+        for provider in () if self.kernel_times == "device" else self._operators.launch_timed():
+            if self.kernel_times == "host":
+                self._note("warning", "kernels_waited_for", 1, provider)
+            else:
+                self._note("warning", "launch_times", 1, provider)
         if long_names := self._operators.long_names:
             self._note("info", "long_text", len(long_names), clean_text(min(long_names), 80))
         runs = self._runs
@@ -226,40 +236,42 @@ class ProfileTables:
         for kernel in kernels:
             launched.setdefault(id(kernel.parent), []).append(kernel)
         unnamed: Counter[object] = Counter()  # (run, op type) -> how many until now
+        idle = 0  # executions on a device that launched nothing there
+        of_device = self.kernel_times == "device"
         for (start, span, row, event), dur in zip(nodes, self_ns.dur_ns, strict=True):
             run = locate(start, event.tid)
             op_type = event.args.op_name if event.args else None
             unnamed[run, op_type] += event.name == KERNEL_TIME
-            if id(event) in launched:
+            if id(event) in launched and not of_device:
                 self._add_kernels(launched[id(event)], run)
                 continue
-            self._add_call(
-                self._operators.of_node(event, unnamed[run, op_type]),
-                run,
-                ("CPU", f"thread {event.tid}"[:40]),
-                (start, dur, span),
-                row,
-            )
+            times, lane = (start, dur, span), ("CPU", f"thread {event.tid}"[:40])
+            if id(event) in launched:
+                times = time_of(launched[id(event)])
+                lane = _lane(launched[id(event)][0])
+            elif of_device and event.args and runs_on_device(event.args.provider or ""):
+                times, idle = (start, 0, 0), idle + 1
+            operator = self._operators.of_node(event, unnamed[run, op_type])
+            self._add_call(operator, run, lane, times, row)
         for kernel in kernels:
             if kernel.parent is None:
                 self._add_kernels([kernel], locate(kernel.start_ns, kernel.event.tid))
-        if replaced := len(launched.keys() - {id(None)}):
-            self._note("info", "kernels_of_nodes", replaced)
+        if timed := len(launched.keys() - {id(None)}):
+            self._note("info", "nodes_by_kernels" if of_device else "kernels_of_nodes", timed)
+        if idle:
+            self._note("info", "nodes_without_kernels", idle)
         outside = sum(run is None for run in self._calls["run"][before:])
         if outside:
             self._note("warning", "outside_runs", outside)
 
     def _add_kernels(self, kernels: Sequence[Kernel], run: int | None) -> None:
         """The kernels of one node in its place."""
+        level = NODE if self.kernel_times == "device" else KERNEL
         for kernel in kernels:
-            args = kernel.event.args or Args()
-            parent = (kernel.parent.args if kernel.parent else None) or args
-            device = (parent.provider or "device").removesuffix("ExecutionProvider")
-            stream = args.stream if args.stream is not None else kernel.event.tid
             self._add_call(
-                self._operators.of_kernel(kernel, whole=len(kernels) == 1),
+                self._operators.of_kernel(kernel, whole=len(kernels) == 1, level=level),
                 run,
-                (clean_text(device, 40), clean_text(f"stream {stream}", 40)),
+                _lane(kernel),
                 (kernel.start_ns, kernel.dur_ns, kernel.dur_ns),
                 kernel.row,
             )
@@ -298,3 +310,12 @@ class ProfileTables:
                 )
                 return
         self._notes.append(Diagnostic(severity, code, count, example))
+
+
+def _lane(kernel: Kernel) -> tuple[str, str]:
+    """Device and stream of a kernel."""
+    args = kernel.event.args or Args()
+    parent = (kernel.parent.args if kernel.parent else None) or args
+    device = (parent.provider or "device").removesuffix("ExecutionProvider")
+    stream = args.stream if args.stream is not None else kernel.event.tid
+    return clean_text(device, 40), clean_text(f"stream {stream}", 40)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis.operators.classes import op_class
-from analysis.readers.onnxruntime.events import Node, Run
+from analysis.readers.onnxruntime.events import Kernel, Node, Run
 
 
 @dataclass
@@ -40,6 +41,17 @@ class RunLocator:
             if position >= 0 and start_ns <= self._spans[name][position].end_ns:
                 return self._spans[name][position].run
         return None
+
+
+def time_of(kernels: Sequence[Kernel]) -> tuple[int, int, int]:
+    """Of the kernels of one node: start of the first, and twice the time in which one of them ran,
+    in ns. Between two of them the device stands still, which is not the node's."""
+    spans = sorted((one.start_ns, one.start_ns + one.dur_ns) for one in kernels)
+    busy_ns, reached = 0, spans[0][0]
+    for start, end in spans:
+        busy_ns += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return spans[0][0], busy_ns, busy_ns
 
 
 @dataclass

@@ -576,4 +576,28 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("The host does not wait for this execution provider."),
         Message("Its times are those of launches, not of kernels."),
     ),
+    "kernels_waited_for": told(
+        Message("The host waited for each kernel of this execution provider."),
+        Message(
+            "Times of operators contain the launch and the wait, which for a short kernel are most "
+            "of it."
+        ),
+        Message("Install nvidia-cuda-cupti, which times the kernels themselves, and record again."),
+    ),
+    "nodes_by_kernels": told(
+        Message(
+            "{n:count} execution of an operator has the time of the kernels that it launched on "
+            "the device.",
+            "{n:count} executions of operators have the time of the kernels that they launched on "
+            "the device.",
+        ),
+    ),
+    "nodes_without_kernels": told(
+        Message(
+            "{n:count} execution of an operator on the device launched nothing there, so it took "
+            "no time.",
+            "{n:count} executions of operators on the device launched nothing there, so they took "
+            "no time.",
+        ),
+    ),
 }

@@ -39,8 +39,12 @@ REASONS: Mapping[Unknown, Message] = {
     "no_threads": Message("The file does not say how many threads there were"),
     "no_times": Message("No operator took any time"),
     "no_types": Message("The file has no op types that are known"),
+    "on_device": Message("It ran on a device, not on threads of the processor"),
     "other_engine": Message("The conditions under which this engine fuses are not known"),
     "other_model": Message("It runs another model than the recorded one, whose graph is not known"),
+    "other_provider": Message(
+        "The conditions under which this execution provider fuses are not known"
+    ),
     "runs_unknown": Message("The file does not mark its runs"),
     "threads_spin": Message("Threads that spin take CPU time while they wait"),
     "too_few_samples": Message("There are fewer than 20 un-profiled runs"),

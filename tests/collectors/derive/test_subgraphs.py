@@ -201,9 +201,9 @@ def test_providers_are_offered_where_their_build_is_installed(
 
 
 def test_what_a_provider_leaves_goes_to_the_next_and_then_to_the_cpu() -> None:
-    order = [one if isinstance(one, str) else one[0] for one in providers.in_order("tensorrt", 2)]
+    order = [one if isinstance(one, str) else one[0] for one in providers.made_ready("tensorrt", 2)]
     assert order == ["TensorrtExecutionProvider", "CUDAExecutionProvider", "CPUExecutionProvider"]
-    assert providers.in_order("", 2) == ["CPUExecutionProvider"]
-    assert dict(p for p in providers.in_order("openvino", 3) if not isinstance(p, str)) == {
+    assert providers.made_ready("", 2) == ["CPUExecutionProvider"]
+    assert dict(p for p in providers.made_ready("openvino", 3) if not isinstance(p, str)) == {
         HERE: {"device_type": "CPU", "precision": "FP32", "num_of_threads": "3"}
     }
