@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeVar
 
 from analysis.compare.timing.latency import log_times, time_source
 from analysis.compare.timing.statistics import MIN_SAMPLES
 from analysis.experiment import Experiment
+from analysis.messages import mark
 from analysis.metrics.counters import hardware_counters
 from analysis.metrics.small_ops import small_ops
 from analysis.metrics.traffic import bytes_moved
@@ -58,10 +59,14 @@ _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
     "no_heavy_operators": "no_heavy_operators",
     "classes_unknown": "classes_unknown",
 }
+_GRAPH_MISSING = "graph_missing"  # the setting of a variant of which the engine showed no graph
+_NO_GRAPH = mark(
+    "The engine did not show the graph of a variant; graph_missing in its settings says why."
+)
 _MOSTLY = 0.5  # share of operator time of unknown class from which the small-op ratio says little
 _MAX_NAMED = 6
 # Fields that recordings of an engine never have, although those of others do.
-_NEVER_OF: Mapping[str, tuple[str, ...]] = {JAX: ("flops", "graph"), OPENVINO: ("start",)}
+_NEVER_OF: Mapping[str, tuple[str, ...]] = {JAX: ("flops", "graph"), OPENVINO: ("start", "stream")}
 
 
 @dataclass(frozen=True)
@@ -91,6 +96,9 @@ class Answer:
     switch: str | None = None
     values: Mapping[str, Value] = field(default_factory=lambda: MappingProxyType({}))
     without: tuple[str, ...] = ()
+
+
+_Lacking = TypeVar("_Lacking", Lack, Answer)
 
 
 @dataclass(frozen=True)
@@ -315,7 +323,19 @@ def _of_experiment(experiment: Experiment) -> Examination:
     for name, trace in experiment.traces.items():
         notes += [replace(d, values={**d.values, "variant": name}) for d in trace.diagnostics]
     first = next(iter(experiment.traces.values()))
-    return _examination(first, experiment.traces, fields(experiment), tuple(worst), notes)
+    found = _examination(first, experiment.traces, fields(experiment), tuple(worst), notes)
+    if not any(_GRAPH_MISSING in variant.settings for variant in experiment.record.variants):
+        return found
+    return replace(
+        found,
+        lacks=tuple(map(_for_want_of_a_graph, found.lacks)),
+        answers=tuple(map(_for_want_of_a_graph, found.answers)),
+    )
+
+
+def _for_want_of_a_graph(one: _Lacking) -> _Lacking:
+    """What such files always have otherwise: most of it comes from graphs."""
+    return replace(one, switch=_NO_GRAPH) if one.switch == "" else one
 
 
 def _for_all(names: Sequence[str], column: Sequence[Answer]) -> Answer:

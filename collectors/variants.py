@@ -11,6 +11,7 @@ from analysis.errors import FuseScopeError
 from analysis.messages import Message, Said
 from analysis.spelling import nearest
 from collectors import kernels
+from collectors.environments.catalogue import OWN
 from collectors.mindspore import names as mindspore_names
 from collectors.releases.version import is_release, parse_release
 from collectors.runtimes import optimizers, providers
@@ -130,6 +131,7 @@ MINDSPORE = (
     Variant("fused", "all", Message("graph kernels on, with every fusion")),
 )
 _OF_ENGINES = {"torch": TORCH, "jax": JAX, "openvino": OPENVINO, "mindspore": MINDSPORE}
+KINDS_BESIDE = ("", "eager", "dynamic", "int8")  # those that can be recorded beside other engines
 ABLATIONS = ("without:<Optimizer>", "only:<Optimizer>")
 THREADS = "threads:<number>"
 _THREADS = re.compile(r"threads:([1-9]\d{0,3})", re.ASCII)
@@ -240,13 +242,30 @@ def of_engine(name: str, engine: str) -> Variant:
             told = name.removeprefix(mindspore_names.WITHOUT)
             return Variant(name, "all", _WITHOUT_PASS.of(step=told), argument=told)
     if name not in known:
-        raise FuseScopeError(
-            "variant_unknown",
-            variant=name[:60],
-            known=", ".join(listed),
-            nearest=nearest(name, listed),
-        )
+        raise _unknown_of(engine, name, listed)
     return known[name]
+
+
+def _unknown_of(engine: str, name: str, known: Sequence[str]) -> FuseScopeError:
+    return FuseScopeError(
+        "variant_unknown_of_engine",
+        engine=engine,
+        variant=name[:60],
+        known=", ".join(known),
+        nearest=nearest(name, known),
+    )
+
+
+def beside_others(name: str) -> Variant:
+    """The variant of ONNX Runtime of that name, for a recording of several engines. Raises
+    FuseScopeError that suggests the nearest of those that can be there."""
+    try:
+        return find(name)
+    except FuseScopeError as error:
+        if error.code != "variant_unknown":
+            raise
+    known = [one.name for one in VARIANTS if one.kind in KINDS_BESIDE and not one.spin]
+    raise _unknown_of(OWN, name, [*known, THREADS]) from None
 
 
 def find(name: str) -> Variant:

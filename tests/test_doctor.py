@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from msgspec import structs
 
 from analysis.doctor import FIELDS, Examination, examine, fields
 from analysis.experiment import Experiment
@@ -199,7 +200,27 @@ def test_a_recording_of_openvino_alone_never_has_starts() -> None:
         False,
         "Timeline: No start times. Files of this format never contain this.",
     )
-    assert {lack.field: lack.switch for lack in found.lacks}["start"] is None
+    lacks = {lack.field: lack.switch for lack in found.lacks}
+    assert lacks["start"] is lacks["stream"] is None
+    assert "cut off" not in " ".join(words.lack_sentences(found))
+
+
+def test_what_only_graphs_tell_lacks_for_the_reason_that_the_recording_gives() -> None:
+    told = read(Source("e.zip", experiment_zip(TIMES)))
+    assert isinstance(told, Experiment)
+    value = replace(told, graphs={}, model_graph=None)
+    cut_off = "so the file may be cut off or changed."
+    sentence = answer(examine(value), "cache")[1]
+    assert sentence.endswith(cut_off)
+    first, *others = value.record.variants
+    missing = structs.replace(first, settings={**first.settings, "graph_missing": "3 graphs"})
+    record = structs.replace(value.record, variants=(missing, *others))
+    found = examine(replace(value, record=record))
+    assert answer(found, "cache")[1] == (
+        "Modelled cache: No graph of the model. The engine did not show the graph of a variant; "
+        "graph_missing in its settings says why."
+    )
+    assert cut_off not in " ".join(words.lack_sentences(found))
 
 
 def test_a_reason_that_some_variants_have_names_them() -> None:

@@ -403,7 +403,7 @@ def _groups(baseline: Side, candidate: Side, fusion: Fusion) -> Iterator[Diagnos
 def _attribution(verdict: Verdict, ledger: Ledger) -> Iterator[Diagnostic]:
     """Why the ledger may not show where the change came from."""
     total = ledger.reconciliation
-    if total.weak:
+    if total.weak and verdict.reason != "marked":  # their runs are not compared
         yield _note(
             "warning",
             "weak_attribution",

@@ -153,7 +153,7 @@ def _same_graphs(recipe: Recipe, experiment: Experiment) -> Iterator[Note]:
 def _meaning(recipe: Recipe, experiment: Experiment) -> Iterator[Note]:
     if any(name.startswith("custom:") for name in recipe.variants):
         yield Note("boundaries")
-    if "memory" in recipe.columns:
+    if "allocator" in recipe.columns:  # which is what peak memory depends on
         yield Note("memory")
     if "agreement_top1" in recipe.columns:
         yield from _agreement(recipe, experiment)

@@ -506,9 +506,9 @@ CANNOT_TELL: Mapping[VerdictReason, Message] = {
     "within_noise": Message("The change is within the noise."),
     "runs_unknown": Message("A file does not mark its runs, so its time is not that of one run."),
     "marked": Message(
-        "A side also copies the result of every operator out of the model, which is what keeps the "
-        "engine from fusing them. Its run is longer by these copies, so it is not the time of the "
-        "model without fusion. The times of its operators are what they took."
+        "One side also copies the result of every operator out of the model, which is what keeps "
+        "the engine from fusing them. Its run is longer by these copies, so it is not the time of "
+        "the model without fusion. The times of its operators are what they took."
     ),
     "different_models": Message(
         "Less than a fifth of one side's operator time matches, so no change is shown."

@@ -162,6 +162,7 @@ def collect(
 ) -> None:
     """Record a model's variants and write one experiment file."""
     try:
+        from analysis.errors import FuseScopeError
         from app.recording.shapes import shape_of
         from app.sources.model_files import read_models
         from app.sources.rule_files import read_variants
@@ -171,7 +172,9 @@ def collect(
         raise recording_run.missing_package(error) from None
 
     batches, numbers = sweeping.numbers(batch, "--batch"), sweeping.numbers(threads, "--threads")
-    engines = tuple(name.strip() for name in runtime.split(",") if name.strip())
+    engines = tuple(name.strip() for name in runtime.split(","))
+    if len(engines) > 1 and "" in engines:
+        raise FuseScopeError("runtime_nameless", given=runtime[:60])
     runtime, engines = (OWN, engines) if len(engines) > 1 else ("".join(engines), ())
     names = _names(variants, ablate, runtime, engines)
     rules: dict[str, str] = {}

@@ -129,8 +129,10 @@ def crash(
 ) -> FuseScopeError:
     """The engine's process ended without an answer; `code` is its exit status. With a `library`
     of the user's in there, that is the first suspect."""
-    if _MEMORY.search(last_words) or "MemoryError" in last_words or code == -signal.SIGKILL:
+    if _MEMORY.search(last_words) or "MemoryError" in last_words:
         return too_big(memory_bytes)
+    if code == -signal.SIGKILL:  # the limit is another error: our own process notices it
+        return FuseScopeError("engine_killed_by_others")
     name = _signal_name(-code) if code < 0 else ""
     if library:
         return library_errors.crash(clean(library, 80), name, code, last_words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from analysis.errors import FuseScopeError
 from analysis.text import clean_text
 from collectors.mindspore import networks
 from collectors.mindspore.names import PREFIX
+from collectors.mindspore.program import Given
 
 _VARYING_SEED = 20_244
 
@@ -30,6 +32,14 @@ class Loaded:
     inputs: tuple[Tensor, ...]
     sha256: str
     file: str
+
+    def given(self) -> list[Given]:
+        """The inputs by the names that they have in the code."""
+        names = inspect.signature(self.cell.construct).parameters
+        return [
+            Given(name, str(one.dtype).lower(), tuple(one.shape), is_weight=False)
+            for name, one in zip(names, self.inputs, strict=False)
+        ]
 
     def vary_weights(self) -> None:
         """Moves every weight a little, always in the same way: freshly made normalisations scale

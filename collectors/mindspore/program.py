@@ -87,10 +87,15 @@ class Program:
     outputs: tuple[str, ...]
 
 
+def files_of(folder: Path) -> list[Path]:
+    """The files of programs that were written below the folder, one for each program."""
+    return sorted(folder.glob("**/graph_build_*.ir"))
+
+
 def read_program(folder: Path) -> Program:
     """The one program that was written below the folder. Raises ValueError where there is none, or
     several, as of a model with branches or loops."""
-    files = sorted(folder.glob("**/graph_build_*.ir"))
+    files = files_of(folder)
     if len(files) != 1:
         raise ValueError(f"MindSpore made {len(files)} graphs of the model, not one")
     return parse_program(files[0].read_text(errors="replace"))

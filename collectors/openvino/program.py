@@ -21,7 +21,8 @@ _NO_OPERATORS = re.compile(
     re.IGNORECASE,
 )
 _SOURCE = re.compile(r"(?:Exception from|Check '.*?' failed at) \S+:\d+:?|\S+\.(?:cpp|hpp):\d+:?")
-_OPERATOR = re.compile(r"[\w.]+")
+_OPERATOR = re.compile(r"[\w.-]+")
+_OPSET = re.compile(r"-\d+$")  # what OpenVINO says behind an operator of ONNX itself
 
 Names = tuple[str, ...]  # all that ONNX has for one tensor
 
@@ -126,7 +127,7 @@ def _refused(error: RuntimeError) -> FuseScopeError:
     have, their names."""
     text = str(error)
     if found := _NO_OPERATORS.search(text):
-        operators = dict.fromkeys(_OPERATOR.findall(found[1]))
+        operators = dict.fromkeys(_OPSET.sub("", one) for one in _OPERATOR.findall(found[1]))
         return FuseScopeError(
             "openvino_no_operator",
             operators=clean_text(", ".join(operators), 240),

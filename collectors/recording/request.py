@@ -254,7 +254,11 @@ class Recording:
             file, function = self.model, ""
         path = Path(file)
         if path.suffix != ".py" or not (function.isidentifier() or is_runnable):
-            raise FuseScopeError(_other_form(self.runtime), model=shown(self.model, 120))
+            raise FuseScopeError(
+                _other_form(self.runtime),
+                model=shown(self.model, 120),
+                nearest=nearest(self.model, names.BUILT_IN),
+            )
         if not path.is_file():
             raise FuseScopeError("torch_file_missing", where=shown(file, 120))
         name = f"{path.stem}-{function}" if function else path.stem

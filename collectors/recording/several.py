@@ -17,7 +17,6 @@ from collectors.workers.addressing import named
 from collectors.workers.pool import WorkerPool
 
 FIRST = "fused"  # every engine has it
-_KINDS = ("", "eager", "dynamic", "int8")  # of the variants of ONNX Runtime
 
 
 def check_engines(engines: Sequence[str]) -> None:
@@ -51,9 +50,10 @@ def variants_of(names: Sequence[str], engines: Sequence[str]) -> tuple[Variant, 
 
 
 def _variant(name: str, engine: str) -> Variant:
-    found = variants.find(name) if engine == OWN else variants.of_engine(name, engine)
+    found = variants.beside_others(name) if engine == OWN else variants.of_engine(name, engine)
     is_denial = engine != OWN and bool(found.argument)
-    if found.kind not in _KINDS or found.optimizer or found.release or found.spin or is_denial:
+    is_own_kind = found.kind not in variants.KINDS_BESIDE or found.spin
+    if is_own_kind or found.optimizer or found.release or is_denial:
         raise FuseScopeError("variant_of_one_engine", variant=named(engine, name)[:80])
     return replace(found, name=named(engine, name), engine=engine)
 

@@ -29,7 +29,7 @@ def said(page: AppTest) -> str:
 def test_the_compare_page_says_why_there_is_no_speedup(page: AppTest) -> None:
     assert is_clean(page) and [one.value for one in page.error] == []
     assert "are compared by operators, not by runs" in said(page)
-    assert "A side also copies the result of every operator out of the model" in said(page)
+    assert "One side also copies the result of every operator out of the model" in said(page)
     assert "--ablate" not in said(page)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -427,6 +428,10 @@ def test_a_comparison_carries_groups_ledger_and_their_doubts() -> None:
         "The operators' own times explain only part of the change. Slow executions, dispatch and "
         "profiler bias together changed by -1.00 ms, the whole run changed by -1.00 ms."
     )
+    from analysis.compare.doubts import _attribution
+
+    marked = replace(comparison.verdict, reason="marked")  # runs that are not compared
+    assert "weak_attribution" not in {n.code for n in _attribution(marked, comparison.ledger)}
 
 
 def test_originals_outside_groups_and_operators_without_times_are_said() -> None:

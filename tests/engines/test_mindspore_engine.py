@@ -52,6 +52,10 @@ class Branches(nn.Cell):
     def construct(self, x):
         return x * 2 if x.sum() > 0 else x + 1
 
+class Idle(nn.Cell):
+    def construct(self, x):
+        return x
+
 class Unknown(nn.Cell):
     def __init__(self):
         super().__init__()
@@ -65,6 +69,7 @@ class Shapes(nn.Cell):
 
 def encoder(): return Encoder(), (X,)
 def branches(): return Branches(), (X,)
+def idle(): return Idle(), (X,)
 def unknown(): return Unknown(), (X,)
 def shapes(): return Shapes(), (X,)
 def raises(): raise KeyError("weights.npz")
@@ -190,6 +195,16 @@ def test_every_pass_that_is_offered_can_be_left_out(name: str, tmp_path: Path, o
     assert difference is not None and (difference.relative or 0.0) < 1e-4
 
 
+def test_a_model_of_several_graphs_is_recorded_without_groups(tmp_path: Path, own: Path) -> None:
+    experiment = recorded(tmp_path, f"{own}:branches", ("eager", "unfused", "fused"))
+    (given,) = experiment.record.model.inputs
+    assert (given.name, given.dtype) == ("x", "float32") and experiment.graphs == {}
+    for variant in experiment.record.variants:
+        assert "graph_missing" in variant.settings and variant.samples.wall_ns, variant.name
+    comparison = compare(*(side_of_variant(experiment, name) for name in ("unfused", "fused")))
+    assert comparison.fusion.source != "graphs"
+
+
 @pytest.mark.parametrize(
     ("function", "code", "expected"),
     [
@@ -202,6 +217,7 @@ def test_every_pass_that_is_offered_can_be_left_out(name: str, tmp_path: Path, o
             "mindspore_refused",
             "MindSpore refused the model: RuntimeError: For 'MatMulExt'",
         ),
+        ("idle", "mindspore_nothing_runs", "MindSpore made no graph of the model: nothing in it"),
         ("crash", "", "models-crash"),
     ],
 )

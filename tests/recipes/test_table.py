@@ -260,6 +260,9 @@ def test_mean_and_median_of_runs_without_the_control() -> None:
     assert dict(notes(table)["fewer_runs"].values) == {"runs": 3, "wanted": 100}
     enough = replace(recipe, mean_runs=3)
     assert "mean_of" in notes(recipe_table(enough, whole))
+    assert "memory" in notes(table)
+    alone = replace(recipe, columns=tuple(one for one in recipe.columns if one != "allocator"))
+    assert "memory" not in notes(recipe_table(alone, whole))  # which speaks of the allocator
 
 
 def test_the_allocator_stands_beside_memory() -> None:

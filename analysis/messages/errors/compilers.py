@@ -29,6 +29,7 @@ CompilersError = Literal[
     "mindspore_no_cell",
     "mindspore_no_operator",
     "mindspore_no_profile",
+    "mindspore_nothing_runs",
     "mindspore_pass_stays",
     "mindspore_refused",
     "mindspore_still_fused",
@@ -139,6 +140,10 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
         Message("MindSpore's profiler wrote no profile"),
         Message("Record again, or check that the model runs in MindSpore's profiler by itself."),
     ),
+    "mindspore_nothing_runs": ErrorText(
+        Message("MindSpore made no graph of the model: nothing in it computes with its inputs"),
+        Message("Check what the model returns in GRAPH_MODE, without FuseScope."),
+    ),
     "mindspore_pass_stays": ErrorText(
         Message("The pass that '{variant:name}' is to leave out ran all the same"),
         Message("Leave the variant out with --variants."),
@@ -177,7 +182,7 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
     ),
     "openvino_no_bf16": ErrorText(
         Message("On this CPU, OpenVINO computes in float32 although bfloat16 is asked for"),
-        Message("Leave the variant bf16 out: it would be fused again."),
+        Message("Leave the variant bf16 out: it would be the same as fused."),
     ),
     "openvino_no_operator": ErrorText(
         Message(

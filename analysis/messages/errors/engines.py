@@ -12,6 +12,7 @@ EnginesError = Literal[
     "engine_ended",
     "engine_ended_saying",
     "engine_killed",
+    "engine_killed_by_others",
     "engine_killed_saying",
     "engine_out_of_memory",
     "engine_over_limit",
@@ -56,6 +57,13 @@ ENGINES: Mapping[EnginesError, ErrorText] = {
     "engine_killed": ErrorText(
         Message("The engine's process was ended by signal {signal:name}"),
         _BY_ITSELF,
+    ),
+    "engine_killed_by_others": ErrorText(
+        Message("The engine's process was ended from outside (SIGKILL)"),
+        Message(
+            "If the system did that because memory ran out, free some, or use a smaller batch or "
+            "input; else record again."
+        ),
     ),
     "engine_killed_saying": ErrorText(
         Message("The engine's process was ended by signal {signal:name}: {reason:name}"),

@@ -34,6 +34,7 @@ RequestsError = Literal[
     "variant_given_twice",
     "variant_name_impossible",
     "variant_unknown",
+    "variant_unknown_of_engine",
     "zoo_backbone_unknown",
     "zoo_model_unknown",
     "zoo_without_backbone",
@@ -154,6 +155,10 @@ REQUESTS: Mapping[RequestsError, ErrorText] = {
     ),
     "variant_unknown": ErrorText(
         Message("There is no variant '{variant:name}'"), Message("Known: {known:name}.")
+    ),
+    "variant_unknown_of_engine": ErrorText(
+        Message("The engine {engine:name} has no variant '{variant:name}'"),
+        Message("Known: {known:name}."),
     ),
     "zoo_backbone_unknown": ErrorText(
         Message("There is no backbone '{backbone:name}' for {model:name}"),

@@ -19,6 +19,7 @@ RuntimesError = Literal[
     "runtime_import_failed",
     "runtime_interrupted",
     "runtime_little_disk",
+    "runtime_nameless",
     "runtime_no_network",
     "runtime_no_version",
     "runtime_not_beside",
@@ -97,6 +98,10 @@ RUNTIMES: Mapping[RuntimesError, ErrorText] = {
             "Free some space there, or set XDG_CACHE_HOME in the environment to a folder on "
             "another disk."
         ),
+    ),
+    "runtime_nameless": ErrorText(
+        Message("Beside a comma of --runtime '{given:name}' the name of an engine is missing"),
+        Message("Name every engine, or leave the comma out."),
     ),
     "runtime_no_network": ErrorText(
         Message("The package index that pip uses cannot be reached: {said:name}"),

@@ -98,7 +98,8 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
         return [_NO_GAINS.parts()]
     sum_ = comparison.ledger.reconciliation
     if not rows["kind"].isin(_CHANGING).any():
-        return [*_nothing_fused(comparison.ledger), *_largest_term(sum_)]
+        term = [] if comparison.verdict.reason == "marked" else _largest_term(sum_)
+        return [*_nothing_fused(comparison.ledger), *term]
     unsure = _UNSURE.get(comparison.verdict.outcome)
     start = [unsure.parts()] if unsure else []
     lead = _lead(sum_)

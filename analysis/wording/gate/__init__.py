@@ -68,7 +68,7 @@ REASONS: Mapping[Reason, Message] = MappingProxyType(
         "no_figure": Message("This figure is not known of these two sides."),
         "no_gain": Message("The times of these groups are not known."),
         "marked": Message(
-            "A side also copies the results of its operators out of the model, so its run is not "
+            "One side also copies the results of its operators out of the model, so its run is not "
             "the model's."
         ),
     }

@@ -37,7 +37,8 @@ MEANINGS: Mapping[StepCode, Message] = {
     ),
     "code_generation": Message("Each operator gets a kernel that the compiler generates for it."),
     "fusion": Message(
-        "Operators that follow each other run as one, with whatever else only this variant has on."
+        "Operators that follow each other can run as one, with whatever else only this variant has "
+        "on."
     ),
     "capture_and_code_generation": Message(
         "The operators become one compiled graph, and each gets a kernel that the compiler "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.graph import graph_json
+from analysis.errors import FuseScopeError
+from analysis.graph import Graph, graph_json
 from collectors.mindspore import process
 from collectors.models.facts import InputFacts
 from collectors.workers.jobs import Drawing, Prepared, SessionSettings
@@ -23,7 +24,7 @@ def run(job: Job) -> Prepared:
 
     from collectors.mindspore import models
     from collectors.mindspore.dumped import Values
-    from collectors.mindspore.program import read_program
+    from collectors.mindspore.program import files_of, read_program
     from collectors.mindspore.session import MindSporeSession, prepare_process
     from collectors.mindspore.variant_graph import model_graph
 
@@ -40,11 +41,20 @@ def run(job: Job) -> Prepared:
     session = MindSporeSession(
         settings, "unfused", vary_weights=True, programs=folder / VALUES / "programs"
     )
-    program = read_program(folder / VALUES / "programs")
-    graph = model_graph(program, Values(folder / VALUES, program.kernels), session.loaded.file)
+    programs = folder / VALUES / "programs"
+    written = len(files_of(programs))
+    if not written:
+        raise FuseScopeError("mindspore_nothing_runs")
+    if written == 1:
+        program = read_program(programs)
+        values = Values(folder / VALUES, program.kernels)
+        graph = model_graph(program, values, session.loaded.file)
+        given = [one for one in program.given if not one.is_weight]
+    else:  # a model with branches or loops on values: every variant says that it has no graph
+        graph = Graph((), (), (), ())
+        given = session.loaded.given()
     file = folder / "graph.json"
     file.write_bytes(graph_json(graph))
-    given = [one for one in program.given if not one.is_weight]
     facts = tuple(
         InputFacts(one.name, one.dtype, one.shape, "made by the model's function") for one in given
     )

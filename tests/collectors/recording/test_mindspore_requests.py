@@ -53,7 +53,7 @@ def test_each_variant_is_a_setting_of_graph_kernels() -> None:
         ({"variants": ("captured",)}, "Known: eager, unfused, generated, fused, without:"),
         ({"variants": ("without:graph_kernel_clustr",)}, "without:graph_kernel_cluster'?"),
         ({"model": "mindspore:mynett"}, "Known models: mindspore:mynet, "),
-        ({"model": "mynett"}, "does not name a model for MindSpore"),
+        ({"model": "mynett"}, "a model for MindSpore. Did you mean 'mynet'? Give FILE"),
         ({"model": "net.onnx"}, "does not name a model for MindSpore"),
         ({"model": "nowhere.py:make"}, "no such Python file"),
         ({"batch": 2}, "--batch"),

@@ -50,7 +50,7 @@ def test_threads_and_precision_are_in_the_name() -> None:
         ({"spin": True}, "nothing for the option --spin"),
         ({"custom_op_library": Path("x.so")}, "nothing for the option --custom-op-library"),
         ({"variants": ("unfused",)}, "Known: marked, fused, latency, throughput, bf16, threads:"),
-        ({"variants": ("threads:0",)}, "There is no variant 'threads:0'"),
+        ({"variants": ("threads:0",)}, "The engine openvino has no variant 'threads:0'"),
         ({"variants": ("threads:4096",)}, "threads:4096"),
         ({"model": "mobilenetv3"}, "mobilenetv3"),
         ({"model": "jax:mlp"}, "fusescope collect jax:mlp --runtime jax"),

@@ -86,7 +86,12 @@ def test_a_name_alone_is_of_every_engine_and_a_prefix_of_one() -> None:
         ({"runtimes": (*TWO, "nothing")}, "There is no engine 'nothing'"),
         ({"runtimes": (*TWO, "openvino")}, "The engine openvino is named twice"),
         ({"variants": ("openvino:fused",)}, "No variant of the engine onnxruntime"),
-        ({"variants": ("unfused",)}, "There is no variant 'unfused'"),  # OpenVINO has none
+        ({"variants": ("unfused",)}, "openvino has no variant 'unfused'"),  # another has
+        ({"variants": ("openvino:nonsense",)}, "The engine openvino has no variant 'nonsense'"),
+        (
+            {"variants": ("fusd",)},
+            "'fusd'. Did you mean 'fused'? Known: eager, unfused, basic, extended, fused, dynamic,",
+        ),
         (
             {"variants": ("fused", "onnxruntime:custom:softmax")},
             "'onnxruntime:custom:softmax' cannot be",

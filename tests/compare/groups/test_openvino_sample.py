@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -48,6 +49,10 @@ def test_a_pair_with_marked_has_no_speedup_and_says_why() -> None:
         figure = pair().figure(code)
         assert figure.kind == "none" and figure.candidate.value is not None
     assert "whole run" not in fusion_sentence(pair())
+    kept = pair().ledger.rows.assign(kind="kept")
+    unfused = replace(pair(), ledger=replace(pair().ledger, rows=kept))
+    assert fusion_sentence(unfused).startswith("Nothing was fused")
+    assert "whole run" not in fusion_sentence(unfused)
     turned = compare(*(side_of_variant(sample(), name) for name in ("fused", "marked")))
     assert turned.verdict.reason == "marked"
 
