@@ -69,7 +69,8 @@ def why_no_conditions(side: Side) -> Literal["other_engine", "other_model", "oth
     """Why `conditions_of` has none."""
     if is_other_model(side):
         return "other_model"
-    return "other_provider" if _has_other_provider(side) else "other_engine"
+    is_provider = is_of_engine(side) and _has_other_provider(side)  # others call theirs CPU
+    return "other_provider" if is_provider else "other_engine"
 
 
 def _has_other_provider(side: Side) -> bool:

@@ -55,5 +55,9 @@ def test_a_slower_group_is_answered_in_the_compilers_words() -> None:
     compiled = Finding("fused_slower", values={**values, "engine": "torch"})
     assert "inductor" in remedy_text(compiled)
     assert "OPTIMIZER" in remedy_text(Finding("fused_slower", values=values))
+    for engine, said in (("mindspore", "disable_cluster_ops"), ("jax", "jax.jit"),
+                         ("openvino", "return the tensor in between")):  # fmt: skip
+        told = remedy_text(Finding("fused_slower", values={**values, "engine": engine}))
+        assert said in told and "OPTIMIZER" not in told
     kept = Finding("fused_slower", values={**values, "engine": "torch", "kind": "kept"})
     assert "Nothing was fused here" in why_text(kept) and "inductor" not in remedy_text(kept)

@@ -16,12 +16,12 @@ from analysis.wording.findings.texts import (
     KEPT_REMEDY,
     KEPT_SLOWER,
     LAYOUT_OFF,
+    LEFT_AS_IT_WAS,
     LEFT_OUT_BY_COMPILER,
     MORE_THAN_THEIRS,
     MOSTLY_TENSORS,
     MOSTLY_WEIGHTS,
     OPTIMISATION_OFF,
-    OTHER_COMPILATION,
     OTHER_KERNEL,
     PEAK,
     PEAK_IN,
@@ -134,8 +134,9 @@ def remedy_text(finding: Finding) -> str:
         return (LAYOUT_OFF if finding.values.get("layout_off") else OTHER_KERNEL).text()
     if _is_kept(finding):
         return KEPT_REMEDY.text()
-    if finding.code == "fused_slower" and finding.values.get("engine") == "torch":
-        return OTHER_COMPILATION.text()
+    other = LEFT_AS_IT_WAS.get(str(finding.values.get("engine", "")))
+    if finding.code == "fused_slower" and other is not None:
+        return other.text()
     if finding.code == "costly_fusion" and finding.values.get("of") == "fusion":
         return LEFT_OUT_BY_COMPILER.text(**_values(finding))
     if _is_repeated(finding):

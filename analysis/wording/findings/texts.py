@@ -531,11 +531,25 @@ ROOFS: Mapping[tuple[FindingCode, bool], Message] = {
         "take {depthwise_ns:duration} of their time."
     ),
 }
-# Of a compiler's kernels.
-OTHER_COMPILATION = Message(
-    "Compile this part otherwise, with other settings of inductor (such as max_fusion_size or "
-    "epilogue_fusion), or leave it out with torch.compiler.disable."
-)
+# How other engines are kept from what they made, by engine.
+LEFT_AS_IT_WAS: Mapping[str, Message] = {
+    "torch": Message(
+        "Compile this part otherwise, with other settings of inductor (such as max_fusion_size or "
+        "epilogue_fusion), or leave it out with torch.compiler.disable."
+    ),
+    "jax": Message(
+        "Write this part in another way, or put what is fused here into several functions with a "
+        "jax.jit of their own: XLA fuses inside a program."
+    ),
+    "mindspore": Message(
+        'Keep a type of operators out of graph kernels (graph_kernel_flags="--disable_cluster_ops='
+        'Pow" keeps Pow out), or record fused without a pass, such as without:graph_kernel_cluster.'
+    ),
+    "openvino": Message(
+        "OpenVINO has no setting for one fusion: have the model return the tensor in between, "
+        "which keeps it from fusing across it and costs a copy."
+    ),
+}
 KEPT_LIMITS = Message(
     "{pattern:name} is as it was, and takes {after_ns:duration} instead of {before_ns:duration}."
 )

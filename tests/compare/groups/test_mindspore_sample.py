@@ -12,11 +12,14 @@ from typing import cast
 import pytest
 
 from analysis import readers
+from analysis.advice import findings
+from analysis.advice.subject import Subject
 from analysis.compare import Comparison, compare
 from analysis.compare.groups.lineage import lineage
 from analysis.compare.multiple.rungs import RUNGS
 from analysis.compare.side import side_of_variant
 from analysis.experiment import Experiment
+from analysis.wording.findings import remedy_text
 
 SAMPLE = Path(__file__).parents[3] / "sample_traces" / "mindspore" / "mynet_composite.zip"
 CHAIN = ("Default/Mul-op0", "Default/Pow-op0", "Default/Sub-op0", "Default/Mul-op1")
@@ -100,3 +103,12 @@ def test_the_profile_of_a_block_is_one_that_mindspore_wrote(tmp_path: Path) -> N
     assert trace.operators["members"].tolist() == [
         "Default/Mul-op0 + Default/Pow-op0 + Default/Sub-op0 + Default/Mul-op1"
     ]
+
+
+def test_advice_names_what_mindspore_has() -> None:
+    found = findings(Subject(pair("unfused", "fused").candidate, pair("unfused", "fused")))
+    (slower,) = (one for one in found.found if one.code == "fused_slower")
+    assert "--disable_cluster_ops=Pow" in remedy_text(slower)
+    assert "OPTIMIZER" not in remedy_text(slower)
+    reasons = {one.code: one.reason for one in found.unanswered}
+    assert reasons["missed_fusion"] == "other_engine"  # its provider is no execution provider
