@@ -49,6 +49,11 @@ QUANTITIES: Mapping[str, Kind] = MappingProxyType(
     }
 )
 WITH_ARGUMENT = "fusion.count"
+# What is counted in operators of both sides, and figures whose change is.
+_OF_BOTH = ("fusion.lost", "fusion.won", "fusion.changed", "fusion.lost_gain")
+_CHANGE_OF_OPERATORS = (
+    "small_op_ratio", "short_op_ratio", "light_operators", "light_time", "bytes_moved",
+)  # fmt: skip
 _BOUNDS: tuple[Relation, ...] = ("<=", ">=", "<", ">")
 _EXACT: tuple[Relation, ...] = ("==", "!=")
 # What is measured is never equal to something.
@@ -94,6 +99,13 @@ class Condition:
     def is_structural(self) -> bool:
         """Whether it is of graphs alone, so that nothing has to be measured."""
         return self.kind == "count"
+
+    @property
+    def needs_one_engine(self) -> bool:
+        """Whether it holds operators of one side against those of the other, which are the same
+        things only where one engine ran both."""
+        is_change = self.relation in ("up", "down") and self.quantity in _CHANGE_OF_OPERATORS
+        return is_change or self.quantity in _OF_BOTH
 
 
 def parse_condition(text: str) -> Condition:

@@ -12,7 +12,7 @@ Outcome = Literal["failed", "passed", "cannot_tell", "unknown"]
 # Why it cannot be told, and why it is not known.
 Reason = Literal[
     "within_noise", "few_blocks", "control_differs", "not_recorded_together", "no_groups",
-    "no_figure", "no_gain", "marked",
+    "no_figure", "no_gain", "marked", "engines_differ",
 ]  # fmt: skip
 
 

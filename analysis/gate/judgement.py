@@ -11,6 +11,7 @@ from typing import assert_never
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.figures import OF_RUNS
+from analysis.compare.side import engines_differ
 from analysis.gate.condition import NOISY, Condition
 from analysis.gate.fusion_changes import FusionChange, FusionChanges, fusion_changes
 from analysis.gate.judged import Judged, Outcome, Reason
@@ -38,6 +39,8 @@ def judge(
 ) -> tuple[Judged, ...]:
     """Each condition, in the order given. Those of structure are judged of `structure` where it is
     given, as for two models, of which each is optimised by itself."""
+    if structure is None and engines_differ(comparison.baseline, comparison.candidate):
+        return _of_two_engines(conditions, comparison)
     timed = sum(condition.kind in NOISY for condition in conditions)
     changes = fusion_changes(comparison.fusion)
     return tuple(
@@ -49,15 +52,41 @@ def judge(
 
 
 def judge_structure(
-    conditions: Sequence[Condition], changes: FusionChanges | None
+    conditions: Sequence[Condition],
+    changes: FusionChanges | None,
+    is_of_one_engine: bool = True,
 ) -> tuple[Judged, ...]:
     """The same where nothing was measured: of structural conditions alone, which are exact."""
-    return tuple(_of_fusion(condition, changes) for condition in conditions)
+    if is_of_one_engine:
+        return tuple(_of_fusion(condition, changes) for condition in conditions)
+    return tuple(
+        _refused(condition) or replace(_of_fusion(condition, changes), changes=())
+        for condition in conditions
+    )
 
 
 def has_failed(judged: Sequence[Judged]) -> bool:
     """Whether the gate fails."""
     return any(one.outcome == "failed" for one in judged)
+
+
+def _of_two_engines(conditions: Sequence[Condition], comparison: Comparison) -> tuple[Judged, ...]:
+    """What two engines can be held against each other by: each has fused operators of its own, so
+    none is lost where the other one runs something else. What is of the candidate alone is judged,
+    without groups, which would say what another engine's operators became."""
+    timed = sum(one.kind in NOISY and not one.needs_one_engine for one in conditions)
+    changes = fusion_changes(comparison.fusion)
+    return tuple(
+        _refused(one) or replace(_judged(one, comparison, changes, timed), changes=())
+        for one in conditions
+    )
+
+
+def _refused(condition: Condition) -> Judged | None:
+    """What a condition is of two engines that needs one; None where it may be judged."""
+    if not condition.needs_one_engine:
+        return None
+    return Judged(condition, "unknown", reason="engines_differ")
 
 
 def _judged(

@@ -71,6 +71,12 @@ REASONS: Mapping[Reason, Message] = MappingProxyType(
             "One side also copies the results of its operators out of the model, so its run is not "
             "the model's."
         ),
+        "engines_differ": Message(
+            "Two engines, or two execution providers, ran the sides. Each has operators of its "
+            "own, so none is lost where the other one runs something else. Judge operators and "
+            "fusions between two variants of one engine, and engines by speedup, latency, "
+            "memory or output_difference."
+        ),
     }
 )
 _CHANGE = Message("{before:name} became {after:name} in {n:groups}: {places:name}.")

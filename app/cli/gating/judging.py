@@ -56,6 +56,7 @@ def judge_one(
     from analysis.compare import compare
     from analysis.compare.choice import choose_sides
     from analysis.compare.groups.grouping import group_operators
+    from analysis.compare.side import engines_differ
     from analysis.gate.fusion_changes import fusion_changes
     from analysis.gate.judgement import judge, judge_structure
     from app.cli.gating.keeping import keep_structure
@@ -71,7 +72,8 @@ def judge_one(
         keep_structure(sides[1], keep)
     if asked.structure and html is None:
         changes = fusion_changes(group_operators(*sides))
-        return Outcome(judge_structure(conditions, changes), shown)
+        are_alike = not engines_differ(*sides)
+        return Outcome(judge_structure(conditions, changes, are_alike), shown)
     comparison = compare(*sides)
     if html is not None:
         write_html(comparison, html)

@@ -23,10 +23,11 @@ _PLAIN, _OPTIMISED = "unfused", "fused"
 
 @dataclass(frozen=True)
 class Made:
-    """What the engine makes of a model: its fusions, what it misses, and, where it was optimised
+    """What an engine makes of a model: its fusions, what it misses, and, where it was optimised
     now, its history, else the side of its recording."""
 
     fusion: Fusion
+    engine: str
     misses: tuple[MissedFusion, ...] = ()
     history: History | None = None
     side: Side | None = None
@@ -57,8 +58,8 @@ def judge_structures(
     from analysis.gate.judgement import judge_structure
 
     given.check()
-    changes, misses = _changes(given, out, keep)
-    judged = judge_structure(conditions, changes)
+    changes, misses, is_of_one_engine = _changes(given, out, keep)
+    judged = judge_structure(conditions, changes, is_of_one_engine)
     return Outcome(judged, names_of(given.old, given.new), misses)
 
 
@@ -84,7 +85,7 @@ def judge_timed(
     changes: FusionChanges | None = None
     misses: tuple[MissedFusion, ...] = ()
     if keep is not None or any(condition.is_structural for condition in conditions):
-        changes, misses = _changes(given, None, keep)
+        changes, misses, _ = _changes(given, None, keep)
     [head], models = read_models([f"{PREFIX}{given.new}"])
     path = recorded(given.old, asked, (_OPTIMISED, head), models)
     comparison = compare(*choose_sides(read_given(path), None, _OPTIMISED, head))
@@ -96,8 +97,9 @@ def judge_timed(
 
 def _changes(
     given: Given, out: Path | None, keep: Path | None
-) -> tuple[FusionChanges | None, tuple[MissedFusion, ...]]:
-    """Between both models, and what the second one misses where one was lost."""
+) -> tuple[FusionChanges | None, tuple[MissedFusion, ...], bool]:
+    """Between both models, what the second one misses where one was lost, and whether one engine
+    optimised both: a kept structure, or a recording, may be of another one."""
     from analysis.gate.two_models import changes_between
     from app.cli.gating.keeping import keep_history, keep_structure
 
@@ -108,7 +110,8 @@ def _changes(
         keep_structure(second.side, keep)
     changes = changes_between(first.fusion, second.fusion)
     lost = () if changes is None else changes.of("lost")
-    return changes, _behind(second.misses, lost)
+    is_of_one_engine = first.engine == second.engine
+    return changes, _behind(second.misses, lost) if is_of_one_engine else (), is_of_one_engine
 
 
 def _made_of(given: Given, out: Path | None) -> list[Made]:
@@ -120,7 +123,7 @@ def _made_of(given: Given, out: Path | None) -> list[Made]:
 
     head = given.head or _OPTIMISED
     kept = kept_structure(given.old)
-    made: dict[int, Made] = {} if kept is None else {0: Made(fusion_of(kept))}
+    made: dict[int, Made] = {} if kept is None else {0: Made(fusion_of(kept), kept.engine)}
     left = [at for at in (0, 1) if at not in made]
     paths = (given.old, given.new)
     now = [at for at in left if not is_recording(paths[at])]
@@ -142,7 +145,7 @@ def _of(history: History, variant: str) -> Made:
     told = conditions_untimed(variant, history.model.opset, history.made[0].graph)
     version = history.releases[0].version
     misses = () if told is None else missed_untimed(history.graph, fusion, told, version)
-    return Made(fusion, misses, history)
+    return Made(fusion, history.engine, misses, history)
 
 
 def _compared(given: Path, head: str, out: Path | None) -> Made:
@@ -156,7 +159,9 @@ def _compared(given: Path, head: str, out: Path | None) -> Made:
     asked = Asked(_PLAIN, head, structure=True, out=out)
     sides = choose_sides(read_given(recording_of(given, asked)), None, _PLAIN, head)
     comparison = compare(*sides)
-    return Made(comparison.fusion, missed_fusions(comparison), side=sides[1])
+    engine = sides[1].engine
+    name = "" if engine is None else engine.name
+    return Made(comparison.fusion, name, missed_fusions(comparison), side=sides[1])
 
 
 def _behind(
