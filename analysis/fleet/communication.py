@@ -107,7 +107,7 @@ class _Collected:
         self.count += len(events)
 
     def miss(self) -> None:
-        """There is no plain type that could not fit."""
+        """Does nothing: these events have no plain type."""
 
 
 def collectives(trace: Trace, said: Said, identity: Identity) -> pd.DataFrame:

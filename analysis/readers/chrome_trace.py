@@ -147,7 +147,7 @@ class _Collected:
         self._other: Counter[str] = Counter()
 
     def miss(self) -> None:
-        """There is no plain type."""
+        """Does nothing: these events have no plain type."""
 
     def add(self, events: Sequence[_Event], *, escaped: bool = False) -> None:
         """The next events of the file."""

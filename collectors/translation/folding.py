@@ -4,11 +4,12 @@ alone."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from collectors.models.array import Array
+from collectors.translation.backend import Untranslated
 
 _BY_NAME = {
     "abs", "add", "ceil", "cos", "divide", "equal", "exp", "floor", "greater", "greater_equal",
@@ -19,8 +20,11 @@ _BY_NAME = {
 
 
 class Folding:
-    """The part of a Backend that numpy has. Raises NotImplementedError or AttributeError for the
-    rest, which the engine computes."""
+    """The part of a Backend that numpy has. Raises Untranslated for the rest, which the engine
+    computes."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise Untranslated(name)
 
     def constant(self, _name: str, array: Array) -> Array:
         """As it is."""
@@ -42,7 +46,7 @@ class Folding:
             found: Array = one // other + inexact
             return found
         if name not in _BY_NAME:
-            raise NotImplementedError(name)
+            raise Untranslated(name)
         made: Array = np.asarray(getattr(np, name)(*values))
         return made
 

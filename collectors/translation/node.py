@@ -8,12 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from collectors.models.array import Array
-from collectors.translation.backend import Backend, Value
+from collectors.translation.backend import Backend, Untranslated, Value
 from collectors.translation.program import Held, Step
-
-
-class Untranslated(Exception):
-    """What the table does not have: an operator, or a form of it, as its text says."""
 
 
 @dataclass(frozen=True)

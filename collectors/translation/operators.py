@@ -11,10 +11,10 @@ from analysis.errors import FuseScopeError
 from analysis.text import clean_text
 from collectors.models.array import Array
 from collectors.translation import elementwise, layers, shaping
-from collectors.translation.backend import Backend, Value
+from collectors.translation.backend import Backend, Untranslated, Value
 from collectors.translation.elementwise import Translate
 from collectors.translation.folding import Folding
-from collectors.translation.node import Known, Node, Untranslated
+from collectors.translation.node import Known, Node
 from collectors.translation.program import Program, Step
 
 TABLE: Mapping[str, Translate] = {**elementwise.TABLE, **layers.TABLE, **shaping.TABLE}
@@ -70,7 +70,7 @@ def steps(
             made = _folded(step, given, held, program.opset)
             if made is None:
                 made = TABLE[step.op_type](Node(step, given, held, backend, program.opset))
-        except (Untranslated, NotImplementedError) as error:
+        except Untranslated as error:
             raise FuseScopeError(
                 "operator_not_translated",
                 where=clean_text(step.name, 80),
@@ -97,7 +97,7 @@ def _folded(
         node = Node(step, given, held, cast("Backend", Folding()), opset)
         with np.errstate(all="ignore"):  # as the engines, who compute log(0) in silence
             made = TABLE[step.op_type](node)
-    except (NotImplementedError, AttributeError, TypeError):
+    except (Untranslated, TypeError):  # numpy has no such function, or not for these types
         return None
     parts = [_known(one) for one in (made if isinstance(made, tuple) else (made,))]
     return tuple(parts) if isinstance(made, tuple) else parts[0]

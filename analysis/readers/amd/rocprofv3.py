@@ -272,7 +272,7 @@ class _Calls:
         self._kinds = kinds
 
     def miss(self) -> None:
-        """There is no plain type."""
+        """Does nothing: these events have no plain type."""
 
     def add(self, events: Sequence[_Call], *, escaped: bool = False) -> None:
         """The next calls."""
@@ -308,7 +308,7 @@ class _Dispatches:
         self._handles: dict[object, str | None] = {}
 
     def miss(self) -> None:
-        """There is no plain type."""
+        """Does nothing: these events have no plain type."""
 
     def add(self, events: Sequence[_Dispatch], *, escaped: bool = False) -> None:
         """The next ones."""

@@ -132,7 +132,7 @@ class EventColumns:
         self._told = 0
 
     def miss(self) -> None:
-        """There is no plain type."""
+        """Does nothing: these events have no plain type."""
 
     def add(self, events: Sequence[Event], *, escaped: bool = False) -> None:
         """The next events of the file."""

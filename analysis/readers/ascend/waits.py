@@ -116,7 +116,7 @@ class _HostColumns:
         self._parts: list[tuple[np.ndarray, ...]] = []
 
     def miss(self) -> None:
-        """There is no plain type."""
+        """Does nothing: these events have no plain type."""
 
     def add(self, events: Sequence[_HostEvent], *, escaped: bool = False) -> None:
         """The next events of the file."""

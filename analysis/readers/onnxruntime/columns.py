@@ -137,7 +137,7 @@ class _Collected:
     _numbers: dict[object, int] = field(default_factory=dict)
 
     def miss(self) -> None:
-        """There is no plain type."""
+        """Does nothing: these events have no plain type."""
 
     def add(self, events: Sequence[Event], *, escaped: bool = False) -> None:
         """The next events of the file. Raises Uneven."""

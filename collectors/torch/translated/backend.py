@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as f
 
 from collectors.models.array import Array
+from collectors.translation.backend import Untranslated
 
 _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "abs": torch.abs,
@@ -194,7 +195,7 @@ class TorchBackend:
                 function, x, tuple(kernel), tuple(strides), tuple(even), tuple(dilations)
             )
         if any(one != 1 for one in dilations) or (uneven and not count_pad):
-            raise NotImplementedError("AveragePool with dilations or uneven pads")
+            raise Untranslated("AveragePool with dilations or uneven pads")
         x, even = self._evenly_padded(x, pads, 0.0)
         function = (f.avg_pool1d, f.avg_pool2d, f.avg_pool3d)[axes - 1]
         return self.call(function, x, tuple(kernel), tuple(strides), tuple(even), False, count_pad)

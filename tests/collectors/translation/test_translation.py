@@ -209,6 +209,30 @@ def test_what_is_not_in_the_table_is_named(
     assert expected in refused(model, tmp_path)
 
 
+def test_an_error_of_the_engine_s_own_is_not_taken_for_a_gap_in_the_table(tmp_path: Path) -> None:
+    class Broken(Folding):
+        def apply(self, name: str, *values: Array) -> Array:
+            raise NotImplementedError("not on this device")
+
+    onnx.save(model_of([helper.make_node("Abs", ["a"], ["y"])], {"a": X}, {}), tmp_path / "m.onnx")
+    task.run(ProgramJob(str(tmp_path / "m.onnx"), str(tmp_path), ("torch",)))
+    made, weights, held = program.load(tmp_path)
+    backend: Any = Broken()
+    with pytest.raises(NotImplementedError, match="not on this device"):
+        operators.translated(made, weights, held, {"a": X}, backend, "torch")
+
+
+def test_what_neither_numpy_nor_the_table_computes_is_named(tmp_path: Path) -> None:
+    node = helper.make_node("Erf", ["a"], ["y"], "gelu/erf")
+    onnx.save(model_of([node], {"a": X}, {}), tmp_path / "m.onnx")
+    task.run(ProgramJob(str(tmp_path / "m.onnx"), str(tmp_path), ("torch",)))
+    made, weights, held = program.load(tmp_path)
+    backend: Any = Folding()
+    with pytest.raises(FuseScopeError) as told:
+        operators.translated(made, weights, held, {"a": X}, backend, "torch")
+    assert (told.value.code, told.value.where) == ("operator_not_translated", "gelu/erf")
+
+
 def test_a_weight_that_numpy_does_not_have_is_named(tmp_path: Path) -> None:
     weight = helper.make_tensor("w", TensorProto.BFLOAT16, [1], [1.0])
     model = model_of([helper.make_node("Identity", ["w"], ["y"], "n")], {}, {})
