@@ -480,7 +480,7 @@ REASONS: Mapping[Reason, Message] = {
             "one)"
         )
     ),
-    "on_device": Message("it ran on a device, of which this is not known"),
+    "on_device": Message("it ran on a device, where this is not known"),
     "no_flops": Message(
         "the FLOPs of its operators are not counted, or their shapes are not known"
     ),

@@ -20,8 +20,8 @@ class Untranslated(Exception):
 
 class Backend(Protocol):
     """`apply` does what works on each element, by numpy's name where numpy has one; a Python number
-    may stand for a value there. `pads` are pairs, one for each spatial axis. Raises Untranslated for
-    a form that the engine does not offer."""
+    may stand for a value there. `pads` are pairs, one for each spatial axis. Methods raise
+    Untranslated for a form that the engine does not offer."""
 
     def constant(self, name: str, array: Array) -> Value:
         """A weight or another array that is known; `name` is '' for one that the model does not

@@ -60,7 +60,9 @@ def test_the_library_from_listing_to_clearing(library: Store) -> None:
     run("library", "delete", "2.json", "--yes")
     run("library", "clear", "--yes")
     assert [one["name"] for one in json.loads(run("library", "--json"))["items"]] == ["small.zip"]
-    assert refusal("library", "--sort", "colour").startswith("'colour' is no order of the library.")
+    assert refusal("library", "--sort", "colour").startswith(
+        "The library cannot be sorted by 'colour'."
+    )
 
 
 def test_two_of_the_library_are_compared_as_files_are(library: Store) -> None:

@@ -135,7 +135,7 @@ def test_several_sides_of_several_files(folder: Path, monkeypatch: pytest.Monkey
     # b was recorded by turns with a, d after it; 0.05 / 2 for two candidates.
     assert (b["pairing"], b["outcome"], b["alpha"]) == ("paired_files", "faster", 0.025)
     assert d["pairing"] == "separate_files"
-    with pytest.raises(FuseScopeError, match="This file stands on both sides"):
+    with pytest.raises(FuseScopeError, match="This file is on both sides"):
         run(folder, monkeypatch, "a b a")
 
 

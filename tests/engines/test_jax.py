@@ -273,7 +273,7 @@ def make():
         ),
         (
             "def make():\n    return lambda x: x, ([1.0, 'text'],)\n",
-            "The input input[0][1] of the model is no array but of the type str",
+            "The input input[0][1] of the model is of the type str, not an array",
         ),
         ("def make():\n    return lambda: 1, ()\n", "has no arrays as inputs"),
         (CHANGES, "changes a list or dictionary of its inputs"),

@@ -160,5 +160,5 @@ def test_what_cannot_be_kept_is_read_and_said(
     with pytest.raises(FuseScopeError) as wrong:
         keeping.read_through(path)
     assert wrong.value.text == (
-        "FUSESCOPE_LIBRARY_SIZE is 'much', which is no size. Write 500M or 20G."
+        "FUSESCOPE_LIBRARY_SIZE is 'much', which is not a size. Write 500M or 20G."
     )

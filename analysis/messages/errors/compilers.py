@@ -84,7 +84,7 @@ COMPILERS: Mapping[CompilersError, ErrorText] = {
         Message("Leave --ablate out: unfused and fused show what all fusions bring together."),
     ),
     "jax_no_array": ErrorText(
-        Message("The input {input:name} of the model is no array but of the type {kind:name}"),
+        Message("The input {input:name} of the model is of the type {kind:name}, not an array"),
         Message("Give arrays, numbers, and lists or dictionaries of them as inputs."),
     ),
     "jax_no_input": ErrorText(

@@ -85,7 +85,7 @@ EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
         Message("Compare it alone, or leave it out."),
     ),
     "file_on_both_sides": ErrorText(
-        Message("This file stands on both sides"), Message("Leave it out on one of them.")
+        Message("This file is on both sides"), Message("Leave it out on one of them.")
     ),
     "file_twice": ErrorText(
         Message("This file is the same as {other:name}, and one recording is one sample"),

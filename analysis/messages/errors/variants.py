@@ -146,7 +146,7 @@ VARIANTS: Mapping[VariantsError, ErrorText] = {
     ),
     "other_model_not_given": ErrorText(
         Message("The file of the variant '{variant:name}' was not given"),
-        Message("On the command line a path may stand after 'model:'."),
+        Message("On the command line, a path may follow 'model:'."),
     ),
     "other_models_alike": ErrorText(
         Message("Two other models have the name '{name:name}'"),

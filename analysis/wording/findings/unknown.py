@@ -10,7 +10,7 @@ from analysis.messages import Message
 REASONS: Mapping[Unknown, Message] = {
     "different_models": Message("The two sides look like different models"),
     "engines_differ": Message(
-        "The sides ran in different engines, so what got slower is no matter of one optimisation"
+        "The sides ran in different engines, so no single optimisation explains what got slower"
     ),
     "longer_than_run": Message("The calls of a run are longer than the run that the file marks"),
     "machine_busy": Message("The machine was busy when the recording began"),

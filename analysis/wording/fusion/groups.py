@@ -104,10 +104,11 @@ _BETWEEN = Message(
 )
 _GRADIENTS = Message(
     "{n:count} of them computes gradients. The compiler writes no map of it: what it computes "
-    "twice is not counted, none of its fusions can be left out, and of unfused it is not checked.",
+    "twice is not counted, none of its fusions can be left out, and it is not checked that "
+    "unfused runs each of its operators alone.",
     "{n:count} of them compute gradients. The compiler writes no map of them: what they compute "
-    "twice is not counted, none of their fusions can be left out, and of unfused they are not "
-    "checked.",
+    "twice is not counted, none of their fusions can be left out, and it is not checked that "
+    "unfused runs each of their operators alone.",
 )
 _GRAPHS, _BACKWARD = "graphs", "backward_graphs"  # settings of a variant that was compiled
 

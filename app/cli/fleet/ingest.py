@@ -85,8 +85,8 @@ def _print(done: Ingested) -> None:
     if done.beside:
         print(
             say(
-                "{n:count} file is none of a rank by itself, and was left aside.",
-                "{n:count} files are none of a rank by themselves, and were left aside.",
+                "{n:count} file does not hold a rank by itself and was left out.",
+                "{n:count} files do not hold a rank by themselves and were left out.",
                 n=done.beside,
             )
         )

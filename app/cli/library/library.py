@@ -83,7 +83,7 @@ def tag(
     changes.tag(named(name), tags or ())
 
 
-@library.command(help="Give it this note in place of the one it has; without one, none.")
+@library.command(help="Replace its note with this one; without a text, remove the note.")
 def note(
     name: NameArgument, text: Annotated[str, typer.Argument(help="The note, a line.")] = ""
 ) -> None:

@@ -53,13 +53,13 @@ FLEET: Mapping[FleetError, ErrorText] = {
         ),
         Message("Ingest the files again: it says of each what is wrong with it."),
     ),
-    "no_fleet_store": ErrorText(Message("This is no store of ranks"), _INGEST),
+    "no_fleet_store": ErrorText(Message("This is not a store of ranks"), _INGEST),
     "no_such_rank": ErrorText(
         Message("Rank {rank:count} is not in this store"),
         Message("The ranks are listed by `fusescope fleet STORE`."),
     ),
     "rank_pattern_invalid": ErrorText(
-        Message("'{pattern:name}' is no pattern with a group for the rank"),
+        Message("The pattern '{pattern:name}' has no group for the rank"),
         Message("Give a regular expression with the rank in brackets, such as 'node-(\\d+)'."),
     ),
     "rank_unknown": ErrorText(
@@ -74,7 +74,7 @@ FLEET: Mapping[FleetError, ErrorText] = {
         Message("Another ingest is writing to this store"), Message("Wait until it has ended.")
     ),
     "store_is_other_folder": ErrorText(
-        Message("This folder has other files and is no store of ranks"),
+        Message("This folder has other files and is not a store of ranks"),
         Message("Give --to an empty folder, or one that is not there yet."),
     ),
     "store_unreachable": ErrorText(

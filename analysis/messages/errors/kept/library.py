@@ -25,7 +25,7 @@ LibraryError = Literal[
 ]
 LIBRARY: Mapping[LibraryError, ErrorText] = {
     "kept_size_wrong": ErrorText(
-        Message("{variable:name} is '{value:name}', which is no size"),
+        Message("{variable:name} is '{value:name}', which is not a size"),
         Message("Write 500M or 20G."),
     ),
     "kept_ambiguous": ErrorText(
@@ -74,6 +74,6 @@ LIBRARY: Mapping[LibraryError, ErrorText] = {
         Message("Answer yes, or give --yes."),
     ),
     "unknown_order": ErrorText(
-        Message("'{name:name}' is no order of the library"), Message("Write one of {known}.")
+        Message("The library cannot be sorted by '{name:name}'"), Message("Write one of {known}.")
     ),
 }

@@ -73,7 +73,7 @@ RELEASES: Mapping[ReleasesError, ErrorText] = {
         Message("Check which there are: pip index versions onnxruntime."),
     ),
     "release_malformed": ErrorText(
-        Message("'{given:name}' is not a release, nor a range of releases"),
+        Message("'{given:name}' is neither a release nor a range of releases"),
         Message("Write onnxruntime==1.20.1..1.32.0, or onnxruntime==1.32.0 for one release."),
     ),
     "release_no_network": ErrorText(
