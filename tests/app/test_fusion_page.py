@@ -201,7 +201,7 @@ def test_the_page_says_what_fusion_bought_and_how_sure_that_is(open_fusion: Star
     )
     assert below_headline(page) == (
         "Groups gained 80.0 µs in all. Attribution is weak. All of the gain in groups comes from 2 "
-        "Conv + BatchNormalization groups. They run as one operator each."
+        "Conv + BatchNormalization + Relu groups. They run as one operator each."
     )
     captions = "\n".join(caption.value for caption in page.caption).replace("\\", "")
     assert (

@@ -167,7 +167,7 @@ def test_weak_attribution_gives_the_proportion(plain: Comparison) -> None:
         (("Conv", "kept", 1, 1, 1.0), "Conv group. It kept its operator."),
         (("Mul ×3", "folded", 3, 0, 1.0), "Mul ×3 group. It is computed when the model is loaded."),
         (("Dropout", "removed", 1, 0, 1.0), "Dropout group. It no longer runs."),
-        (("A + B + C", "fused", 3, 2, 1.0), "A + B group. It runs as fewer operators."),
+        (("A + B + C", "fused", 3, 2, 1.0), "A + B + C group. It runs as fewer operators."),
         (("MaxPool", "replaced", 1, 1, 1.0), "MaxPool group. Other operators run in its place."),
     ],
 )
@@ -280,7 +280,7 @@ def test_without_groups_nothing_is_claimed(plain: Comparison) -> None:
 
 def test_op_types_are_marked_as_names(plain: Comparison) -> None:
     names = [part.text for part in fusion_parts(plain) if part.role == "name"]
-    assert names == ["Conv + BatchNormalization"]
+    assert names == ["Conv + BatchNormalization + Relu"]  # all are of one pattern
 
 
 # Coverage and the sum.

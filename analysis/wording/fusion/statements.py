@@ -113,7 +113,10 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     best = str(by_family.index[0])
     members = rows[families == best]
     share = _share(float(by_family.iloc[0]) / whole)
-    told = (_LOSS_FROM if slower else _GAIN_FROM).parts(share=share, n=len(members), pattern=best)
+    pattern = str(members["pattern"].iloc[0]) if members["pattern"].nunique() == 1 else best
+    told = (_LOSS_FROM if slower else _GAIN_FROM).parts(
+        share=share, n=len(members), pattern=pattern
+    )
     after = became(members, precision_of(comparison, members)).parts(n=len(members))
     if comparison.verdict.reason == "marked":  # what the runs gained is the copies that one lacks
         return [told, after, _GROUPS.parts(sum_.groups_ns or 0)]
@@ -246,5 +249,6 @@ def _share(share: float) -> str:
 
 
 def _family(pattern: object) -> str:
-    """The first two op types: Conv + BatchNormalization for all that only differ after them."""
+    """The first two op types: Conv + BatchNormalization for all that only differ after them.
+    Where all are one pattern, that is named."""
     return " + ".join(str(pattern).split(" + ")[:2])
