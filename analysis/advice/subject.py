@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.advice.finding import Finding, FindingCode, Unknown
+from analysis.advice.settings import is_of_engine
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.metrics.breakdown import by_operator
@@ -181,6 +182,13 @@ class Subject:
                 names=names,
             ),
         )
+
+    @property
+    def other_engine(self) -> str:
+        """The name of the engine that ran it, as findings have it, where that is not the one whose
+        settings remedies are about; '' otherwise, and of a trace."""
+        engine = None if is_of_engine(self.side) else self.side.engine
+        return "" if engine is None else shown(engine.name)
 
     def executions(self, chosen: np.ndarray) -> int:
         """How often these operators run in a run, at least 1: some are in a few runs only."""

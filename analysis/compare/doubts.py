@@ -197,6 +197,7 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
                 replaced=outcome.blocks_replaced,
                 loaded=outcome.blocks_loaded,
                 blocks=outcome.blocks,
+                **({} if verdict.is_decided else {"undecided": 1}),
                 **whose,
             )
         elif loaded:

@@ -109,11 +109,21 @@ def _stricter(verdict: Verdict) -> str:
     shown = verdict.interval
     if shown is None or shown.low <= 1 <= shown.high:
         return ""
-    return say(
-        "A level of {alpha}, for all looks and variants together, needs a wider interval than the "
-        "95 % one.",
-        alpha=f"{verdict.alpha:.2g}",
-    )
+    looks, candidates = verdict.shared_by
+    shared = _BY_ALL if looks > 1 and candidates > 1 else _BY_LOOKS if looks > 1 else _BY_VARIANTS
+    return shared.text(alpha=f"{verdict.alpha:.2g}")
+
+
+_BY_ALL = Message(
+    "A level of {alpha}, for all looks and variants together, needs a wider interval than the 95 % "
+    "one."
+)
+_BY_LOOKS = Message(
+    "A level of {alpha}, for all looks together, needs a wider interval than the 95 % one."
+)
+_BY_VARIANTS = Message(
+    "A level of {alpha}, for all variants together, needs a wider interval than the 95 % one."
+)
 
 
 _FILES = Message("{n:count} file: {names:name}", "{n:count} files: {names:name}")

@@ -218,8 +218,8 @@ FIGURES: Mapping[str, FigureText] = {
     "memory": FigureText(
         Message("peak memory"),
         Message(
-            "Highest resident memory of a process of its own, above the level before the model was "
-            "loaded."
+            "Highest resident memory of a process of its own, above the level with its engine "
+            "imported, before the model was loaded."
         ),
         "lower",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
-from analysis.messages import Message, listed, say
+from analysis.messages import Message, listed, paragraph, say
 from analysis.wording import shown
 from analysis.wording.multiple import comparison as words
 from analysis.wording.multiple import engines as engine_words
@@ -152,7 +152,8 @@ def _show(
             panels.sample_note()
         if apart := engine_words.apart_sentence(multiple, _command(of)):
             panels.note(apart, ":orange[:material/warning:]")
-        st.text(words.basis_sentences(multiple))
+        reading = engine_words.reading_sentences(multiple)
+        st.text(paragraph(words.basis_sentences(multiple), reading))
     with tools:
         exports.several_downloads(multiple)
     title = engine_words.ENGINES_TITLE.parts(model=of.model)

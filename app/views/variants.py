@@ -6,9 +6,10 @@ import streamlit as st
 
 from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
 from analysis.compare.multiple.pareto import pareto
-from analysis.messages import Message, say
+from analysis.messages import Message, paragraph, say
 from analysis.wording import shown
 from analysis.wording.multiple import comparison as words
+from analysis.wording.multiple.engines import reading_sentences
 from analysis.wording.trust import TRUST
 from app import state
 from app.language import spoken
@@ -127,7 +128,7 @@ def _first() -> tuple[str, ...]:
 def _answer(multiple: MultipleComparison) -> None:
     colour = "blue" if len(multiple.best.members) == 1 else "gray"
     st.header(panels.parts_text(words.best_parts(multiple), colour), anchor=False)
-    st.text(words.basis_sentences(multiple))
+    st.text(paragraph(words.basis_sentences(multiple), reading_sentences(multiple)))
 
 
 def _table(multiple: MultipleComparison) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis.advice import Subject
+from analysis.advice.finding import Finding
 from analysis.advice.kinds.slower import fused_slower
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
@@ -21,6 +22,8 @@ from analysis.experiment import Engine, Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.wording import change_title, fusion_sentence
+from analysis.wording.diagnostics import diagnostic_sentence
+from analysis.wording.findings import remedy_text
 from tests.engine_experiments import SAMPLES, two_engines
 
 
@@ -189,3 +192,23 @@ def test_modules_of_a_comparison_add_up_to_its_groups(engines: Comparison) -> No
     assert 2 <= len(table) <= MAX_MODULES
     assert table["gain_ns"].sum() == pytest.approx(engines.ledger.rows["gain_ns"].sum())
     assert table["groups"].sum() == len(engines.fusion.groups)
+
+
+def test_a_pair_says_what_its_memory_leaves_out(engines: Comparison) -> None:
+    told = {note.code: diagnostic_sentence(note) for note in engines.diagnostics}
+    assert "leaves out the engine's own code" in told["paired_engines"]
+
+
+def test_advice_is_possible_in_the_engine_that_it_names() -> None:
+    """A thread of one's own pool, and a layout optimisation to leave out, are ONNX Runtime's."""
+    experiment = opened("e.zip", (SAMPLES / "engines" / "transformer_encoder.zip").read_bytes())
+    for name in ("onnxruntime:fused", "openvino:fused", "torch:fused", "jax:fused"):
+        subject = Subject(side_of_variant(experiment, name))
+        engine = "" if name == "onnxruntime:fused" else name.partition(":")[0]
+        assert subject.other_engine == engine
+        values = {"engine": engine} if engine else {}
+        threads = remedy_text(Finding("idle_threads", values=values))
+        layouts = remedy_text(Finding("reorders", values=values))
+        assert ("kernel of your own" in threads) == (not engine)
+        assert ("engine's layout optimisation" in layouts) == (not engine)
+        assert ("throughput" in threads) == (engine == "openvino")

@@ -317,7 +317,16 @@ def test_blocks_kept_under_load_are_said() -> None:
     loaded = msgspec.structs.replace(usual, blocks_loaded=3)
     experiment = experiment_of(experiment_zip(TIMES, changes={"outcome": loaded}))
     sides = side_of_variant(experiment, "unfused"), side_of_variant(experiment, "fused")
-    assert "load_seen" in codes(compare(*sides))
+    told = compare(*sides)
+    assert "load_seen" in codes(told)
+    # A sign that is not told is not called reliable.
+    alike = experiment_of(experiment_zip({"a": [1.0] * 8, "b": [1.1, 0.9] * 4},
+                                         changes={"outcome": loaded}))  # fmt: skip
+    untold = compare(side_of_variant(alike, "a"), side_of_variant(alike, "b"))
+    assert told.verdict.is_decided and not untold.verdict.is_decided
+    for one in (told, untold):
+        (note,) = (note for note in one.diagnostics if note.code == "load_seen")
+        assert ("sign of the change is reliable" in diagnostic_sentence(note)) == (one is told)
 
 
 def test_classes_join_outer_and_sum() -> None:

@@ -67,8 +67,10 @@ def test_an_interval_beside_noise_is_explained_only_where_it_excludes_no_change(
         smallest_detectable=0.03,
         samples=(8, 8),
         alpha=0.0221,
+        shared_by=(3, 4),
     )
-    clause = "A level of 0.022, for all looks and variants together, needs a wider interval"
-    assert clause in why_not_told(verdict)
+    clause = "A level of 0.022, for all {} together, needs a wider interval"
+    for shared_by, of in (((3, 4), "looks and variants"), ((3, 1), "looks"), ((1, 3), "variants")):
+        assert clause.format(of) in why_not_told(replace(verdict, shared_by=shared_by))
     inside = replace(verdict, interval=Interval(0.99, 1.04))
     assert why_not_told(inside) == str(CANNOT_TELL["within_noise"])

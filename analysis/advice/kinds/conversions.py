@@ -43,7 +43,8 @@ def reorders(subject: Subject) -> Answer:
     if not (texts["op_type"] != "").any():
         return "no_types"
     mask = _of(texts, _LAYOUTS, _LAYOUT_KERNELS)
-    return subject.wasted("reorders", mask, {"executions": subject.executions(mask)})
+    engine = {"engine": subject.other_engine} if subject.other_engine else {}
+    return subject.wasted("reorders", mask, {"executions": subject.executions(mask), **engine})
 
 
 def type_conversions(subject: Subject) -> Answer:

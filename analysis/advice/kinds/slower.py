@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.advice.finding import Finding, Gain
-from analysis.advice.settings import conditions_of, is_of_engine
+from analysis.advice.settings import conditions_of
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.compare.side import engines_differ
 
@@ -29,8 +29,7 @@ def fused_slower(subject: Subject) -> Answer:
         return ()
     if not comparison.fusion.groups:
         return "no_groups"
-    ran = None if is_of_engine(subject.side) else subject.side.engine
-    engine = None if ran is None else shown(ran.name)
+    engine = subject.other_engine
     table = comparison.ledger.rows
     found = []
     for row in table[table["hurts"].to_numpy(dtype=bool)].to_dict("records"):
@@ -49,7 +48,7 @@ def fused_slower(subject: Subject) -> Answer:
                     "after_ns": float(row["after_ns"]),
                     "loss_ns": loss_ns,
                     "group": group.id,
-                    **({} if engine is None else {"engine": engine}),
+                    **({"engine": engine} if engine else {}),
                 },
                 at_most_ns=-float(row["low_ns"]),
                 share=subject.share(loss_ns),

@@ -43,7 +43,11 @@ def idle_threads(subject: Subject) -> Answer:
     return (
         Finding(
             "idle_threads",
-            values={"used": used, "threads": threads},
+            values={
+                "used": used,
+                "threads": threads,
+                **({"engine": subject.other_engine} if subject.other_engine else {}),
+            },
             at_most_ns=most_ns,
             share=most_ns / run_ns,
             of_ns=run_ns,

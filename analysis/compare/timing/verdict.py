@@ -77,7 +77,8 @@ class Verdict:
     `samples` are blocks, files or runs (baseline, candidate), as `pairing` says: of unpaired_runs,
     where a side is a single process. `processes` are behind them, `averaged` the iterations that
     the single time of a side is the mean of, `decided_at` the look that settled it, `alpha` its
-    level. `interval` is at 95 %, `corrected` at 1 - alpha, wide enough for all candidates together.
+    level, which (looks, candidates) share. `interval` is at 95 %, `corrected` at 1 - alpha, wide
+    enough for all candidates together.
     """
 
     outcome: VerdictOutcome
@@ -95,6 +96,7 @@ class Verdict:
     averaged: tuple[int | None, int | None] = (None, None)
     corrected: Interval | None = None
     processes: tuple[int, int] = (1, 1)
+    shared_by: tuple[int, int] = (1, 1)
 
     @property
     def is_decided(self) -> bool:
@@ -118,7 +120,8 @@ def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> V
     differences = paired_differences(*sides)
     control = yuen(control_differences(record))
     noise = _as_ratios(control.interval(CONTROL_ALPHA)) if control else None
-    alpha = look_alpha(len(record.settings.looks), len(record.variants) - 1)
+    shared_by = (len(record.settings.looks), len(record.variants) - 1)
+    alpha = look_alpha(*shared_by)
     estimate = yuen(differences)
     outcome, reason = _without_interval(len(differences), "unprofiled_wall")
     decided_at = None
@@ -147,6 +150,7 @@ def paired_verdict(record: ExperimentRecord, baseline: str, candidate: str) -> V
         processes=(len(differences), len(differences)),
         decided_at=decided_at,
         alpha=alpha,
+        shared_by=shared_by,
     )
     is_marked = any(record.variant(name).is_marked for name in (baseline, candidate))
     return without_change(verdict, "marked") if is_marked else verdict
@@ -194,6 +198,7 @@ def unpaired_verdict(
         alpha=alpha,
         averaged=averaged,
         processes=processes or (len(baseline), len(candidate)),
+        shared_by=(1, candidates),
     )
 
 
@@ -234,6 +239,7 @@ def paired_files_verdict(
         samples=(pairs, pairs),
         alpha=alpha,
         processes=(pairs, pairs),
+        shared_by=(1, candidates),
     )
 
 

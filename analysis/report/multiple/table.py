@@ -13,12 +13,12 @@ from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison, 
 from analysis.compare.multiple.pareto import Pareto, pareto
 from analysis.compare.side import side_of_variant
 from analysis.compare.timing.latency import are_paired
-from analysis.messages import Part, say
+from analysis.messages import Part, paragraph, say
 from analysis.report.pages import template
 from analysis.report.pictures.pareto import pareto_picture
 from analysis.report.text import minus
 from analysis.wording.multiple import comparison as words
-from analysis.wording.multiple.engines import Fact, facts, in_order
+from analysis.wording.multiple.engines import Fact, facts, in_order, reading_sentences
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTab
         )
     left_out = max(0, recorded - len(rows))
     notes = (
-        words.basis_sentences(multiple),
+        paragraph(words.basis_sentences(multiple), reading_sentences(multiple)),
         say(
             "{n:count} more recorded variant is not in this table.",
             "{n:count} more recorded variants are not in this table.",

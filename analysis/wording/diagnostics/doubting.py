@@ -69,6 +69,21 @@ _COUNTERS_SETTING = Message(
 )
 
 
+def _load_seen(note: Diagnostic) -> NoteText:
+    return told(_SEEN, _SEEN_UNDECIDED if note.values.get("undecided") else _SEEN_DECIDED)
+
+
+_SEEN = Message("The machine was under load during the measurement, or may have been.")
+_SEEN_DECIDED = Message(
+    "No quiet reference of this machine was stored, or more than a fifth of the blocks were slower "
+    "than it. The sign of the change is reliable, its size may not be."
+)
+_SEEN_UNDECIDED = Message(
+    "No quiet reference of this machine was stored, or more than a fifth of the blocks were slower "
+    "than it. On a quiet machine the noise may be smaller, and tell more."
+)
+
+
 def _machines(note: Diagnostic) -> NoteText:
     return _DEVICES_ALONE if note.values.get("devices") else _NO_MACHINES
 
@@ -356,6 +371,10 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "They were recorded in {blocks:blocks}. In each, every variant ran in a process of its "
             "own, one after the other in random order."
         ),
+        Message(
+            "Peak memory is counted from where the engine is imported, so it leaves out the "
+            "engine's own code that was loaded by then."
+        ),
     ),
     "paired_releases": told(
         Message("Both sides ran on the same machine with the same input."),
@@ -516,13 +535,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "operator_counts_differ": _operators,
     "stopped_interrupted": told(Message("The recording was interrupted after {blocks:blocks}.")),
     "stopped_seconds": told(Message("The time budget ended the recording after {blocks:blocks}.")),
-    "load_seen": told(
-        Message("The machine was under load during the measurement, or may have been."),
-        Message(
-            "No quiet reference of this machine was stored, or more than a fifth of the blocks "
-            "were slower than it. The sign of the change is reliable, its size may not be."
-        ),
-    ),
+    "load_seen": _load_seen,
     "blocks_loaded": told(
         Message(
             "Blocks that ran more than 10 % slower than this machine does when it is quiet: "

@@ -21,6 +21,7 @@ from analysis.wording.findings.texts import (
     MORE_THAN_THEIRS,
     MOSTLY_TENSORS,
     MOSTLY_WEIGHTS,
+    OF_ENGINES,
     OPTIMISATION_OFF,
     OTHER_KERNEL,
     PEAK,
@@ -134,9 +135,12 @@ def remedy_text(finding: Finding) -> str:
         return (LAYOUT_OFF if finding.values.get("layout_off") else OTHER_KERNEL).text()
     if _is_kept(finding):
         return KEPT_REMEDY.text()
-    other = LEFT_AS_IT_WAS.get(str(finding.values.get("engine", "")))
+    engine = str(finding.values.get("engine", ""))
+    other = LEFT_AS_IT_WAS.get(engine)
     if finding.code == "fused_slower" and other is not None:
         return other.text()
+    if (of_engine := OF_ENGINES.get((finding.code, engine))) is not None:
+        return of_engine.text()
     if finding.code == "costly_fusion" and finding.values.get("of") == "fusion":
         return LEFT_OUT_BY_COMPILER.text(**_values(finding))
     if _is_repeated(finding):

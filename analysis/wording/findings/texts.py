@@ -532,6 +532,27 @@ ROOFS: Mapping[tuple[FindingCode, bool], Message] = {
     ),
 }
 # How other engines are kept from what they made, by engine.
+_FEWER_THREADS = Message(
+    "Use fewer threads and several requests at once, or a larger batch; the threads belong to the "
+    "engine, which divides the work of its operators among them by itself."
+)
+_ENGINE_LAYOUTS = Message(
+    "Keep one layout from the model's inputs to its outputs, such as channels last or the device's "
+    "own. Which layouts the engine takes in between is its own choice."
+)
+# What is to be done otherwise where another engine than ONNX Runtime ran it, by (kind, engine).
+OF_ENGINES: Mapping[tuple[FindingCode, str], Message] = {
+    ("idle_threads", "openvino"): Message(
+        "Use a larger batch, or fewer threads and several requests at once, as the variant "
+        "throughput of OpenVINO does."
+    ),
+    **{("idle_threads", engine): _FEWER_THREADS for engine in ("torch", "jax", "mindspore")},
+    **{("reorders", engine): _ENGINE_LAYOUTS for engine in ("openvino", "jax", "mindspore")},
+    ("reorders", "torch"): Message(
+        "Keep one layout from the model's inputs to its outputs, such as channels last, or turn "
+        "layout_optimization of inductor off where it does not pay."
+    ),
+}
 LEFT_AS_IT_WAS: Mapping[str, Message] = {
     "torch": Message(
         "Compile this part otherwise, with other settings of inductor (such as max_fusion_size or "

@@ -8,7 +8,7 @@ from typing import Literal
 from analysis import units
 from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.compare.multiple.engines import Ran, has_engines, ran
-from analysis.messages import Message, say
+from analysis.messages import Message, paragraph, say
 from analysis.text import clean_text
 
 FactCode = Literal["engine", "precision", "compile_time", "time_interval"]
@@ -41,7 +41,8 @@ _PRECISION_HELP = Message(
 )
 _COMPILE = Message("Compile time")
 _COMPILE_HELP = Message(
-    "What compiling the model took, once, outside of all runs. ONNX Runtime's is not timed."
+    "What compiling the model took, once, outside of all runs; none where nothing is compiled. "
+    "ONNX Runtime's is not timed."
 )
 _TIME = Message("Interval of latency")
 _TIME_HELP = Message(
@@ -88,7 +89,29 @@ def _interval(of: Ran) -> str:
 
 
 def _compiled(of: Ran) -> str:
-    return "" if of.compile_s is None else units.duration(of.compile_s * 1e9)
+    if of.compile_s is None:
+        return ""
+    return units.duration(of.compile_s * 1e9) if of.compile_s else say("none")
+
+
+def reading_sentences(multiple: MultipleComparison) -> str:
+    """How to read latency and memory beside those of other tables; '' of one engine."""
+    if not has_engines(multiple):
+        return ""
+    is_related = multiple.is_one_recording and len(multiple.sides) > 2
+    memory = _MEMORY.text() if "memory" in multiple.columns else ""
+    related = _RELATED.text(baseline=multiple.baseline.name) if is_related else ""
+    return paragraph(related, memory)
+
+
+_RELATED = Message(
+    "Each latency is that of {baseline:name} × a ratio that is paired inside blocks, so with "
+    "another baseline, as in a comparison of two others, it may read differently."
+)
+_MEMORY = Message(
+    "Peak memory is counted from where the engine is imported, so it leaves out the engine's own "
+    "code that was loaded by then."
+)
 
 
 ENGINES_TITLE = Message("Engines on {model:name}")

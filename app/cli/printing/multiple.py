@@ -11,11 +11,11 @@ from rich.text import Text
 
 from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.compare.multiple.pareto import pareto
-from analysis.messages import say
+from analysis.messages import paragraph, say
 from analysis.text import clean_text
 from analysis.units import MISSING, middle_cut
 from analysis.wording.multiple import comparison as words
-from analysis.wording.multiple.engines import Fact, facts
+from analysis.wording.multiple.engines import Fact, facts, reading_sentences
 from analysis.wording.trust import TRUST
 from app.cli.printing.ladder import print_ladder
 
@@ -33,7 +33,8 @@ def print_multiple(multiple: MultipleComparison, *, is_brief: bool) -> None:
     after the speedups."""
     console = Console(highlight=False, markup=False, emoji=False)
     console.print(clean_text(words.best_sentence(multiple), _CHARS), style="bold")
-    console.print(clean_text(words.basis_sentences(multiple), _CHARS))
+    said = paragraph(words.basis_sentences(multiple), reading_sentences(multiple))
+    console.print(clean_text(said, _CHARS))
     times = [code for code in multiple.columns if code in _TIMES]
     costs = [code for code in multiple.columns if code not in _TIMES]
     is_wide, chars = console.width >= _WIDE, _NAME_CHARS[console.width >= _NARROW]

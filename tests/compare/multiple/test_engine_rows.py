@@ -19,7 +19,12 @@ from analysis.report.multiple.csv import multiple_csv
 from analysis.report.multiple.html import multiple_html
 from analysis.report.multiple.markdown import multiple_markdown
 from analysis.wording.multiple.comparison import doubt_lines
-from analysis.wording.multiple.engines import apart_sentence, engine_text, facts
+from analysis.wording.multiple.engines import (
+    apart_sentence,
+    engine_text,
+    facts,
+    reading_sentences,
+)
 from tests.compare.test_comparison import experiment_of
 from tests.factories import experiment_zip
 
@@ -65,6 +70,8 @@ def test_the_columns_say_what_ran() -> None:
     assert told["engine"] == ("onnxruntime 1.31.1", "directml 1.15, Dml")
     assert told["precision"] == ("float32", "bfloat16")
     assert told["compile_time"] == ("", "250 ms")
+    nothing = {fact.code: fact.cells for fact in facts(two(compile_s=0.0))}
+    assert nothing["compile_time"] == ("", "none")
     assert told["time_interval"][1] == "3.90 ms to 4.11 ms"
     values = json.loads(multiple_json(multiple))["variants"]
     assert [one["ran"]["engine"] for one in values] == ["onnxruntime", "directml"]
@@ -152,3 +159,13 @@ def test_what_is_shown_first_takes_turns_between_engines() -> None:
         "directml:a", "onnxruntime:without:A", "directml:b",
     ]  # fmt: skip
     assert len(chosen) == MAX_SIDES
+
+
+def test_how_to_read_latency_and_memory_is_said_of_several_engines() -> None:
+    """Latencies depend on the baseline that ratios are paired with; two sides have but one."""
+    first = experiment_of(experiment_zip({**TIMES, "other:fused": [7.0] * 8}))
+    three = compare_several(several_sides([with_engine(first, "directml:fused")]))
+    said = reading_sentences(three)
+    assert f"that of {three.baseline.name} × a ratio" in said and "engine's own code" in said
+    assert reading_sentences(two()).startswith("Peak memory is counted from")
+    assert reading_sentences(compare_several(several_sides([first]))) == ""
