@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 
+import pandas as pd
 import pytest
 from rich.console import Console
 
@@ -84,3 +86,16 @@ def test_names_cannot_reach_the_terminal(hostile: str, shown: str) -> None:
     text = printed(with_groups(of_variants(), group(1, before, [("x", hostile)])))
     assert not set(text) & set("\x1b\x07\r\u202e")
     assert f"{shown} ×2 → {shown}" in text
+
+
+def test_patterns_that_nothing_runs_for_have_no_times() -> None:
+    """All groups but the first six took nothing on either side: no row of zeros is a sum."""
+    pair = of_variants()
+    one = pair.ledger.patterns.head(1)
+    none = one.assign(before_ns=0.0, after_ns=0.0, gain_ns=0.0, share=0.0)
+    for last, label in ((none, "3 more patterns, without a measured time on either side"),
+                        (one, "3 more patterns")):  # fmt: skip
+        patterns = pd.concat([one] * TOP_PATTERNS + [none, none, last], ignore_index=True)
+        text = printed(replace(pair, ledger=replace(pair.ledger, patterns=patterns)))
+        times = [] if last is none else ["150 µs", "110 µs", "+40.0 µs", "0.8 %"]
+        assert cells(text, label) == ["3", *times]

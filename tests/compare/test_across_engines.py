@@ -197,6 +197,7 @@ def test_modules_of_a_comparison_add_up_to_its_groups(engines: Comparison) -> No
 def test_a_pair_says_what_its_memory_leaves_out(engines: Comparison) -> None:
     told = {note.code: diagnostic_sentence(note) for note in engines.diagnostics}
     assert "leaves out the engine's own code" in told["paired_engines"]
+    assert "0 ns took less than 1 µs" in told["layer_means"]
 
 
 def test_advice_is_possible_in_the_engine_that_it_names() -> None:

@@ -287,7 +287,8 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
     "layer_means": told(
         Message(
             "The engine counts the time of each layer in whole µs and gives no start times: times "
-            "of layers are means over the profiled runs of a block, known to about 1 µs."
+            "of layers are means over the profiled runs of a block, known to about 1 µs. A layer "
+            "of 0 ns took less than 1 µs."
         )
     ),
     "averaged_all": told(

@@ -108,12 +108,19 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
         )
     rest = ledger.patterns.iloc[TOP_PATTERNS:]
     if len(rest):
-        add(
-            say("{n:count} more pattern", "{n:count} more patterns", n=len(rest)),
-            groups=units.count(int(rest["groups"].sum())),
+        more = say("{n:count} more pattern", "{n:count} more patterns", n=len(rest))
+        told = {
             **times(*(known(rest[f"{name}_ns"].sum(min_count=1)) for name in _TIMES)),
-            share=units.percent(known(rest["share"].sum(min_count=1))),
-        )
+            "share": units.percent(known(rest["share"].sum(min_count=1))),
+        }
+        if not (rest[["before_ns", "after_ns"]] != 0).any(axis=None):  # a sum of nothing is no sum
+            more = say(
+                "{n:count} more pattern, without a measured time on either side",
+                "{n:count} more patterns, without a measured time on either side",
+                n=len(rest),
+            )
+            told = {}
+        add(more, groups=units.count(int(rest["groups"].sum())), **told)
     sum_ = ledger.reconciliation
     if sum_.delta_ns is None:
         return table
