@@ -39,7 +39,7 @@ def run() -> None:
         lambda: fusion.show(record_page), title=say("Fusion"), url_path="fusion"
     )
     compare_page = st.Page(
-        lambda: compare.show(fusion_page, trace_page, record_page, variants_page),
+        lambda: compare.show(fusion_page, trace_page, record_page, variants_page, engines_page),
         title=say("Compare"),
         url_path="compare",
         default=True,
@@ -59,7 +59,9 @@ def run() -> None:
         url_path="engines",
     )
     record_page: StreamlitPage = st.Page(
-        lambda: record.show(compare_page, scaling_page), title=say("Record"), url_path="record"
+        lambda: record.show(compare_page, scaling_page, engines_page),
+        title=say("Record"),
+        url_path="record",
     )
     recipes_page: StreamlitPage = st.Page(
         lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"

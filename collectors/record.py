@@ -101,6 +101,11 @@ def runtimes_of(model: str) -> tuple[str, ...]:
     return usual, *others
 
 
+def engines_beside() -> tuple[str, ...]:
+    """Those that can run one ONNX model in one recording, the usual one first."""
+    return several.engines_beside()
+
+
 def is_ready(runtime: str) -> bool:
     """Whether the environment of an engine is there; starts nothing."""
     return runtime == OWN or state_of(engine_of(runtime)).kind == "ready"
@@ -118,6 +123,12 @@ def variant_names(runtime: str = OWN) -> dict[str, Message | Said]:
         names += [f"inside:{kernel.name}" for kernel in kernels.KERNELS if kernel.fuses]
     names += [f"provider:{provider.name}" for provider in providers.installed()]
     return {name: variants.find(name).summary for name in names}
+
+
+def variant_names_beside(engines: Sequence[str]) -> dict[str, Message | Said]:
+    """Name -> what runs, of every variant of a recording of several engines: `fused` of each in
+    front."""
+    return {one.name: one.summary for one in several.offered(engines)}
 
 
 def summary_of(name: str) -> Message | Said | None:

@@ -16,6 +16,7 @@ from analysis.wording.multiple import comparison as words
 from analysis.wording.multiple import ladder as step_words
 from analysis.wording.multiple.engines import Fact, facts
 from analysis.wording.texts import FigureText
+from app import state
 from app.parts import panels
 from app.parts.heads import NO_HEAD, Capital, Head
 from app.parts.table import Table
@@ -139,3 +140,13 @@ def pareto_chart(multiple: MultipleComparison, key: str) -> None:
     names = [side.name for side in multiple.sides]
     alt = say("Latency of each variant against output difference and peak memory")
     panels.chart(picture(found, names, panels.mark_colours()), key, alt)
+
+
+def all_engines(engines_page: st.Page, key: str) -> None:
+    """The way to what the Engines page shows by that key."""
+    st.page_link(
+        engines_page,
+        label=say("All engines in one table"),
+        icon=":material/memory:",
+        query_params=state.pages.engines_query(key),
+    )

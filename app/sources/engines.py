@@ -54,6 +54,14 @@ def recorded(opened: Mapping[str, Opened]) -> dict[str, Recorded]:
     return {one.key: one for one in _sets(list(recordings(opened)) or list(samples()))}
 
 
+def key_of(ids: Iterable[str], opened: Mapping[str, Opened]) -> str | None:
+    """What the Engines page shows that has all these variants and several engines; None where
+    nothing has."""
+    wanted = set(ids)
+    sets = (one for one in recorded(opened).values() if len(one.engines) > 1)
+    return next((one.key for one in sets if wanted <= set(one.variants)), None)
+
+
 def _sets(found: list[Recording]) -> Iterable[Recorded]:
     together: list[Recorded] = []
     apart: list[Recorded] = []

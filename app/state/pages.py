@@ -136,6 +136,11 @@ def engines() -> str | None:
     return linked_id(_ENGINES) or session().engines
 
 
+def engines_query(key: str) -> dict[str, str]:
+    """The query of an address of the Engines page that shows this."""
+    return {_ENGINES: key}
+
+
 def keep_engines(key: str) -> None:
     """Put the recordings that are shown into the address, and into its selector, before it is
     drawn."""

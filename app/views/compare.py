@@ -37,9 +37,9 @@ from app.parts import (
 from app.parts.advice import findings, tried, tries
 from app.parts.heads import SIDES, told
 from app.parts.pair import Chosen
-from app.parts.several import steps
+from app.parts.several import all_engines, steps
 from app.parts.table import choice
-from app.sources import choices
+from app.sources import choices, engines
 from app.sources.comparisons import Shown
 
 LAUNCHED, MODULES = "launched_by", "modules"
@@ -82,17 +82,25 @@ MAX_TYPES = 14  # rows that are shown without scrolling
 
 
 def show(
-    fusion_page: st.Page, trace_page: st.Page, record_page: st.Page, variants_page: st.Page
+    fusion_page: st.Page,
+    trace_page: st.Page,
+    record_page: st.Page,
+    variants_page: st.Page,
+    engines_page: st.Page,
 ) -> None:
     """Draw the page; the others are linked to."""
     with panels.page():
         chosen = pair.choose(trace_page, variants_page)
         if chosen is not None:
-            _results(chosen, fusion_page, record_page, variants_page)
+            _results(chosen, fusion_page, record_page, variants_page, engines_page)
 
 
 def _results(
-    chosen: Chosen, fusion_page: st.Page, record_page: st.Page, variants_page: st.Page
+    chosen: Chosen,
+    fusion_page: st.Page,
+    record_page: st.Page,
+    variants_page: st.Page,
+    engines_page: st.Page,
 ) -> None:
     """Verdict and doubts, figures, what fusion bought, where the time went, then the runs."""
     with chosen.side:
@@ -105,6 +113,7 @@ def _results(
         panels.verdict(comparison)
         _head(comparison)
         _together(chosen, variants_page)
+        _engines(chosen, engines_page)
         entered_runs.ask(shown, chosen.baseline, chosen.candidate)
     with tools:
         exports.downloads(shown)
@@ -180,6 +189,13 @@ def _together(chosen: Chosen, variants_page: st.Page) -> None:
         icon=":material/table_rows:",
         query_params=state.pages.several_query(dict.fromkeys(shown)),
     )
+
+
+def _engines(chosen: Chosen, engines_page: st.Page) -> None:
+    """The way to all engines that ran the model, where there are several."""
+    key = engines.key_of((chosen.baseline, chosen.candidate), state.files.opened())
+    if key is not None:
+        all_engines(engines_page, key)
 
 
 def _step(comparison: Comparison) -> None:

@@ -96,12 +96,13 @@ def _sides(of: Recorded) -> tuple[str, ...]:
     chosen = left.multiselect(
         say("Variants, up to {limit:count}", limit=MAX_SIDES),
         list(names),
-        default=list(of.first),
+        default=_first(of),
         format_func=lambda id_: names.get(id_, ""),
         key=f"engines_variants_{of.key}",
         max_selections=MAX_SIDES,
         placeholder=say("Choose two or more"),
         select_all=False,
+        persist_state="session",
     )
     baseline = right.selectbox(
         say("Baseline"),
@@ -109,6 +110,7 @@ def _sides(of: Recorded) -> tuple[str, ...]:
         format_func=lambda id_: names.get(id_, ""),
         key=f"engines_baseline_{of.key}",
         disabled=len(chosen) < 2,
+        persist_state="session",
     )
     more = len(names) - len(chosen)
     if more > 0:
@@ -122,6 +124,15 @@ def _sides(of: Recorded) -> tuple[str, ...]:
     if baseline is None:
         return tuple(chosen)
     return (baseline, *(id_ for id_ in chosen if id_ != baseline))
+
+
+def _first(of: Recorded) -> list[str]:
+    """What is shown at first, with the two that were compared last where they are of it."""
+    compared = [id_ for id_ in state.pair.compared() if id_ in of.variants]
+    kept = compared if len(set(compared)) > 1 else []
+    others = [id_ for id_ in of.first if id_ not in kept]
+    shown_ = {*kept, *others[: MAX_SIDES - len(kept)]}
+    return [id_ for id_ in dict.fromkeys((*of.first, *kept)) if id_ in shown_]
 
 
 def _variant_label(of: Recorded, id_: str) -> str:
@@ -173,11 +184,17 @@ def _links(
     """The ways to any two of them, operator by operator, and to the timelines of all."""
     names = dict(zip(ids, (side.name for side in multiple.sides), strict=True))
     best = next((ids[at] for at in multiple.best.members if at), ids[1])
+    baseline, candidate = state.pair.compared()
+    if baseline in ids and candidate in ids and baseline != candidate:  # as Compare shows them
+        best = str(candidate)
+    else:
+        baseline = ids[0]
     st.subheader(say("Two of them, operator by operator"), anchor=False)
     key = "|".join(ids)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         first = st.selectbox(
-            say("Baseline"), ids, format_func=lambda id_: names.get(id_, ""),
+            say("Baseline"), ids, index=ids.index(str(baseline)),
+            format_func=lambda id_: names.get(id_, ""),
             key=f"engines_first_{key}", width=260,
         )  # fmt: skip
         others = [id_ for id_ in ids if id_ != first]

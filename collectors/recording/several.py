@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from analysis.errors import FuseScopeError
@@ -47,6 +48,24 @@ def variants_of(names: Sequence[str], engines: Sequence[str]) -> tuple[Variant, 
         if all(one.engine != engine for one in found):
             raise FuseScopeError("runtime_without_variants", engine=engine)
     return tuple(dict.fromkeys(found))
+
+
+def engines_beside() -> tuple[str, ...]:
+    """Those that can run one ONNX model in one recording, ONNX Runtime first."""
+    others = (one for one in ENGINES.values() if one.takes_onnx or one.is_translated_to)
+    return OWN, *(one.name for one in others)
+
+
+def offered(engines: Sequence[str]) -> tuple[Variant, ...]:
+    """The variants that a recording of these engines can have, by their names in it: `fused` of
+    each in front, then the others of each."""
+    found = []
+    for engine in engines:
+        listed = variants.VARIANTS if engine == OWN else variants.all_of_engine(engine)
+        for one in listed:
+            with suppress(FuseScopeError):
+                found.append(_variant(one.name, engine))
+    return tuple(sorted(found, key=lambda one: one.name != named(one.engine, FIRST)))
 
 
 def _variant(name: str, engine: str) -> Variant:

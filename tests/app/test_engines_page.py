@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
 from analysis.experiment import Engine
-from tests.app.pages import address, headline, is_clean, markdown_texts, texts
+from tests.app.pages import address, headline, is_clean, markdown_texts, texts, turn_to
 from tests.engine_experiments import SAMPLES, two_engines
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
+Start = Callable[..., AppTest]
 SCRIPT = """
 import streamlit as st
 from app.views import engines
@@ -89,3 +91,32 @@ def test_recordings_of_one_engine_each_are_compared_beyond_drift(tree: Path) -> 
     assert any("3 recordings, which did not alternate" in text for text in texts(page))
     assert "is the fastest of the 3" in headline(page)
     assert not any("![a]" in text or ":red[boo]" in text for text in markdown_texts(page))
+
+
+def links_to_engines(page: AppTest) -> list[str]:
+    return [
+        link.proto.query_string
+        for link in page.get("page_link")
+        if link.proto.label == "All engines in one table"
+    ]
+
+
+def test_compare_leads_to_all_engines_and_engines_show_what_was_compared(
+    tree: Path, start: Start
+) -> None:
+    (tree / "recordings" / "two.zip").write_bytes(two_engines())
+    pair = ("recorded:two.zip/openvino:fused", "recorded:two.zip/onnxruntime:fused")
+    page = start(baseline=pair[0], candidate=pair[1])
+    assert is_clean(page)
+    assert links_to_engines(page) == ["engines=recorded%3Atwo.zip"]
+    turn_to(page, "engines")
+    assert is_clean(page)
+    of_pair = [box.value for box in page.selectbox if "engines_first" in str(box.key)]
+    of_pair += [box.value for box in page.selectbox if "engines_second" in str(box.key)]
+    assert tuple(of_pair) == pair
+
+
+def test_compare_of_one_engine_leads_to_no_engines(tree: Path, start: Start) -> None:
+    (tree / "recordings" / "one.zip").write_bytes(experiment_zip({"a": [2.0] * 5, "b": [1.0] * 5}))
+    page = start(baseline="recorded:one.zip/a", candidate="recorded:one.zip/b")
+    assert is_clean(page) and not links_to_engines(page)

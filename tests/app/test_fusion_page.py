@@ -87,7 +87,7 @@ import streamlit as st
 from app.views import fusion, record
 
 record_page = st.Page(
-    lambda: record.show(record_page, record_page), title="Record", url_path="record"
+    lambda: record.show(*[record_page] * 3), title="Record", url_path="record"
 )
 fusion_page = st.Page(lambda: fusion.show(record_page), title="Fusion", default=True)
 st.navigation([fusion_page, record_page], position="top").run()

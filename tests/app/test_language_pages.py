@@ -41,7 +41,8 @@ language.start()
 pages = {{
     "compare": st.Page(
         lambda: compare.show(
-            pages["fusion"], pages["trace"], pages["record"], pages["variants"]), title="c",
+            pages["fusion"], pages["trace"], pages["record"], pages["variants"],
+            pages["variants"]), title="c",
         url_path="compare", default="{first}" == "compare"),
     "variants": st.Page(lambda: variants.show(pages["compare"]), title="v", url_path="variants",
         default="{first}" == "variants"),
@@ -54,7 +55,7 @@ pages = {{
         default="{first}" == "fusion"),
     "recipes": st.Page(lambda: recipes.show(pages["recipes"], pages["compare"]), title="r",
         url_path="recipes", default="{first}" == "recipes"),
-    "record": st.Page(lambda: record.show(*[pages["compare"]] * 2), title="d", url_path="record",
+    "record": st.Page(lambda: record.show(*[pages["compare"]] * 3), title="d", url_path="record",
         default="{first}" == "record"),
 }}
 shown = st.navigation(sorted(pages.values(), key=lambda page: not page._default), position="hidden")

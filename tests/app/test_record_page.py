@@ -21,6 +21,7 @@ from collectors.record import Recording
 from tests.app.conftest import BLOCKS
 from tests.app.pages import is_clean, texts
 from tests.compare.multiple.test_scaling import recorded_zip
+from tests.engine_experiments import two_engines
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
@@ -51,14 +52,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recording]]:
 # AppTest opens only the first page of functions: here that is Record.
 SCRIPT = """
 import streamlit as st
-from app.views import compare, record, scaling
+from app.views import compare, engines, record, scaling
 
 compare_page = st.Page(compare.show, title="Compare", url_path="compare")
+engines_page = st.Page(
+    lambda: engines.show(compare_page, compare_page), title="Engines", url_path="engines"
+)
 scaling_page = st.Page(lambda: scaling.show(compare_page), title="Scaling", url_path="scaling")
 record_page = st.Page(
-    lambda: record.show(compare_page, scaling_page), title="Record", default=True
+    lambda: record.show(compare_page, scaling_page, engines_page), title="Record", default=True
 )
-st.navigation([record_page, compare_page, scaling_page], position="top").run()
+st.navigation([record_page, compare_page, scaling_page, engines_page], position="top").run()
 """
 
 
@@ -482,3 +486,83 @@ def test_an_engine_that_is_not_there_is_one_command(
         "fusescope runtimes add torch"
     ]
     assert not [button for button in page.button if button.key == "record_start"]
+
+
+def test_one_model_is_recorded_with_several_engines(
+    open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready(monkeypatch, "openvino", "torch")
+    page = open_page()
+    page.selectbox(key="record_model").set_value("mul_add").run()
+    page.segmented_control(key="record_engine").set_value("several").run()
+    assert is_clean(page)
+    engines = page.multiselect(key="record_engines")
+    assert engines.options == engines.value == ["onnxruntime", "torch", "openvino"]
+    assert "fusescope runtimes add jax" in texts(page)
+    assert any("MindSpore does not read ONNX" in one.value for one in page.caption)
+    variants = page.multiselect(key="record_variants")
+    assert variants.value == ["onnxruntime:fused", "torch:fused", "openvino:fused"]
+    assert {"openvino:latency", "torch:eager", "onnxruntime:unfused"} <= set(variants.options)
+    # What belongs to a recording of one engine is not offered.
+    assert not [name for name in variants.options if "custom:" in name or "rules:" in name]
+    engines.set_value(["onnxruntime", "openvino"]).run()
+    variants = page.multiselect(key="record_variants")
+    assert variants.value == ["onnxruntime:fused", "openvino:fused"]
+    variants.set_value([*variants.value, "openvino:latency"]).run()
+    command = (
+        "fusescope collect mul_add --runtime onnxruntime,openvino "
+        "--variants onnxruntime:fused,openvino:fused,openvino:latency --seconds 60 --batch 1,4"
+    )
+    page.text_input(key="record_batch").set_value("1, 4").run()
+    assert command in texts(page)
+    page.text_input(key="record_batch").set_value("").run()
+    page.button(key="record_start").click().run()
+    assert is_clean(page)
+    [job] = asked
+    assert (job.runtimes, job.model) == (("onnxruntime", "openvino"), "mul_add")
+    assert job.variants == ("onnxruntime:fused", "openvino:fused", "openvino:latency")
+    page.button(key="record_cancel").click().run()
+    wait()
+    page.run()
+    # What was chosen is still there, and one engine brings its own variants.
+    assert page.multiselect(key="record_engines").value == ["onnxruntime", "openvino"]
+    page.segmented_control(key="record_engine").set_value("onnxruntime").run()
+    assert page.multiselect(key="record_variants").value == ["unfused", "custom:mul_add", "fused"]
+    assert is_clean(page)
+
+
+def test_several_engines_where_only_one_is_there(
+    open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready(monkeypatch)
+    page = open_page()
+    page.selectbox(key="record_model").set_value("mul_add").run()
+    page.segmented_control(key="record_engine").set_value("several").run()
+    assert is_clean(page) and not asked
+    added = [f"fusescope runtimes add {name}" for name in ("torch", "jax", "openvino")]
+    assert "\n".join(added) in texts(page)
+    assert not [button for button in page.button if button.key == "record_start"]
+
+
+def test_a_recording_of_several_engines_leads_to_the_page_of_engines(
+    open_page: Open, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def record(job: Recording, **_: Any) -> Path:
+        assert job.out is not None
+        path = job.out / "two.zip"
+        path.write_bytes(two_engines())
+        return path
+
+    monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
+    monkeypatch.setattr(collectors.record, "record", record)
+    ready(monkeypatch, "openvino")
+    page = open_page()
+    page.selectbox(key="record_model").set_value("mul_add").run()
+    page.segmented_control(key="record_engine").set_value("several").run()
+    page.button(key="record_start").click().run()
+    wait()
+    page.run()
+    assert is_clean(page)
+    links = [link for link in page.get("page_link") if "engines=" in link.proto.query_string]
+    assert [link.proto.label for link in links] == ["All engines in one table"]
+    assert "two.zip" in links[0].proto.query_string

@@ -30,10 +30,10 @@ import streamlit as st
 from app.views import compare, record
 
 record_page = st.Page(
-    lambda: record.show(compare_page, compare_page), title="Record", url_path="record"
+    lambda: record.show(compare_page, compare_page, compare_page), title="Record", url_path="record"
 )
 compare_page = st.Page(
-    lambda: compare.show(record_page, record_page, record_page, record_page),
+    lambda: compare.show(*[record_page] * 5),
     title="Compare", url_path="compare", default=True,
 )
 st.navigation([compare_page, record_page], position="top").run()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from analysis.messages import Message, say
 from app.parts import panels
+from app.parts.recording.settings import Settings
 
 _NOT_READY = Message(
     "The engine {engine:name} is not there. This command says what adding it takes, and asks:"
@@ -21,6 +23,21 @@ _COMPILES = Message(
     "is a process that starts anew: allow 3 minutes."
 )
 _FUNCTION = "net.py:make"
+SEVERAL = "several"
+_BESIDE = Message(
+    "Each engine runs the same model with the same inputs and threads; in every block each variant "
+    "has a process of its own."
+)
+_BASELINE = Message("The baseline is {first:name}.")
+_TRANSLATED = Message(
+    "PyTorch and JAX run what FuseScope makes of the model operator by operator, and compiling "
+    "takes them a minute or more of the time budget: allow 3 minutes."
+)
+_NOT_BESIDE = Message(
+    "MindSpore does not read ONNX models, so it is recorded alone, with a network of its own."
+)
+_MISSING = Message("These engines are not there; each of these commands adds one:")
+_ALONE = Message("A comparison of engines needs two of them. Each of these commands adds one:")
 
 
 def how_to_add(runtime: str) -> None:
@@ -31,15 +48,15 @@ def how_to_add(runtime: str) -> None:
 
 
 def choose(able: Sequence[str], changed: Callable[[], None]) -> str:
-    """The engine, of those that can run the model: the one that is chosen, the first at first.
-    `changed` is called when it is another one than before."""
+    """The engine, of those that can run the model: the one that is chosen, the first at first, or
+    SEVERAL. `changed` is called when it is another one than before."""
     if len(able) == 1:
         return able[0]
     chosen = st.segmented_control(
         say("Engine"),
-        able,
+        [*able, SEVERAL],
         default=able[0],
-        format_func=panels.segment,
+        format_func=lambda name: panels.segment(say("Several") if name == SEVERAL else name),
         key="record_engine",
         required=True,
         persist_state="session",
@@ -56,6 +73,55 @@ def explain(runtime: str, *, takes_files: bool) -> None:
         st.caption(panels.own(_COMPILES.text()))
     st.caption(panels.own(_OWN_CODE.text()))
     st.code(f"fusescope collect {_FUNCTION} --runtime {runtime}", language=None)
+
+
+def several(
+    ready: Sequence[str], missing: Sequence[str], changed: Callable[[], None]
+) -> tuple[str, ...]:
+    """The engines of one recording, of those that are ready; fewer than two where there is nothing
+    to compare, which is said with what to do. `changed` is called when others are chosen."""
+    if len(ready) < 2:
+        st.info(panels.own(_ALONE.text()), icon=":material/download:")
+        _commands(missing)
+        return tuple(ready)
+    chosen = st.multiselect(
+        say("Engines"),
+        ready,
+        default=ready,
+        key="record_engines",
+        on_change=changed,
+        persist_state="session",
+    )
+    if len(chosen) < 2:
+        st.caption(panels.own(say("Choose two engines, or more.")))
+        return tuple(chosen)
+    st.caption(panels.own(_BESIDE.text()))
+    if {"torch", "jax"} & {*chosen}:
+        st.caption(panels.own(_TRANSLATED.text()))
+    st.caption(panels.own(_NOT_BESIDE.text()))
+    if missing:
+        st.caption(panels.own(_MISSING.text()))
+        _commands(missing)
+    return tuple(chosen)
+
+
+def command(
+    model: str, engines: Sequence[str], variants: Sequence[str], settings: Settings
+) -> None:
+    """What the others are compared with, and the command line that records the same."""
+    first = f"{engines[0]}:fused"
+    if first in variants:
+        st.caption(panels.parts_text(_BASELINE.parts(first=first), "gray"))
+    st.caption(panels.own(say("The same on the command line:")))
+    parts = [
+        "fusescope", "collect", model, "--runtime", ",".join(engines),
+        "--variants", ",".join(variants), *settings.options(),
+    ]  # fmt: skip
+    st.code(shlex.join(parts), language=None, wrap_lines=True)
+
+
+def _commands(names: Sequence[str]) -> None:
+    st.code("\n".join(f"fusescope runtimes add {name}" for name in names), language=None)
 
 
 def ablate(runtime: str, *, is_own: bool) -> bool:
