@@ -17,6 +17,7 @@ from collectors.derive.sessions import open_session, preload, recorded_settings
 from collectors.errors.engine import clean
 from collectors.models import graphs, shapes
 from collectors.models.model import name_nodes
+from collectors.tasks.alone import last_of_runs_ns
 from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
 from collectors.variants import Variant, find, uses_device
@@ -24,8 +25,6 @@ from collectors.workers.given import load_inputs
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
 from collectors.workers.memory import PeakMemory
-
-MEMORY_RUNS = 3
 
 
 def run(job: Job) -> Checked:
@@ -39,11 +38,7 @@ def run(job: Job) -> Checked:
     started = time.perf_counter_ns()
     session = open_session(job.settings, variant)
     setup_ns = time.perf_counter_ns() - started
-    run_ns = 0
-    for _ in range(MEMORY_RUNS - 1):
-        started = time.perf_counter_ns()
-        session.run()
-        run_ns = time.perf_counter_ns() - started
+    run_ns = last_of_runs_ns(session.run, already=1)
     # Of a device the host sees nothing, and its own is not what the model needs.
     peak_bytes = None if uses_device(job.variant) else memory.peak_bytes()
     told = {} if peak_bytes is None else {"peak_memory_from": memory.source}

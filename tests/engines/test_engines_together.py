@@ -15,12 +15,12 @@ from onnx import TensorProto, helper
 from analysis import readers
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
-from analysis.compare.groups.lineage import lineage
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from collectors.environments import state
 from collectors.environments.catalogue import ENGINES
 from collectors.record import Recording, record
+from tests.accounts import check_ledger, verified_lineage
 
 if state.state_of(ENGINES["openvino"]).kind != "ready":
     pytest.skip("openvino is not there: fusescope runtimes add openvino", allow_module_level=True)
@@ -86,22 +86,14 @@ def test_both_compute_the_same(experiment: Experiment) -> None:
 def test_groups_go_through_the_tensors_of_the_model(experiment: Experiment) -> None:
     model = experiment.model_graph
     assert model is not None
-    for name, graph in experiment.graphs.items():
-        found = lineage(model, graph, experiment.matches[name])
-        owned = Counter(node for group in found.groups for node in group.original)
-        assert owned == Counter(node.name for node in model.nodes), name
-        assert found.unexplained == () and found.mismatches == (), name
+    for name in experiment.graphs:
+        verified_lineage(experiment, name)
     comparison = compare(*choose_sides(experiment, baseline=OURS, candidate=THEIRS))
     assert comparison.verdict.speedup is not None
     fusion = comparison.fusion
     assert (fusion.source, fusion.boundary_mismatches) == ("graphs", 0)
     assert fusion.mapped_nodes == fusion.original_nodes == len(model.nodes)
-    total = comparison.ledger.reconciliation
-    terms = (
-        total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
-        total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
-    )  # fmt: skip
-    assert total.delta_ns == sum(term or 0 for term in terms)
+    check_ledger(comparison)
 
 
 def test_an_operator_that_one_engine_lacks_is_named_and_nothing_is_written(tmp_path: Path) -> None:

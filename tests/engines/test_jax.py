@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from pathlib import Path
 from typing import cast
 
@@ -11,7 +10,6 @@ import pytest
 
 from analysis import readers
 from analysis.compare import Comparison, compare
-from analysis.compare.groups.lineage import lineage
 from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
@@ -20,6 +18,7 @@ from collectors.environments import state
 from collectors.environments.catalogue import ENGINES
 from collectors.jax.names import BUILT_IN
 from collectors.record import Recording, record
+from tests.accounts import check_ledger, verified_lineage
 
 if state.state_of(ENGINES["jax"]).kind != "ready":
     pytest.skip("jax is not there: fusescope runtimes add jax", allow_module_level=True)
@@ -56,16 +55,9 @@ def pairs(experiment: Experiment) -> list[Comparison]:
 
 
 def test_every_operator_is_in_one_verified_group(experiment: Experiment) -> None:
-    model = experiment.model_graph
-    assert model is not None
     assert set(experiment.graphs) == set(experiment.record.names)
-    for name, graph in experiment.graphs.items():
-        found = lineage(model, graph, experiment.matches[name])
-        owned = Counter(node for group in found.groups for node in group.original)
-        assert owned == Counter(node.name for node in model.nodes), name
-        ran = [node for group in found.groups for node in group.optimised]
-        assert Counter([*ran, *found.inserted]) == Counter(node.name for node in graph.nodes)
-        assert found.unexplained == () and found.mismatches == (), name
+    for name in experiment.graphs:
+        verified_lineage(experiment, name)
 
 
 def test_groups_of_all_pairs_are_of_the_graphs(experiment: Experiment) -> None:
@@ -105,12 +97,7 @@ def test_runs_are_marked_and_the_ledger_adds_up(experiment: Experiment) -> None:
         assert set(profiled["block"]) == {0, 1}
         assert trace.calls["run"].notna().all()
     for comparison in pairs(experiment):
-        total = comparison.ledger.reconciliation
-        terms = (
-            total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
-            total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
-        )  # fmt: skip
-        assert total.delta_ns == sum(term or 0 for term in terms)
+        check_ledger(comparison)
 
 
 # Loops and branches, random numbers, calls of LAPACK, a sort by comparisons, half precision, an

@@ -7,7 +7,6 @@ import math
 import os
 import shutil
 import subprocess
-from collections import Counter
 from pathlib import Path
 from typing import cast
 
@@ -23,6 +22,7 @@ from collectors.environments import state
 from collectors.environments.catalogue import ENGINES
 from collectors.mindspore.names import BUILT_IN, PASSES
 from collectors.record import Recording, first_variants, record
+from tests.accounts import check_ledger, verified_lineage
 from tests.patience import GIVE_UP_S
 from tests.security.test_nothing_leaves import Home
 
@@ -115,28 +115,16 @@ def experiment(
 
 
 def test_every_operator_is_in_one_verified_group(experiment: Experiment) -> None:
-    model = experiment.model_graph
-    assert model is not None
     assert set(experiment.graphs) == set(experiment.record.names)
-    for name, graph in experiment.graphs.items():
-        found = lineage(model, graph, experiment.matches[name])
-        owned = Counter(node for group in found.groups for node in group.original)
-        assert owned == Counter(node.name for node in model.nodes), name
-        ran = [node for group in found.groups for node in group.optimised]
-        assert Counter([*ran, *found.inserted]) == Counter(node.name for node in graph.nodes)
-        assert found.unexplained == () and found.mismatches == (), name
+    for name in experiment.graphs:
+        verified_lineage(experiment, name)
         assert "kernels_told_otherwise" not in experiment.record.variant(name).settings
 
 
 def test_the_ledger_of_every_pair_adds_up_to_the_ns(experiment: Experiment) -> None:
     for baseline, candidate in (("eager", "fused"), ("unfused", "fused"), ("generated", "fused")):
         comparison = compare(*(side_of_variant(experiment, n) for n in (baseline, candidate)))
-        total = comparison.ledger.reconciliation
-        terms = (
-            total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
-            total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
-        )  # fmt: skip
-        assert total.delta_ns == sum(term or 0 for term in terms)
+        check_ledger(comparison)
         fusion = comparison.fusion
         assert fusion.source == "graphs" and fusion.mapped_nodes == fusion.original_nodes > 0
         codes = {note.code for note in comparison.diagnostics}

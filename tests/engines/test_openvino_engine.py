@@ -25,6 +25,7 @@ from analysis.operators import flops
 from collectors.environments import state
 from collectors.environments.catalogue import ENGINES
 from collectors.record import Recording, record
+from tests.accounts import check_ledger, verified_lineage
 from tests.patience import GIVE_UP_S
 from tests.security.test_nothing_leaves import Home
 
@@ -97,16 +98,9 @@ def experiment(
 
 
 def test_every_operator_is_in_one_verified_group(experiment: Experiment) -> None:
-    model = experiment.model_graph
-    assert model is not None
     assert set(experiment.graphs) == set(experiment.record.names)
-    for name, graph in experiment.graphs.items():
-        found = lineage(model, graph, experiment.matches[name])
-        owned = Counter(node for group in found.groups for node in group.original)
-        assert owned == Counter(node.name for node in model.nodes), name
-        ran = [node for group in found.groups for node in group.optimised]
-        assert Counter([*ran, *found.inserted]) == Counter(node.name for node in graph.nodes)
-        assert found.unexplained == () and found.mismatches == (), name
+    for name in experiment.graphs:
+        found = verified_lineage(experiment, name)
         runs = [group for group in found.groups if group.fate == "runs"]
         proven = [group for group in runs if group.known_by in ("name", "value")]
         assert len(proven) >= 0.8 * len(runs), name
@@ -135,12 +129,7 @@ def test_a_pair_with_marked_has_groups_and_no_speedup(experiment: Experiment) ->
     assert not codes & {"not_in_graph", "unexplained_operators"}
     reasons = set(comparison.ledger.ungrouped["reason"])
     assert reasons <= {"inserted"}
-    total = comparison.ledger.reconciliation
-    terms = (
-        total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
-        total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
-    )  # fmt: skip
-    assert total.delta_ns == sum(term or 0 for term in terms)
+    check_ledger(comparison)
 
 
 def test_layers_are_those_of_the_graph_in_every_process(experiment: Experiment) -> None:

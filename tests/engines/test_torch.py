@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import cast
 
@@ -11,7 +10,6 @@ import pytest
 from analysis import readers
 from analysis.compare import Comparison, compare
 from analysis.compare.ablation import ablation
-from analysis.compare.groups.lineage import lineage
 from analysis.compare.side import side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
@@ -20,6 +18,7 @@ from collectors.environments import state
 from collectors.environments.catalogue import ENGINES
 from collectors.record import Recording, record
 from collectors.torch.names import BUILT_IN
+from tests.accounts import check_ledger, verified_lineage
 
 if state.state_of(ENGINES["torch"]).kind != "ready":
     pytest.skip("torch is not there: fusescope runtimes add torch", allow_module_level=True)
@@ -59,13 +58,8 @@ def pairs(experiment: Experiment) -> list[Comparison]:
 
 
 def test_every_operator_is_in_one_verified_group(experiment: Experiment) -> None:
-    model = experiment.model_graph
-    assert model is not None
-    for name, graph in experiment.graphs.items():
-        found = lineage(model, graph, experiment.matches[name])
-        owned = Counter(node for group in found.groups for node in group.original)
-        assert owned == Counter(node.name for node in model.nodes), name
-        assert found.unexplained == () and found.mismatches == (), name
+    for name in experiment.graphs:
+        verified_lineage(experiment, name)
 
 
 def test_calls_are_joined_to_the_graph(experiment: Experiment) -> None:
@@ -84,12 +78,7 @@ def test_outputs_are_the_same(experiment: Experiment) -> None:
 
 def test_the_ledger_adds_up(experiment: Experiment) -> None:
     for comparison in pairs(experiment):
-        total = comparison.ledger.reconciliation
-        terms = (
-            total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
-            total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
-        )  # fmt: skip
-        assert total.delta_ns == sum(term or 0 for term in terms)
+        check_ledger(comparison)
 
 
 def test_kernels_of_equal_name_are_told_apart(experiment: Experiment) -> None:

@@ -4,7 +4,6 @@ add torch, jax)."""
 from __future__ import annotations
 
 import os
-from collections import Counter
 from pathlib import Path
 from typing import cast
 
@@ -16,12 +15,12 @@ from onnx import TensorProto, helper, numpy_helper
 from analysis import readers
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
-from analysis.compare.groups.lineage import lineage
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from collectors.environments import state
 from collectors.environments.catalogue import ENGINES
 from collectors.record import Recording, record
+from tests.accounts import check_ledger, verified_lineage
 
 READY = [name for name in ("torch", "jax") if state.state_of(ENGINES[name]).kind == "ready"]
 if not READY:
@@ -56,13 +55,9 @@ def close(experiment: Experiment) -> None:
 
 def accounted_for(experiment: Experiment) -> None:
     """Every operator of the ONNX model is in one verified group of each variant."""
-    model = experiment.model_graph
-    assert model is not None and set(experiment.graphs) == set(experiment.record.names)
-    for name, graph in experiment.graphs.items():
-        found = lineage(model, graph, experiment.matches.get(name, ()))
-        owned = Counter(node for group in found.groups for node in group.original)
-        assert owned == Counter(node.name for node in model.nodes), name
-        assert found.unexplained == () and found.mismatches == (), name
+    assert set(experiment.graphs) == set(experiment.record.names)
+    for name in experiment.graphs:
+        verified_lineage(experiment, name)
 
 
 @pytest.mark.parametrize("engine", READY)
@@ -80,12 +75,7 @@ def test_a_model_is_followed_through_both_engines(model: str, engine: str, tmp_p
     fusion = comparison.fusion
     assert (fusion.source, fusion.boundary_mismatches) == ("graphs", 0)
     assert fusion.mapped_nodes == fusion.original_nodes
-    total = comparison.ledger.reconciliation
-    terms = (
-        total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
-        total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
-    )  # fmt: skip
-    assert total.delta_ns == sum(term or 0 for term in terms)
+    check_ledger(comparison)
 
 
 def many(path: Path) -> str:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 from collectors.mindspore import process
+from collectors.tasks.alone import last_of_runs_ns
 from collectors.tensors.outputs import against
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
 from collectors.workers.memory import PeakMemory
-
-MEMORY_RUNS = 3
 
 
 def run(job: Job) -> Checked:
@@ -21,11 +18,7 @@ def run(job: Job) -> Checked:
     prepare_process(job.settings)
     memory = PeakMemory.start()
     session = MindSporeSession(job.settings, job.variant)
-    run_ns = 0
-    for _ in range(MEMORY_RUNS):
-        started = time.perf_counter_ns()
-        session.run()
-        run_ns = time.perf_counter_ns() - started
+    run_ns = last_of_runs_ns(session.run)
     peak_bytes = memory.peak_bytes()
     difference = against(job.reference, job.outputs, session.outputs())
     return Checked(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 
 from analysis.errors import FuseScopeError
@@ -12,24 +11,19 @@ from collectors.errors.engine import clean
 from collectors.openvino.session import OpenvinoSession
 from collectors.openvino.values import folder_of
 from collectors.openvino.variant_graph import VariantGraph, graph_of
+from collectors.tasks.alone import last_of_runs_ns
 from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
 from collectors.workers.memory import PeakMemory
 
-MEMORY_RUNS = 3
-
 
 def run(job: Job) -> Checked:
     """Measures and writes as the job says. A graph that cannot be had is no failure."""
     memory = PeakMemory.start()
     session = OpenvinoSession(job.settings, job.variant)
-    run_ns = 0
-    for _ in range(MEMORY_RUNS):
-        started = time.perf_counter_ns()
-        session.run()
-        run_ns = time.perf_counter_ns() - started
+    run_ns = last_of_runs_ns(session.run)
     peak_bytes = memory.peak_bytes()
     difference = against(job.reference, job.outputs, session.outputs())
     agreed, agreement_problem = agreement_of(job, session)

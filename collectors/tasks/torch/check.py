@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import msgspec
@@ -11,6 +10,7 @@ import torch
 from analysis.errors import FuseScopeError
 from analysis.graph import graph_json
 from collectors.errors.engine import clean
+from collectors.tasks.alone import last_of_runs_ns
 from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
 from collectors.torch import session as sessions
@@ -20,8 +20,6 @@ from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
 from collectors.workers.memory import PeakMemory
 
-MEMORY_RUNS = 3
-
 
 def run(job: Job) -> Checked:
     """Measures and writes as the job says. A graph that cannot be had is no failure, except where
@@ -29,11 +27,7 @@ def run(job: Job) -> Checked:
     sessions.prepare_process(job.settings)
     memory = PeakMemory.start()
     session = TorchSession(job.settings, job.variant)
-    run_ns = 0
-    for _ in range(MEMORY_RUNS - 1):
-        started = time.perf_counter_ns()
-        session.run()
-        run_ns = time.perf_counter_ns() - started
+    run_ns = last_of_runs_ns(session.run, already=1)
     peak_bytes = memory.peak_bytes()
     if job.variant != "eager" and not session.graphs:
         raise FuseScopeError("torch_nothing_compiled", variant=job.variant)

@@ -15,9 +15,9 @@ import pytest
 from analysis import readers
 from analysis.compare import Comparison, compare
 from analysis.compare.choice import choose_sides
-from analysis.compare.groups.lineage import lineage
 from analysis.compare.timing.verdict import decided
 from analysis.experiment import Experiment
+from tests.accounts import check_ledger, verified_lineage
 
 SAMPLE = Path(__file__).parents[3] / "sample_traces" / "engines" / "transformer_encoder.zip"
 ENGINES = ("onnxruntime", "openvino", "torch", "jax")
@@ -56,12 +56,9 @@ def test_all_compute_the_same() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_operator_of_the_model_is_in_one_verified_group(engine: str) -> None:
-    model, name = sample().model_graph, f"{engine}:fused"
+    model = sample().model_graph
     assert model is not None and len(model.nodes) == 98
-    found = lineage(model, sample().graphs[name], sample().matches[name])
-    owned = Counter(node for group in found.groups for node in group.original)
-    assert owned == Counter(node.name for node in model.nodes)
-    assert found.unexplained == () and found.mismatches == ()
+    found = verified_lineage(sample(), f"{engine}:fused")
     assert {group.known_by for group in found.groups} <= {"name", "value"}
     assert len(found.groups) >= 20
 
@@ -72,12 +69,7 @@ def test_any_two_have_groups_with_each_other(one: str, other: str) -> None:
     assert (fusion.source, fusion.boundary_mismatches) == ("graphs", 0)
     assert fusion.mapped_nodes == fusion.original_nodes == 98
     assert fusion.largest < 60 and len(fusion.groups) >= 5
-    total = pair(one, other).ledger.reconciliation
-    terms = (
-        total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
-        total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
-    )  # fmt: skip
-    assert total.delta_ns == sum(term or 0 for term in terms)
+    check_ledger(pair(one, other))
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)

@@ -13,7 +13,6 @@ import pytest
 from analysis import readers
 from analysis.compare import Comparison, compare
 from analysis.compare.choice import choose_sides
-from analysis.compare.groups.lineage import lineage
 from analysis.compare.side import side_of_variant
 from analysis.compare.timing.verdict import decided
 from analysis.experiment import Experiment
@@ -21,6 +20,7 @@ from analysis.gate.condition import parse_condition
 from analysis.gate.judgement import judge
 from analysis.wording.fusion.statements import fusion_sentence
 from analysis.wording.sentences import verdict_sentence
+from tests.accounts import check_ledger, verified_lineage
 
 SAMPLE = Path(__file__).parents[3] / "sample_traces" / "openvino" / "mobilenetv2.zip"
 
@@ -75,14 +75,7 @@ def test_variants_that_run_the_model_alone_have_one() -> None:
 
 @pytest.mark.parametrize("name", ["marked", "fused", "throughput"])
 def test_every_operator_is_in_one_group_and_most_are_proven(name: str) -> None:
-    model, graph = sample().model_graph, sample().graphs[name]
-    assert model is not None
-    found = lineage(model, graph, sample().matches[name])
-    owned = Counter(node for group in found.groups for node in group.original)
-    assert owned == Counter(node.name for node in model.nodes)
-    ran = [node for group in found.groups for node in group.optimised]
-    assert Counter([*ran, *found.inserted]) == Counter(node.name for node in graph.nodes)
-    assert found.unexplained == () and found.mismatches == ()
+    found = verified_lineage(sample(), name)
     assert {group.known_by for group in found.groups} <= {"name", "value"}
 
 
@@ -110,12 +103,7 @@ def test_copies_are_inserted_and_the_ledger_adds_up() -> None:
     ledger = pair().ledger
     assert set(ledger.ungrouped["reason"]) == {"inserted"}
     assert set(ledger.ungrouped["op_type"]) <= {"Reorder", "Result", "Output"}
-    total = ledger.reconciliation
-    terms = (
-        total.groups_ns, total.ungrouped_ns, total.communication_ns, total.slow_ns,
-        total.overlap_ns, total.dispatch_ns, total.profiler_bias_ns, total.rounding_ns,
-    )  # fmt: skip
-    assert total.delta_ns == sum(term or 0 for term in terms)
+    check_ledger(pair())
 
 
 def test_all_variants_do_the_work_of_the_model() -> None:

@@ -17,6 +17,7 @@ from analysis.compare.side import side_of_variant
 from analysis.experiment import Experiment
 from analysis.operators.classes import is_heavy
 from analysis.readers import read_path
+from tests.accounts import check_ledger
 from tests.repetitions import few
 
 SAMPLE = Path(__file__).parents[3] / "sample_traces" / "cases" / "torch_transformer.zip"
@@ -46,12 +47,7 @@ def test_every_operator_is_in_one_group_and_the_ledger_adds_up(
     names = [op.name for group in found.fusion.groups for op in group.original]
     assert sorted(names) == sorted(node.name for node in sample.model_graph.nodes)
     assert (found.fusion.source, found.fusion.boundary_mismatches) == ("graphs", 0)
-    told = found.ledger.reconciliation
-    terms = (
-        told.groups_ns, told.ungrouped_ns, told.communication_ns, told.slow_ns, told.overlap_ns,
-        told.dispatch_ns, told.profiler_bias_ns, told.rounding_ns,
-    )  # fmt: skip
-    assert sum(term or 0 for term in terms) == told.delta_ns
+    check_ledger(found)
 
 
 def test_every_call_of_every_run_is_one_of_the_graph(sample: Experiment) -> None:
