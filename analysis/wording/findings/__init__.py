@@ -10,7 +10,7 @@ from analysis.advice.finding import Confidence, Finding, Findings, Unknown
 from analysis.messages import Message, Part, Shown, listed, say
 from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
-from analysis.wording.findings.texts import (
+from analysis.wording.findings.particular import (
     FUSIONS_BY_SIZES,
     KEPT_LIMITS,
     KEPT_REMEDY,
@@ -35,8 +35,8 @@ from analysis.wording.findings.texts import (
     SIZES_AND_FUSIONS,
     SIZES_NOT_KNOWN,
     TAILS,
-    TEXTS,
 )
+from analysis.wording.findings.texts import TEXTS
 from analysis.wording.findings.unknown import REASONS
 
 FINDINGS_TITLE = Message("What limits {side:name} now")
