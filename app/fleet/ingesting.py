@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import Any
 
 from analysis.errors import FuseScopeError
@@ -24,6 +26,7 @@ from app.fleet.units import Unit, units
 _FEW_BYTES = 4 * 2**20  # what one process has read before others have started
 _COMPANIONS = ("companion_file", "companion_among")
 _RETRIES = 3
+_TRACKER_WARNING = "ignore:resource_tracker:UserWarning"
 
 Progress = Callable[[int, int], None]
 
@@ -99,6 +102,7 @@ def _entries(
 def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entry]:
     """What a process was reading that was ended, as for want of memory, others read, by and by
     fewer of them. Raises FuseScopeError where a single one is ended, too."""
+    _start_tracker()
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["app.fleet.reading"])
     # The largest first, so that none is left alone in the end.
@@ -117,6 +121,17 @@ def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entr
         if not left:
             return
     raise FuseScopeError("readers_lost", where=next(iter(left.values())).name)
+
+
+def _start_tracker() -> None:
+    """Starts Python's process that removes what a pool leaves behind when this one is killed. It
+    does so without the warning of 'leaked semaphore objects', which would come into the terminal
+    after the end, and of which nothing is to be done."""
+    sys.warnoptions.append(_TRACKER_WARNING)
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.remove(_TRACKER_WARNING)
 
 
 def _end_with_parent() -> None:
