@@ -83,6 +83,7 @@ PICTURES = {
         "trace?trace=sample:mobilenetv2/unfused", "Where the time goes", until="Timeline"
     ),
     "page-variants": Picture("variants", height=900),
+    "page-engines": Picture("engines", height=1000, width=1200, scale=1.2),
     "page-recipe": Picture("recipes?recipe=conv3x3", height=900),
     "page-releases": Picture("releases", "1.20.1", height=940),
     "page-library": Picture("library", height=600, width=1200, scale=1.2, is_stocked=True),

@@ -49,7 +49,7 @@ def _bought(comparison: Comparison) -> None:
     st.text(wording.verdict_sentence(comparison))
     came_from = wording.change_parts(comparison)
     if len(came_from) > 1:  # something else than fusion changed
-        st.markdown(panels.parts_text(came_from, "gray") + ".")
+        st.markdown(panels.parts_text(came_from, "gray"))
     with st.container(gap="xxsmall"):
         st.caption(panels.own(wording.coverage_sentence(comparison)))
         terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)

@@ -287,6 +287,7 @@ PARETO_FRONT = Message("Pareto front")
 ROUNDING = Message("What lies below this line is rounding.")
 _FRONT = Message("Pareto front of {costs}: {names:name}.")
 _BEATEN = Message("Each of the others is slower beyond the noise than one that costs no more.")
+_ROUNDED = Message("Output differences up to 1e-4 are rounding and count as equal.")
 
 
 def front_sentence(multiple: MultipleComparison, found: Pareto) -> str:
@@ -294,7 +295,9 @@ def front_sentence(multiple: MultipleComparison, found: Pareto) -> str:
     names = ", ".join(multiple.sides[at].name for at in found.front)
     costs = listed([FIGURES[code].label for code in ("latency", *found.costs)])
     others = len(found.points) > len(found.front)
-    return paragraph(_FRONT.text(costs=costs, names=names), _BEATEN.text() if others else "")
+    beaten = _BEATEN.text() if others else ""
+    rounded = _ROUNDED.text() if others and "output_difference" in found.costs else ""
+    return paragraph(_FRONT.text(costs=costs, names=names), beaten, rounded)
 
 
 def front_text(multiple: MultipleComparison, found: Pareto, at: int) -> str:
