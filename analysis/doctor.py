@@ -151,6 +151,7 @@ def fields(value: Trace | Experiment) -> dict[str, bool]:
         found = {name: any(one[name] for one in each) for name in FIELDS}
         peaks = (variant.peak_memory_bytes for variant in value.record.variants)
         found["memory"] |= any(peak is not None for peak in peaks)
+        found["members"] |= bool(value.graphs)  # in the groups that follow from them
         return {**found, "graph": bool(value.graphs) or value.model_graph is not None}
     calls, operators = value.calls, value.operators
     tensors = [
@@ -341,7 +342,8 @@ def _for_want_of_a_graph(one: _Lacking) -> _Lacking:
 def _for_all(names: Sequence[str], column: Sequence[Answer]) -> Answer:
     """The answer that holds for all variants, of the answers of each to one figure."""
     without = tuple(name for name, one in zip(names, column, strict=True) if not one.available)
-    worst = next((answer for answer in column if not answer.available), column[0])
+    worst = next((answer for answer in column if not answer.available), None)
+    worst = worst or min(column, key=_runs)  # what holds for all is said of the fewest
     return replace(worst, without=without if len(without) < len(column) else ())
 
 
@@ -375,3 +377,8 @@ def _examination(
         lacks=tuple(Lack(n, _switch(meta, n)) for n in FIELDS if not has[n]),
         answers=found,
     )
+
+
+def _runs(answer: Answer) -> int:
+    told = answer.values.get("runs")
+    return told if isinstance(told, int) else 0

@@ -161,6 +161,9 @@ def test_an_experiment_answers_for_all_its_variants() -> None:
     assert {"samples", "graph", "memory"} <= set(found.has)
     # 8 blocks of 3 + 1 profiled runs of each variant; 3 rounds, the baseline in two copies
     assert (found.runs, found.samples) == (64, 72)
+    # What each variant has at least: those that ran once, in 8 blocks of 3 rounds.
+    assert answer(found, "latency")[1] == "Latency per run: From 24 un-profiled runs in 8 blocks."
+    assert "members" in found.has  # the groups tell them
     damaged = replace(
         value,
         traces={

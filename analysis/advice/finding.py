@@ -24,7 +24,7 @@ FindingCode = Literal[
 Unknown = Literal[
     "different_models", "engines_differ", "longer_than_run", "machine_busy", "mixed_levels",
     "no_ablation", "no_ablation_of_jax", "no_ablation_of_mindspore", "no_ablation_of_openvino",
-    "no_comparison",
+    "no_ablation_of_several", "no_comparison",
     "no_counted_flops", "no_graph", "no_groups", "no_host_calls", "no_members", "no_memory",
     "no_operators",
     "no_peak", "no_providers", "no_samples", "no_shapes", "no_start_times", "no_threads",

@@ -246,6 +246,7 @@ EXPERIMENT = Reader(
             "shapes",
             "dtypes",
             "flops",
+            "members",
             "stream",
             "memory",
             "graph",

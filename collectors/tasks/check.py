@@ -17,10 +17,10 @@ from collectors.derive.sessions import open_session, preload, recorded_settings
 from collectors.errors.engine import clean
 from collectors.models import graphs, shapes
 from collectors.models.model import name_nodes
-from collectors.tasks.alone import last_of_runs_ns
 from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
 from collectors.variants import Variant, find, uses_device
+from collectors.workers.alone import last_of_runs_ns
 from collectors.workers.given import load_inputs
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job

@@ -11,10 +11,13 @@ from analysis.advice.finding import Finding, Findings
 from analysis.advice.remedies import held, remedies
 from analysis.advice.sides import advised
 from analysis.experiment import Experiment
+from analysis.readers import read
+from analysis.readers.input.source import Source
 from analysis.report.exports.findings_json import findings_values
 from analysis.wording.findings import gain_parts, label_text, limit_parts, remedy_text, why_text
 from tests.compare.groups.test_torch_graphs import FUSED, MODEL, UNFUSED
 from tests.compare.test_ablation_table import recorded
+from tests.engine_experiments import two_engines
 from tests.torch_experiments import torch_experiment
 
 ORT = {
@@ -88,3 +91,14 @@ def test_a_recording_without_an_ablation_says_how_to_get_one() -> None:
     plain = recorded({name: ORT[name] for name in ("unfused", "fused")})
     reasons = {one.code: one.reason for one in findings(advised(plain, "fused")).unanswered}
     assert reasons["costly_fusion"] == "no_ablation"
+
+
+def test_with_several_engines_a_recording_of_one_is_asked_for() -> None:
+    """--ablate is refused there."""
+    value = read(Source("two.zip", two_engines()))
+    asked = findings(advised(value, "onnxruntime:fused"))
+    reasons = {one.code: one.reason for one in asked.unanswered}
+    assert reasons["costly_fusion"] == "no_ablation_of_several"
+    asked = findings(advised(value, "openvino:fused"))
+    reasons = {one.code: one.reason for one in asked.unanswered}
+    assert reasons["costly_fusion"] == "no_ablation_of_openvino"

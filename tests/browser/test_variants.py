@@ -53,7 +53,8 @@ def test_variants_their_report_and_scaling(page: Page, url: str, tmp_path: Path)
     page.get_by_role("button", name="Open files").click()
     upload(page, *files)
     for path in files:
-        expect(page.get_by_text(path.name).first).to_be_visible()
+        # Its name alone is in the list of what is being sent.
+        expect(page.get_by_text(re.compile(f"{path.name}: Experiment")).first).to_be_visible()
     wait_idle(page)
     page.get_by_role("link", name="Scaling", exact=True).click()
     expect(page.get_by_role("heading", name="Scaling of grows")).to_be_visible()

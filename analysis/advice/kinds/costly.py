@@ -9,6 +9,7 @@ import pandas as pd
 from analysis.advice.finding import Finding, Gain, Unknown
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.compare.ablation import WITHOUT, ablation
+from analysis.compare.side import Side
 from analysis.compare.timing.verdict import paired_verdict
 
 _FUSED = "fused"  # what ablations are of
@@ -18,6 +19,14 @@ _NO_WAY: Mapping[str, Unknown] = {
     "mindspore": "no_ablation_of_mindspore",
     "openvino": "no_ablation_of_openvino",
 }
+
+
+def _why_none(side: Side) -> Unknown:
+    name = side.engine.name if side.engine else ""
+    if name in _NO_WAY:
+        return _NO_WAY[name]
+    is_alone = side.experiment is None or len(side.experiment.record.engines) < 2
+    return "no_ablation" if is_alone else "no_ablation_of_several"
 
 
 def costly_fusion(subject: Subject) -> Answer:
@@ -31,7 +40,7 @@ def costly_fusion(subject: Subject) -> Answer:
     if side.experiment is None:
         return "no_ablation"
     if table is None:
-        return _NO_WAY.get(side.engine.name if side.engine else "", "no_ablation")
+        return _why_none(side)
     whole_ns, variant = subject.unprofiled_ns, side.variant
     if variant is None or variant.name != _FUSED or whole_ns is None:
         return ()

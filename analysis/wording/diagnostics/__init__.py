@@ -10,7 +10,8 @@ from analysis.compare.timing.verdict import TimeSource
 from analysis.doctor import format_title
 from analysis.messages import Message, Shown, language, listed, paragraph
 from analysis.trace import Diagnostic, DiagnosticCode
-from analysis.wording.diagnostics.doubting import DOUBTING, LEVELS, SIDES
+from analysis.wording.diagnostics.depending import LEVELS, SIDES
+from analysis.wording.diagnostics.doubting import DOUBTING
 from analysis.wording.diagnostics.reading import READING
 from analysis.wording.diagnostics.text import NoteText, NoteTexts
 from analysis.wording.texts import TIME_SOURCES

@@ -3,235 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from analysis.messages import Message
-from analysis.trace import Diagnostic, DiagnosticCode
-from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
+from analysis.trace import DiagnosticCode
+from analysis.wording.diagnostics import depending
+from analysis.wording.diagnostics.text import NoteTexts, told
 
 _NO_GRAPHS = Message("Fusion groups could not be read from graphs.")
 _PEAK_OR_FLOPS = Message("The measured peak is too low, or FLOPs are counted too high.")
-_TOO_MANY = Message(
-    "Fusion does not explain such a difference: these may be different models, batch sizes or "
-    "numbers of runs."
-)
 _LEFT_OUT = Message("What depends on it is left out.")
-_PROFILED = Message("The verdict is based on {of}.")
 _ALTERNATE = Message(
     "Record both sides by turns, every recording a process of its own: docs/alternating.md has a "
     "loop for each profiler."
 )
-_SPINNING = Message(
-    "The recordings differ in whether threads spin: {baseline:name} and {candidate:name}."
-)
-_BOUNDARY_COST = Message("Each boundary costs about 40 to 100 µs, which is part of this change.")
-
-
-def _boundaries(note: Diagnostic) -> NoteText:
-    pieces, twin = note.values.get("pieces"), note.values.get("same_cut")
-    is_known = isinstance(pieces, int) and pieces > 1
-    then = (_BOUNDARY_COST,) if twin is None else (_BOUNDARY_COST, _KERNEL_ALONE)
-    return told(_SEVERAL_PIECES if is_known else _IN_PIECES, *then)
-
-
-_SEVERAL_PIECES = Message(
-    "It runs in {pieces:count} pieces and passes tensors between them. The other side does not."
-)
-_IN_PIECES = Message("It runs in pieces and passes tensors between them. The other side does not.")
-_KERNEL_ALONE = Message("Compare with {same_cut:name} to see the kernel alone.")
-
-
-def _load(note: Diagnostic) -> NoteText:
-    return _LOAD_BEFORE if note.values.get("after") is None else _LOAD
-
-
-_LOAD = told(
-    Message(
-        "Load average {before:tenths} before the recording and {after:tenths} after it, on "
-        "{cores:cores}."
-    )
-)
-_LOAD_BEFORE = told(Message("Load average {before:tenths} before the recording, on {cores:cores}."))
-
-
-def _counters(note: Diagnostic) -> NoteText:
-    facts = [
-        fact for key, fact in (("before", _ONLY_BEFORE), ("after", _ONLY_AFTER)) if note.values[key]
-    ]
-    return told(*facts, _COUNTERS_SETTING)
-
-
-_ONLY_BEFORE = Message("Only the baseline has the counters {before:name}.")
-_ONLY_AFTER = Message("Only the candidate has the counters {after:name}.")
-_COUNTERS_SETTING = Message(
-    "The setting of the profiler, the device or the toolkit differs. Counters of only one side are "
-    "not compared."
-)
-
-
-def _load_seen(note: Diagnostic) -> NoteText:
-    return told(_SEEN, _SEEN_UNDECIDED if note.values.get("undecided") else _SEEN_DECIDED)
-
-
-_SEEN = Message("The machine was under load during the measurement, or may have been.")
-_SEEN_DECIDED = Message(
-    "No quiet reference of this machine was stored, or more than a fifth of the blocks were slower "
-    "than it. The sign of the change is reliable, its size may not be."
-)
-_SEEN_UNDECIDED = Message(
-    "No quiet reference of this machine was stored, or more than a fifth of the blocks were slower "
-    "than it. On a quiet machine the noise may be smaller, and tell more."
-)
-
-
-def _machines(note: Diagnostic) -> NoteText:
-    return _DEVICES_ALONE if note.values.get("devices") else _NO_MACHINES
-
-
-_DEVICES_ALONE = told(
-    Message(
-        "The profiles name their device, but not the rest of the machine, the number of threads or "
-        "the input."
-    )
-)
-_NO_MACHINES = told(
-    Message("The profiles do not name their machine, the number of threads or the input.")
-)
-
-
-def _charged(note: Diagnostic) -> NoteText:
-    """What the profiler's charge for every operator does to the answer, where that is known."""
-    before, after = note.values.get("before"), note.values.get("after")
-    if not isinstance(before, int) or not isinstance(after, int):
-        return told(_PROFILED, _NOT_ALIKE)
-    if note.values.get("is_fusion"):
-        return told(_PROFILED, _FUSION_OVERSTATED)
-    return told(_PROFILED, _FAVOURS_CANDIDATE if after < before else _FAVOURS_BASELINE)
-
-
-_NOT_ALIKE = Message("A profiler slows runs down, and may not slow down both sides equally.")
-_FUSION_OVERSTATED = Message(
-    "Profilers add time to every operator. Fusion leaves fewer operators ({after:count} executions "
-    "instead of {before:count}), so its gain is overstated."
-)
-_FAVOURS_CANDIDATE = Message(
-    "Profilers add time to every operator. The candidate runs fewer operators ({after:count} "
-    "executions instead of {before:count}), so the profiler favours the candidate."
-)
-_FAVOURS_BASELINE = Message(
-    "Profilers add time to every operator. The candidate runs more operators ({after:count} "
-    "executions instead of {before:count}), so the profiler favours the baseline."
-)
-
-
-def _runs(note: Diagnostic) -> NoteText:
-    return {"step": _STEPS_DIFFER, "iteration": _ITERATIONS_DIFFER}.get(
-        str(note.values["kind"]), _RUNS_DIFFER
-    )
-
-
-_RUNS_DIFFER = told(
-    Message("The files contain different numbers of runs: {before:count} and {after:count}."),
-    Message("Figures per run can be compared, totals of the files cannot."),
-)
-_STEPS_DIFFER = told(
-    Message("The files contain different numbers of steps: {before:count} and {after:count}."),
-    Message("Figures per step can be compared, totals of the files cannot."),
-)
-_ITERATIONS_DIFFER = told(
-    Message("The files contain different numbers of iterations: {before:count} and {after:count}."),
-    Message("Figures per iteration can be compared, totals of the files cannot."),
-)
-
-
-def _heavy(note: Diagnostic) -> NoteText:
-    return told(_HEAVY_A_RUN if note.values["per"] == "run" else _HEAVY_A_FILE, _TOO_MANY)
-
-
-_HEAVY_A_RUN = Message(
-    "Convolutions, matrix products and attentions per run: {before:count} in the baseline, "
-    "{after:count} in the candidate."
-)
-_HEAVY_A_FILE = Message(
-    "Convolutions, matrix products and attentions per file: {before:count} in the baseline, "
-    "{after:count} in the candidate."
-)
-
-
-def _operators(note: Diagnostic) -> NoteText:
-    return told(_ALL_A_RUN if note.values["per"] == "run" else _ALL_A_FILE, _TOO_MANY)
-
-
-_ALL_A_RUN = Message(
-    "Operators per run: {before:count} in the baseline, {after:count} in the candidate."
-)
-_ALL_A_FILE = Message(
-    "Operators per file: {before:count} in the baseline, {after:count} in the candidate."
-)
-
-
-def _quantised(note: Diagnostic) -> NoteText:
-    by = () if note.values.get("relative") is None else (_QUANTISED_BY,)
-    return told(_QUANTISED, *by, _CODES)
-
-
-_QUANTISED = Message("It is quantised to 8 bits, so its results differ on purpose.")
-_QUANTISED_BY = Message("Its outputs differ by {relative:number} of the largest value.")
-_CODES = Message("In its fusion groups, the codes of a tensor stand for the tensor.")
-
-
-def _detail(note: Diagnostic) -> NoteText:
-    return _DETAIL[str(note.values["what"])]
-
-
-_NAME_AND_ORDER = Message(
-    "The files were recorded at different levels of detail, so operators are matched by name and "
-    "order instead of shapes."
-)
-_DETAIL: Mapping[str, NoteText] = {
-    "op types": told(Message("Only the {on} has op types."), _NAME_AND_ORDER),
-    "shapes": told(Message("Only the {on} has shapes."), _NAME_AND_ORDER),
-    "op types and shapes": told(Message("Only the {on} has op types and shapes."), _NAME_AND_ORDER),
-}
-
-Setting = Literal["model", "batch", "CPU", "logical cores", "engine", "threads", "spinning", "seed"]
-
-
-def _recordings(note: Diagnostic) -> NoteText:
-    return told(_DIFFERENT[note.values["what"]])  # type: ignore[index]  # doubts.py has no others
-
-
-_DIFFERENT: Mapping[Setting, Message] = {
-    "model": Message(
-        "The recordings are of different models: {baseline:name} and {candidate:name}."
-    ),
-    "batch": Message(
-        "The recordings have different batch sizes: {baseline:count} and {candidate:count}."
-    ),
-    "CPU": Message("The recordings are of different CPUs: {baseline:name} and {candidate:name}."),
-    "logical cores": Message(
-        "The recordings are of machines with different numbers of logical cores: {baseline:count} "
-        "and {candidate:count}."
-    ),
-    "engine": Message(
-        "The recordings are of different engines: {baseline:name} and {candidate:name}."
-    ),
-    "threads": Message(
-        "The recordings ran with different numbers of threads: {baseline:count} and "
-        "{candidate:count}."
-    ),
-    "spinning": _SPINNING,
-    "seed": Message("The recordings have different seeds: {baseline} and {candidate}."),
-}
-SIDES: Mapping[str, Message] = {
-    "baseline": Message("baseline"),
-    "candidate": Message("candidate"),
-}
-LEVELS: Mapping[str, Message] = {
-    "device_kernel": Message("kernels of a device"),
-    "framework_op": Message("operators of a framework"),
-    "graph_layer": Message("layers of a graph"),
-}
 
 DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "part_missing": told(
@@ -443,12 +227,12 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Does it belong to the other side? The files of a side are of one graph."),
     ),
-    "recordings_differ": _recordings,
+    "recordings_differ": depending.recordings,
     "one_side_unknown": told(
         Message("One side is a profile without a record of machine, threads and input."),
         Message("Whether these are the same cannot be checked."),
     ),
-    "machines_unknown": _machines,
+    "machines_unknown": depending.machines,
     "same_file": told(Message("Both sides are the same file.")),
     "tools_differ": told(
         Message("The files come from different profilers: {before:name} and {after:name}."),
@@ -508,7 +292,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("The operators of the baseline are {before}, those of the candidate are {after}."),
         Message("They are not the same things."),
     ),
-    "runs_differ": _runs,
+    "runs_differ": depending.runs,
     "communication_differs": told(
         Message("Only the {on} contains communication ({per_file_ns:duration} in the file)."),
         Message("That side ran on several devices. The other side may not have."),
@@ -529,13 +313,13 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("Counters with different units are not compared."),
         counted="count",
     ),
-    "counters_differ": _counters,
-    "detail_differs": _detail,
-    "heavy_counts_differ": _heavy,
-    "operator_counts_differ": _operators,
+    "counters_differ": depending.counters,
+    "detail_differs": depending.detail,
+    "heavy_counts_differ": depending.heavy,
+    "operator_counts_differ": depending.operators,
     "stopped_interrupted": told(Message("The recording was interrupted after {blocks:blocks}.")),
     "stopped_seconds": told(Message("The time budget ended the recording after {blocks:blocks}.")),
-    "load_seen": _load_seen,
+    "load_seen": depending.load_seen,
     "blocks_loaded": told(
         Message(
             "Blocks that ran more than 10 % slower than this machine does when it is quiet: "
@@ -593,8 +377,8 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "unsized_tensors": told(
         Message("Cache and traffic figures do not include {tensors:tensors} of unknown size.")
     ),
-    "load": _load,
-    "boundaries_included": _boundaries,
+    "load": depending.load,
+    "boundaries_included": depending.boundaries,
     "governor": told(Message("The CPU frequency governor was '{governor:name}'.")),
     "other_baseline": told(
         Message(
@@ -621,7 +405,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Latency is measured without the profiler, operator times are not."),
     ),
-    "profiled_headline": _charged,
+    "profiled_headline": depending.charged,
     "slow_first_runs": told(
         Message(
             "{n:count} slow first run is not counted in operator figures, because it is warm-up.",
@@ -637,7 +421,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("This is more than rounding explains: check that it computes the same model."),
     ),
-    "quantised": _quantised,
+    "quantised": depending.quantised,
     "one_class": told(
         Message("The recording's baseline chose one class for all of {samples:samples}."),
         Message("Agreement with it means little."),

@@ -23,6 +23,10 @@ REASONS: Mapping[Unknown, Message] = {
     "no_ablation_of_jax": Message("JAX has no way to leave out one fusion at a time"),
     "no_ablation_of_mindspore": Message("MindSpore has no way to leave out one fusion at a time"),
     "no_ablation_of_openvino": Message("OpenVINO has no way to leave out one fusion at a time"),
+    "no_ablation_of_several": Message(
+        "Nothing is left out in a recording of several engines; one of this engine alone, with "
+        "--ablate, does that"
+    ),
     "no_comparison": Message("This needs a second side to compare with"),
     "no_counted_flops": Message("The operations of the operators cannot be counted from this file"),
     "no_graph": Message("This needs the graphs, which only an experiment contains"),

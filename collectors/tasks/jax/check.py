@@ -12,9 +12,9 @@ from analysis.graph import graph_json
 from collectors.errors.engine import clean
 from collectors.jax.session import JaxSession, prepare_process
 from collectors.jax.variant_graph import VariantGraph, graph_of
-from collectors.tasks.alone import last_of_runs_ns
 from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
+from collectors.workers.alone import last_of_runs_ns
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
 from collectors.workers.memory import PeakMemory

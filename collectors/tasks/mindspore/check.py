@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collectors.mindspore import process
-from collectors.tasks.alone import last_of_runs_ns
 from collectors.tensors.outputs import against
+from collectors.workers.alone import last_of_runs_ns
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
 from collectors.workers.memory import PeakMemory

@@ -11,9 +11,9 @@ from collectors.errors.engine import clean
 from collectors.openvino.session import OpenvinoSession
 from collectors.openvino.values import folder_of
 from collectors.openvino.variant_graph import VariantGraph, graph_of
-from collectors.tasks.alone import last_of_runs_ns
 from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
+from collectors.workers.alone import last_of_runs_ns
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
 from collectors.workers.memory import PeakMemory

@@ -10,12 +10,12 @@ import torch
 from analysis.errors import FuseScopeError
 from analysis.graph import graph_json
 from collectors.errors.engine import clean
-from collectors.tasks.alone import last_of_runs_ns
 from collectors.tensors.agreement import agreement_of
 from collectors.tensors.outputs import against
 from collectors.torch import session as sessions
 from collectors.torch.session import TorchSession
 from collectors.torch.variant_graph import VariantGraph, graph_of
+from collectors.workers.alone import last_of_runs_ns
 from collectors.workers.jobs import Checked
 from collectors.workers.jobs import CheckJob as Job
 from collectors.workers.memory import PeakMemory

@@ -1,0 +1,227 @@
+"""Sentences for doubts that depend on what a note says beside its code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from analysis.messages import Message
+from analysis.trace import Diagnostic
+from analysis.wording.diagnostics.text import NoteText, told
+
+_TOO_MANY = Message(
+    "Fusion does not explain such a difference: these may be different models, batch sizes or "
+    "numbers of runs."
+)
+_PROFILED = Message("The verdict is based on {of}.")
+_SPINNING = Message(
+    "The recordings differ in whether threads spin: {baseline:name} and {candidate:name}."
+)
+_BOUNDARY_COST = Message("Each boundary costs about 40 to 100 µs, which is part of this change.")
+
+
+def boundaries(note: Diagnostic) -> NoteText:
+    pieces, twin = note.values.get("pieces"), note.values.get("same_cut")
+    is_known = isinstance(pieces, int) and pieces > 1
+    then = (_BOUNDARY_COST,) if twin is None else (_BOUNDARY_COST, _KERNEL_ALONE)
+    return told(_SEVERAL_PIECES if is_known else _IN_PIECES, *then)
+
+
+_SEVERAL_PIECES = Message(
+    "It runs in {pieces:count} pieces and passes tensors between them. The other side does not."
+)
+_IN_PIECES = Message("It runs in pieces and passes tensors between them. The other side does not.")
+_KERNEL_ALONE = Message("Compare with {same_cut:name} to see the kernel alone.")
+
+
+def load(note: Diagnostic) -> NoteText:
+    return _LOAD_BEFORE if note.values.get("after") is None else _LOAD
+
+
+_LOAD = told(
+    Message(
+        "Load average {before:tenths} before the recording and {after:tenths} after it, on "
+        "{cores:cores}."
+    )
+)
+_LOAD_BEFORE = told(Message("Load average {before:tenths} before the recording, on {cores:cores}."))
+
+
+def counters(note: Diagnostic) -> NoteText:
+    facts = [
+        fact for key, fact in (("before", _ONLY_BEFORE), ("after", _ONLY_AFTER)) if note.values[key]
+    ]
+    return told(*facts, _COUNTERS_SETTING)
+
+
+_ONLY_BEFORE = Message("Only the baseline has the counters {before:name}.")
+_ONLY_AFTER = Message("Only the candidate has the counters {after:name}.")
+_COUNTERS_SETTING = Message(
+    "The setting of the profiler, the device or the toolkit differs. Counters of only one side are "
+    "not compared."
+)
+
+
+def load_seen(note: Diagnostic) -> NoteText:
+    return told(_SEEN, _SEEN_UNDECIDED if note.values.get("undecided") else _SEEN_DECIDED)
+
+
+_SEEN = Message("The machine was under load during the measurement, or may have been.")
+_SEEN_DECIDED = Message(
+    "No quiet reference of this machine was stored, or more than a fifth of the blocks were slower "
+    "than it. The sign of the change is reliable, its size may not be."
+)
+_SEEN_UNDECIDED = Message(
+    "No quiet reference of this machine was stored, or more than a fifth of the blocks were slower "
+    "than it. On a quiet machine the noise may be smaller, and tell more."
+)
+
+
+def machines(note: Diagnostic) -> NoteText:
+    return _DEVICES_ALONE if note.values.get("devices") else _NO_MACHINES
+
+
+_DEVICES_ALONE = told(
+    Message(
+        "The profiles name their device, but not the rest of the machine, the number of threads or "
+        "the input."
+    )
+)
+_NO_MACHINES = told(
+    Message("The profiles do not name their machine, the number of threads or the input.")
+)
+
+
+def charged(note: Diagnostic) -> NoteText:
+    """What the profiler's charge for every operator does to the answer, where that is known."""
+    before, after = note.values.get("before"), note.values.get("after")
+    if not isinstance(before, int) or not isinstance(after, int):
+        return told(_PROFILED, _NOT_ALIKE)
+    if note.values.get("is_fusion"):
+        return told(_PROFILED, _FUSION_OVERSTATED)
+    return told(_PROFILED, _FAVOURS_CANDIDATE if after < before else _FAVOURS_BASELINE)
+
+
+_NOT_ALIKE = Message("A profiler slows runs down, and may not slow down both sides equally.")
+_FUSION_OVERSTATED = Message(
+    "Profilers add time to every operator. Fusion leaves fewer operators ({after:count} executions "
+    "instead of {before:count}), so its gain is overstated."
+)
+_FAVOURS_CANDIDATE = Message(
+    "Profilers add time to every operator. The candidate runs fewer operators ({after:count} "
+    "executions instead of {before:count}), so the profiler favours the candidate."
+)
+_FAVOURS_BASELINE = Message(
+    "Profilers add time to every operator. The candidate runs more operators ({after:count} "
+    "executions instead of {before:count}), so the profiler favours the baseline."
+)
+
+
+def runs(note: Diagnostic) -> NoteText:
+    return {"step": _STEPS_DIFFER, "iteration": _ITERATIONS_DIFFER}.get(
+        str(note.values["kind"]), _RUNS_DIFFER
+    )
+
+
+_RUNS_DIFFER = told(
+    Message("The files contain different numbers of runs: {before:count} and {after:count}."),
+    Message("Figures per run can be compared, totals of the files cannot."),
+)
+_STEPS_DIFFER = told(
+    Message("The files contain different numbers of steps: {before:count} and {after:count}."),
+    Message("Figures per step can be compared, totals of the files cannot."),
+)
+_ITERATIONS_DIFFER = told(
+    Message("The files contain different numbers of iterations: {before:count} and {after:count}."),
+    Message("Figures per iteration can be compared, totals of the files cannot."),
+)
+
+
+def heavy(note: Diagnostic) -> NoteText:
+    return told(_HEAVY_A_RUN if note.values["per"] == "run" else _HEAVY_A_FILE, _TOO_MANY)
+
+
+_HEAVY_A_RUN = Message(
+    "Convolutions, matrix products and attentions per run: {before:count} in the baseline, "
+    "{after:count} in the candidate."
+)
+_HEAVY_A_FILE = Message(
+    "Convolutions, matrix products and attentions per file: {before:count} in the baseline, "
+    "{after:count} in the candidate."
+)
+
+
+def operators(note: Diagnostic) -> NoteText:
+    return told(_ALL_A_RUN if note.values["per"] == "run" else _ALL_A_FILE, _TOO_MANY)
+
+
+_ALL_A_RUN = Message(
+    "Operators per run: {before:count} in the baseline, {after:count} in the candidate."
+)
+_ALL_A_FILE = Message(
+    "Operators per file: {before:count} in the baseline, {after:count} in the candidate."
+)
+
+
+def quantised(note: Diagnostic) -> NoteText:
+    by = () if note.values.get("relative") is None else (_QUANTISED_BY,)
+    return told(_QUANTISED, *by, _CODES)
+
+
+_QUANTISED = Message("It is quantised to 8 bits, so its results differ on purpose.")
+_QUANTISED_BY = Message("Its outputs differ by {relative:number} of the largest value.")
+_CODES = Message("In its fusion groups, the codes of a tensor stand for the tensor.")
+
+
+def detail(note: Diagnostic) -> NoteText:
+    return _DETAIL[str(note.values["what"])]
+
+
+_NAME_AND_ORDER = Message(
+    "The files were recorded at different levels of detail, so operators are matched by name and "
+    "order instead of shapes."
+)
+_DETAIL: Mapping[str, NoteText] = {
+    "op types": told(Message("Only the {on} has op types."), _NAME_AND_ORDER),
+    "shapes": told(Message("Only the {on} has shapes."), _NAME_AND_ORDER),
+    "op types and shapes": told(Message("Only the {on} has op types and shapes."), _NAME_AND_ORDER),
+}
+
+Setting = Literal["model", "batch", "CPU", "logical cores", "engine", "threads", "spinning", "seed"]
+
+
+def recordings(note: Diagnostic) -> NoteText:
+    return told(_DIFFERENT[note.values["what"]])  # type: ignore[index]  # doubts.py has no others
+
+
+_DIFFERENT: Mapping[Setting, Message] = {
+    "model": Message(
+        "The recordings are of different models: {baseline:name} and {candidate:name}."
+    ),
+    "batch": Message(
+        "The recordings have different batch sizes: {baseline:count} and {candidate:count}."
+    ),
+    "CPU": Message("The recordings are of different CPUs: {baseline:name} and {candidate:name}."),
+    "logical cores": Message(
+        "The recordings are of machines with different numbers of logical cores: {baseline:count} "
+        "and {candidate:count}."
+    ),
+    "engine": Message(
+        "The recordings are of different engines: {baseline:name} and {candidate:name}."
+    ),
+    "threads": Message(
+        "The recordings ran with different numbers of threads: {baseline:count} and "
+        "{candidate:count}."
+    ),
+    "spinning": _SPINNING,
+    "seed": Message("The recordings have different seeds: {baseline} and {candidate}."),
+}
+SIDES: Mapping[str, Message] = {
+    "baseline": Message("baseline"),
+    "candidate": Message("candidate"),
+}
+LEVELS: Mapping[str, Message] = {
+    "device_kernel": Message("kernels of a device"),
+    "framework_op": Message("operators of a framework"),
+    "graph_layer": Message("layers of a graph"),
+}
