@@ -72,11 +72,6 @@ class Recording:
         self._calls.clear()
         return sorted(found, key=lambda one: one.start_ns)
 
-    def stop(self) -> None:
-        """Records nothing from here on."""
-        for kind in _KINDS:
-            self._library.cuptiActivityDisable(kind)
-
     def _start(self) -> None:
         requested, completed = _Requested(self._request), _Completed(self._complete)
         self._callbacks = requested, completed  # must outlive the calls

@@ -25,6 +25,10 @@ class _Event(msgspec.Struct):
     tid: Any = 0
     args: dict[str, Any] = {}
 
+    @property
+    def provider(self) -> str:
+        return str(self.args.get("provider", ""))
+
 
 def are_timed() -> bool:
     """Whether profiles of this process have the kernels."""
@@ -53,18 +57,18 @@ def add_to(profile: Path, zero_ns: int) -> None:
     events = [msgspec.json.decode(one, type=_Event) for one in raw]
     runs = _Spans([one if one.name == "model_run" else None for one in events])
     nodes = _Spans([one if one.name.endswith(_NODE) else None for one in events])
-    after: dict[int, list[bytes]] = {}
-    provider = ""  # of the latest node that launched something
+    launched: list[tuple[cupti.Activity, int | None]] = []
     for one in _recording[0].activities():
-        launched = one.start_ns if one.launched_ns is None else one.launched_ns
-        us = (launched - zero_ns) / 1000
-        if runs.at(us) is None:
-            continue  # of opening the session: weights
-        node = None if one.launched_ns is None else nodes.at(us)
-        place = len(events) if node is None else node
+        us = ((one.start_ns if one.launched_ns is None else one.launched_ns) - zero_ns) / 1000
+        if runs.at(us) is not None:  # others are of opening the session: weights
+            launched.append((one, None if one.launched_ns is None else nodes.at(us)))
+    first = next((node for _, node in launched if node is not None), None)
+    usual = "" if first is None else events[first].provider  # of what no node launched
+    after: dict[int, list[bytes]] = {}
+    for one, node in launched:
         parent = None if node is None else events[node]
-        provider = provider if parent is None else str(parent.args.get("provider", ""))
-        after.setdefault(place, []).append(_kernel(one, zero_ns, parent, provider))
+        text = _kernel(one, zero_ns, parent, usual if parent is None else parent.provider)
+        after.setdefault(len(events) if node is None else node, []).append(text)
     texts: list[bytes] = []
     for place, text in enumerate(raw):
         texts += [bytes(text), *after.get(place, ())]

@@ -112,6 +112,7 @@ class ProfileTables:
     _arrays: dict[str, Any] | None = None  # calls of the only file, where it was read as columns
     _runs: Columns = field(default_factory=Columns)
     _notes: list[Diagnostic] = field(default_factory=list)
+    _has_launch_times: bool = False  # of a file, where nodes ran on a device
     # (run, device, stream) -> when its last operator ended
     _ended: dict[tuple[object, ...], int] = field(default_factory=dict)
 
@@ -145,6 +146,7 @@ class ProfileTables:
 
     def add_columns(self, nodes: NodeColumns) -> None:
         """Add the nodes of one file, the only one."""
+        self._has_launch_times = True
         self._notes.extend(nodes.notes)
         if nodes.bad_times:
             self._note("warning", "bad_time", nodes.bad_times, nodes.bad_example)
@@ -182,11 +184,9 @@ class ProfileTables:
 
     def trace(self, meta: Meta, extra: Sequence[Diagnostic] = ()) -> Trace:
         """The Trace of everything added so far."""
-        for provider in () if self.kernel_times == "device" else self._operators.launch_timed():
-            if self.kernel_times == "host":
-                self._note("warning", "kernels_waited_for", 1, provider)
-            else:
-                self._note("warning", "launch_times", 1, provider)
+        code: DiagnosticCode = "kernels_waited_for" if self.kernel_times else "launch_times"
+        for provider in self._operators.launch_timed() if self._has_launch_times else ():
+            self._note("warning", code, 1, provider)
         if long_names := self._operators.long_names:
             self._note("info", "long_text", len(long_names), clean_text(min(long_names), 80))
         runs = self._runs
@@ -237,7 +237,8 @@ class ProfileTables:
             launched.setdefault(id(kernel.parent), []).append(kernel)
         unnamed: Counter[object] = Counter()  # (run, op type) -> how many until now
         idle = 0  # executions on a device that launched nothing there
-        of_device = self.kernel_times == "device"
+        of_device = self.kernel_times == "device" and bool(kernels)  # else the host had to wait
+        self._has_launch_times |= not of_device
         for (start, span, row, event), dur in zip(nodes, self_ns.dur_ns, strict=True):
             run = locate(start, event.tid)
             op_type = event.args.op_name if event.args else None

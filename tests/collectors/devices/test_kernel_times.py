@@ -118,6 +118,7 @@ FOUND = (
     done("relu", 144.7, 150, 1_500),  # in the last µs of its node, which the file cuts off
     done("Memcpy DtoH", 180, 181, 3_000, is_copy=True),
 )
+INPUT = done("Memcpy HtoD", 101, 102, 1_000, is_copy=True)  # before any node
 
 
 def test_kernels_stand_behind_the_node_that_launched_them(
@@ -135,6 +136,14 @@ def test_kernels_stand_behind_the_node_that_launched_them(
     conv, copy = events[2], events[-1]
     assert (conv["ts"], conv["dur"], conv["tid"]) == (115.0, 4.25, 4)
     assert copy["args"] == {"stream": "7", "provider": CUDA, "op_name": "Memcpy DtoH"}
+
+
+def test_a_copy_before_the_first_node_is_of_its_provider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    events, _ = profile_of(tmp_path, monkeypatch, INPUT, *FOUND)
+    copies = [one["args"] for one in events if one["name"].startswith("Memcpy")]
+    assert [copy["provider"] for copy in copies] == [CUDA, CUDA]
 
 
 def trace_of(data: bytes, kernel_times: str) -> Trace:
@@ -181,6 +190,13 @@ def test_nodes_whose_kernels_the_host_waited_for() -> None:
     waited, launched = trace_of(data, "host"), trace_of(data, "")
     assert [note.code for note in waited.diagnostics] == ["kernels_waited_for"]
     assert [note.code for note in launched.diagnostics] == ["launch_times"]
+
+
+def test_where_no_kernel_was_recorded_nodes_keep_the_time_of_the_host() -> None:
+    """CUPTI started where the variant was made, and not in the process of this block."""
+    trace = trace_of(json.dumps(EVENTS).encode(), "device")
+    assert [note.code for note in trace.diagnostics] == ["kernels_waited_for"]
+    assert sorted(trace.calls["dur_ns"]) == [2_000, 10_000, 20_000, 30_000]
 
 
 def test_without_cupti_the_host_waits(monkeypatch: pytest.MonkeyPatch) -> None:
