@@ -52,6 +52,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "others; without it, only those run that are not marked",
     )
     parser.addoption(
+        "--part",
+        metavar="K/N",
+        default="1/1",
+        help="run the tests of every N-th file alone, from the K-th on: the N parts are all tests",
+    )
+    parser.addoption(
         "--engines", action="store_true", help="run tests/engines, which add engines for real"
     )
 
@@ -88,6 +94,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         is_marked = item.get_closest_marker("exhaustive") is not None
         is_again = exhaustive and hypothesis.is_hypothesis_test(getattr(item, "obj", None))
         (chosen if is_marked == exhaustive or is_again else others).append(item)
+    number, of = map(int, config.getoption("--part").split("/"))
+    files = set(sorted({item.path for item in chosen})[number - 1 :: of])
+    others += [item for item in chosen if item.path not in files]
+    chosen = [item for item in chosen if item.path in files]
     if others:
         config.hook.pytest_deselected(items=others)
     # Files run side by side: where a slow one came last, all other cores would wait for it.

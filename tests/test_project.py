@@ -13,6 +13,7 @@ import textwrap
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -545,7 +546,8 @@ def ci_run(folder: Path, failing: str) -> tuple[int, list[str]]:
 
 def test_the_ci_script_runs_both_parts_of_the_tests_and_fails_with_either(tmp_path: Path) -> None:
     usual = "browser=1 test ARGS=--durations=40"
-    rest = "browser=1 test-exhaustive ARGS=--durations=40"
+    part = int(date.today().strftime("%j")) % 4 + 1
+    rest = f"browser=1 test-exhaustive ARGS=--durations=40 --part={part}/4"
     engine = "browser=1 test-openvino ARGS=--durations=10"
     others = [engine, "browser=1 docs", "browser=1 lint"]
     assert ci_run(tmp_path, "") == (0, [usual, rest, *others])
@@ -553,6 +555,16 @@ def test_the_ci_script_runs_both_parts_of_the_tests_and_fails_with_either(tmp_pa
     assert ci_run(tmp_path, "test-exhaustive") == (1, [usual, rest])
     assert ci_run(tmp_path, "test-openvino") == (1, [usual, rest, engine])
     assert ci_run(tmp_path, "docs")[0] == ci_run(tmp_path, "lint")[0] == 1
+
+
+def test_the_parts_are_all_tests_and_each_is_in_one(tmp_path: Path) -> None:
+    files = {f"tests/app/test_{name}.py": "def test_it(): pass\n" for name in "abcde"}
+    files["tests/conftest.py"] = (ROOT / "tests" / "conftest.py").read_text()
+    ran = []
+    for part in ("1/2", "2/2"):
+        output = run_pytest(tmp_path, files, PYTEST_ADDOPTS=f"-v --part={part}")
+        ran.append(re.findall(r"test_(\w)\.py::test_it PASSED", output))
+    assert ran == [["a", "c", "e"], ["b", "d"]]
 
 
 def test_slow_files_start_first(tmp_path: Path) -> None:
