@@ -48,8 +48,7 @@ class Activity:
 
 @dataclass
 class Recording:
-    """What CUPTI has recorded of this process since `started`. `dropped` counts records for which
-    there was no room."""
+    """What CUPTI has recorded of this process since `started`."""
 
     _library: ctypes.CDLL
     _ahead_ns: int  # of CUPTI's clock, of the system's
@@ -124,10 +123,14 @@ class Recording:
             )
 
 
+_kept: list[Recording] = []
+
+
 def started() -> Recording:
     """Records from here on what this process has a CUDA device do. Raises NotTimed."""
     library = _loaded()
     recording = Recording(library, _ahead_ns(library))
+    _kept.append(recording)  # CUPTI calls back also after a start that failed
     recording._start()
     return recording
 

@@ -52,13 +52,17 @@ def add_to(profile: Path, zero_ns: int) -> None:
     """Adds the kernels and copies until now to an ONNX Runtime profile, whose clock starts at
     `zero_ns` since 1970, as its own `Kernel` events: after the node that launched them, at the end
     those that no node did. The other events stay as they are.
-    Only where kernels `are_timed`."""
+    Only where kernels `are_timed`; the profile stays as it is where CUPTI does not tell them."""
+    try:
+        activities = _recording[0].activities()
+    except cupti.NotTimed:
+        return
     raw = msgspec.json.decode(profile.read_bytes(), type=list[msgspec.Raw])
     events = [msgspec.json.decode(one, type=_Event) for one in raw]
     runs = _Spans([one if one.name == "model_run" else None for one in events])
     nodes = _Spans([one if one.name.endswith(_NODE) else None for one in events])
     launched: list[tuple[cupti.Activity, int | None]] = []
-    for one in _recording[0].activities():
+    for one in activities:
         us = ((one.start_ns if one.launched_ns is None else one.launched_ns) - zero_ns) / 1000
         if runs.at(us) is not None:  # others are of opening the session: weights
             launched.append((one, None if one.launched_ns is None else nodes.at(us)))
