@@ -186,11 +186,17 @@ def rule_files() -> dict[str, Path]:
 def path_below_folders(text: str, *, or_folder: bool = False) -> Path:
     """The file that `text` names below a configured folder, links resolved; or such a folder.
 
-    Absolute paths are fine as long as they lie below such a folder. Raises FuseScopeError.
+    Absolute paths are fine as long as they lie below such a folder, and so is what `link_name`
+    makes. Raises FuseScopeError.
     """
     if not folders():
         raise FuseScopeError("no_open_folder")
-    path = below_folders(text.strip(), or_folder=or_folder)
+    numbered = _NUMBERED.match(text.strip())
+    folder = numbered_folders().get(int(numbered[1])) if numbered else None
+    path = None
+    if numbered and folder is not None:
+        path = below_folders(numbered[2], (folder,), or_folder=or_folder)
+    path = path or below_folders(text.strip(), or_folder=or_folder)
     if path is None:
         raise FuseScopeError("not_below_folders", where=text.strip()[:120])
     return path

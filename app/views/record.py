@@ -158,11 +158,21 @@ def _several(file: str, is_path: bool) -> None:
     variants = variant_names_beside(names)
     chosen = _variants(variants, list(variants)[: len(names)], {}, is_own=False)
     settings = settings_of.choose(has_sizes=True)
-    if file and chosen:
-        engines.command(file, names, chosen, settings)
+    given = _given(file) if is_path else file
+    runs = [any(one.startswith(f"{name}:") for one in chosen) for name in names]
+    if given and all(runs):  # what Record refuses has no command
+        engines.command(given, names, chosen, settings)
     if _is_started():
         with panels.guarded(say("This cannot be recorded.")):
             _start(OWN, file, is_path, chosen, settings, runtimes=names)
+
+
+def _given(file: str) -> str:
+    """The path of a file below a folder for the command line; '' where there is none yet."""
+    try:
+        return str(places.path_below_folders(file))
+    except FuseScopeError:
+        return ""
 
 
 def _is_started() -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ import collectors.record
 from analysis.errors import FuseScopeError
 from analysis.messages import Message
 from app.recording import own_models, progress, recorder
+from app.sources import places
 from app.views import record as view
 from collectors.progress import Progress
 from collectors.record import Recording
@@ -285,6 +287,28 @@ def test_models_below_the_folders_are_listed(
     page.button(key="record_start").click().run()
     assert is_clean(page)
     assert [job.model for job in asked] == [str(folder / "good.onnx")]
+
+
+def test_models_of_one_name_in_two_folders_are_recorded_as_what_was_chosen(
+    open_page: Open, tree: Path, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready(monkeypatch, "openvino")
+    folders = [tree / "open", tree / "more"]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+        (folder / "net.onnx").write_bytes(b"x")
+    monkeypatch.setenv(places.FOLDERS_VARIABLE, os.pathsep.join(map(str, folders)))
+    page = open_page()
+    page.selectbox(key="record_model").set_value("file:2:net.onnx").run()
+    page.segmented_control(key="record_engine").set_value("several").run()
+    [command] = [one.value for one in page.code if "--runtime onnxruntime" in one.value]
+    assert f" {folders[1] / 'net.onnx'} " in command
+    page.multiselect(key="record_variants").set_value(["onnxruntime:fused"]).run()
+    assert not [one for one in page.code if "--runtime onnxruntime" in one.value]
+    page.multiselect(key="record_variants").set_value(["onnxruntime:fused", "openvino:fused"]).run()
+    page.button(key="record_start").click().run()
+    assert is_clean(page)
+    assert [job.model for job in asked] == [str(folders[1] / "net.onnx")]
 
 
 def test_a_path_is_typed_only_where_not_all_models_are_listed(
