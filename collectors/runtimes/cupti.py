@@ -69,6 +69,8 @@ class Recording:
             )
         self._done.clear()
         self._calls.clear()
+        # Profiles during which the system's clock was set are taken again, by the clock as it is.
+        self._ahead_ns = _ahead_ns(self._library)
         return sorted(found, key=lambda one: one.start_ns)
 
     def _start(self) -> None:

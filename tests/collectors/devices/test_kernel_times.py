@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import struct
+import time
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,13 @@ ZERO_NS = 1_700_000_000_000_000_000
 
 
 class Library:
-    """CUPTI that has nothing more to tell."""
+    """CUPTI that has nothing more to tell, and whose clock is so far ahead of the system's."""
+
+    ahead_ns = 0
+
+    def cuptiGetTimestamp(self, told: Any) -> int:
+        told._obj.value = time.time_ns() + self.ahead_ns
+        return 0
 
     def cuptiActivityFlushAll(self, flag: int) -> int:
         return 0
@@ -70,6 +77,18 @@ def test_records_are_read_at_the_places_that_the_header_has_them_at() -> None:
         Activity("Memcpy DtoH", 9, 19_000, 1_000, None, is_copy=True),
         Activity("Memset", 7, 29_000, 250, None, is_copy=True),
     ]
+
+
+def test_what_comes_after_the_clock_was_set_goes_by_the_clock_as_it_is() -> None:
+    library = Library()
+    recording = Recording(library, 0)  # type: ignore[arg-type]
+    library.ahead_ns = 3_600 * 10**9  # the system's clock was set back by an hour
+    recording.activities()
+    copy = struct.pack("<iBBBBQQQIIII", 1, 2, 3, 1, 0, 64, 4 * 10**12, 5 * 10**12, 0, 1, 9, 4)
+    room = ctypes.create_string_buffer(copy + bytes(64))
+    recording._read(ctypes.addressof(room))
+    [found] = recording.activities()
+    assert abs(found.start_ns - (4 * 10**12 - library.ahead_ns)) < 10**9
 
 
 def event(name: str, ts: int, dur: int, cat: str = "Node", **args: str) -> dict[str, Any]:
