@@ -70,7 +70,8 @@ class Side:
     def times_kernels(self) -> bool:
         """Whether operators have the time of their kernels on a device, not one of the host."""
         if self.variant is not None:
-            return self.variant.settings.get("kernel_times") == "device"
+            lacks = any(note.code == "kernels_not_recorded" for note in self.trace.diagnostics)
+            return self.variant.settings.get("kernel_times") == "device" and not lacks
         levels = self.trace.operators["level"]
         return len(levels) > 0 and bool((levels == "device_kernel").all())
 

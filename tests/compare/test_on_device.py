@@ -17,7 +17,7 @@ from analysis.compare.side import Side, side_of_variant
 from analysis.experiment import Engine
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from analysis.trace import calls_frame
+from analysis.trace import Diagnostic, calls_frame
 from tests.accounts import check_ledger
 from tests.factories import experiment_zip
 
@@ -76,6 +76,8 @@ def test_the_profiler_does_not_lengthen_kernels_on_a_device(pair: Comparison) ->
     by_host = replace(side, variant=msgspec.structs.replace(side.variant, settings=launched))
     assert "candidate" in biased(by_host)
     assert "candidate" not in biased(side)
+    lacks = replace(side.trace, diagnostics=(Diagnostic("warning", "kernels_not_recorded", 1),))
+    assert "candidate" in biased(replace(side, trace=lacks))
 
 
 def test_advice_for_a_processor_is_not_given(pair: Comparison) -> None:

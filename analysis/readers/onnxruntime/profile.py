@@ -184,7 +184,11 @@ class ProfileTables:
 
     def trace(self, meta: Meta, extra: Sequence[Diagnostic] = ()) -> Trace:
         """The Trace of everything added so far."""
-        code: DiagnosticCode = "kernels_waited_for" if self.kernel_times else "launch_times"
+        codes: dict[str, DiagnosticCode] = {
+            "host": "kernels_waited_for",
+            "device": "kernels_not_recorded",
+        }
+        code = codes.get(self.kernel_times, "launch_times")
         for provider in self._operators.launch_timed() if self._has_launch_times else ():
             self._note("warning", code, 1, provider)
         if long_names := self._operators.long_names:
@@ -237,7 +241,7 @@ class ProfileTables:
             launched.setdefault(id(kernel.parent), []).append(kernel)
         unnamed: Counter[object] = Counter()  # (run, op type) -> how many until now
         idle = 0  # executions on a device that launched nothing there
-        of_device = self.kernel_times == "device" and bool(kernels)  # else the host had to wait
+        of_device = self.kernel_times == "device" and bool(kernels)
         self._has_launch_times |= not of_device
         for (start, span, row, event), dur in zip(nodes, self_ns.dur_ns, strict=True):
             run = locate(start, event.tid)

@@ -585,6 +585,10 @@ READING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Install nvidia-cuda-cupti, which times the kernels themselves, and record again."),
     ),
+    "kernels_not_recorded": told(
+        Message("A profile of this execution provider has no kernels, although CUPTI was there."),
+        Message("Its times are those of launches, or contain waiting for each kernel."),
+    ),
     "nodes_by_kernels": told(
         Message(
             "{n:count} execution of an operator has the time of the kernels that it launched on "

@@ -12,7 +12,7 @@ from app.parts import panels
 from app.parts.recording.settings import Settings
 
 _NOT_READY = Message(
-    "The engine {engine:name} is not there. This command says what adding it takes, and asks:"
+    "The engine {engine:name} is not installed. This command says what adding it takes, and asks:"
 )
 _OWN_CODE = Message(
     "Only models that are built in can be recorded here: one of your own is code that runs with "
@@ -36,8 +36,8 @@ _TRANSLATED = Message(
 _NOT_BESIDE = Message(
     "MindSpore does not read ONNX models, so it is recorded alone, with a network of its own."
 )
-_MISSING = Message("These engines are not there; each of these commands adds one:")
-_ALONE = Message("A comparison of engines needs two of them. Each of these commands adds one:")
+_MISSING = Message("These engines are not installed. Each command below adds one:")
+_ALONE = Message("Comparing engines takes at least two. Each command below adds one:")
 
 
 def how_to_add(runtime: str) -> None:

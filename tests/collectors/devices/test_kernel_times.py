@@ -212,9 +212,9 @@ def test_nodes_whose_kernels_the_host_waited_for() -> None:
 
 
 def test_where_no_kernel_was_recorded_nodes_keep_the_time_of_the_host() -> None:
-    """CUPTI started where the variant was made, and not in the process of this block."""
+    """CUPTI started where the variant was made, and handed nothing out in this block."""
     trace = trace_of(json.dumps(EVENTS).encode(), "device")
-    assert [note.code for note in trace.diagnostics] == ["kernels_waited_for"]
+    assert [note.code for note in trace.diagnostics] == ["kernels_not_recorded"]
     assert sorted(trace.calls["dur_ns"]) == [2_000, 10_000, 20_000, 30_000]
 
 
