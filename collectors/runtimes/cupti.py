@@ -48,7 +48,8 @@ class Activity:
 
 @dataclass
 class Recording:
-    """What CUPTI has recorded of this process since `started`."""
+    """What CUPTI has recorded of this process since `started`. `dropped` counts records that it had
+    no room for."""
 
     _library: ctypes.CDLL
     _ahead_ns: int  # of CUPTI's clock, of the system's
@@ -56,10 +57,14 @@ class Recording:
     _done: list[tuple[int, str, int, int, int, bool]] = field(default_factory=list)
     _calls: dict[int, int] = field(default_factory=dict)
     _callbacks: tuple[object, ...] = ()
+    dropped: int = 0
 
     def activities(self) -> list[Activity]:
-        """Those until now, by start. The device has nothing left to do."""
+        """Those until now, by start. The device has nothing left to do. Raises NotTimed where some
+        were dropped: operators without all of their kernels would look faster than they are."""
         _check(self._library, self._library.cuptiActivityFlushAll(_FORCED))
+        if self.dropped:
+            raise NotTimed(f"{self.dropped} records were dropped")
         found = []
         for correlation, name, stream, start, end, is_copy in self._done:
             called = self._calls.get(correlation)
@@ -93,6 +98,10 @@ class Recording:
         address = ctypes.cast(buffer, c_void_p).value or 0  # type: ignore[arg-type]
         for record in self._records(address, valid):
             self._read(record)
+        lost = c_size_t()
+        told = self._library.cuptiActivityGetNumDroppedRecords
+        if told(c_void_p(context), c_uint32(stream), byref(lost)) == 0:  # type: ignore[arg-type]
+            self.dropped += lost.value
         self._buffers.pop(address, None)
 
     def _records(self, address: int, valid: int) -> Iterator[int]:

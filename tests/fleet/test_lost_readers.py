@@ -111,7 +111,7 @@ def test_processes_that_read_end_with_the_one_that_started_them(tmp_path: Path) 
     started.kill()
     # ends once nobody has the other end any more
     _, said = started.communicate(timeout=GIVE_UP_S)
-    assert said == b""  # Python would tell of leaked semaphores here
+    assert said == b""  # Python would report leaked semaphores here
     assert not store.opened(str(to)).is_being_written()
     again = ingesting.ingest([str(given)], str(to), DEFAULT_LIMITS, processes=1)
     assert (len(again.read), again.known) == (1, 3) and ranks(to) == [0, 1, 2, 3]

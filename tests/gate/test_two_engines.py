@@ -65,7 +65,7 @@ def test_what_is_of_runs_or_of_the_candidate_alone_is_judged(engines: Comparison
     )  # fmt: skip
     found = judge([parse_condition(text) for text in asked], engines)
     assert [one.outcome for one in found] == ["failed", "failed", "failed", "passed", "passed"]
-    # What an operator of another engine became is no fusion that one of them lost.
+    # No engine lost a fusion because another one runs other operators.
     assert all(one.changes == () for one in found)
     (timed,) = judge([parse_condition("speedup < 0.97")], engines)
     assert timed.reason == "few_blocks"  # three blocks

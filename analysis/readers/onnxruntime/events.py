@@ -156,7 +156,7 @@ def _launched(kernels: list[Kernel], nodes: list[Node]) -> list[Kernel]:
     to start before the kernel did. Where no kernel tells a name it is the node before, if that did
     not start later than the kernel.
     """
-    tell = any(_told(kernel.event) for kernel in kernels)
+    tell = any(_told(kernel.event) is not None for kernel in kernels)
     named: dict[str, list[Node]] = {}
     for node in nodes if tell else ():
         named.setdefault(node[3].name.removesuffix(KERNEL_TIME), []).append(node)

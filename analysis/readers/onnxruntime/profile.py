@@ -12,8 +12,9 @@ counted twice.
 
 from __future__ import annotations
 
+import math
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -239,6 +240,14 @@ class ProfileTables:
         launched: dict[int, list[Kernel]] = {}
         for kernel in kernels:
             launched.setdefault(id(kernel.parent), []).append(kernel)
+        strays = deque(sorted(launched.get(id(None), ()), key=lambda one: one.start_ns))
+
+        def add_strays(until_ns: float) -> None:
+            # In the order of time: a wait is the time since the call before on the stream.
+            while strays and strays[0].start_ns < until_ns:
+                stray = strays.popleft()
+                self._add_kernels([stray], locate(stray.start_ns, stray.event.tid))
+
         unnamed: Counter[object] = Counter()  # (run, op type) -> how many until now
         idle = 0  # executions on a device that launched nothing there
         of_device = self.kernel_times == "device" and bool(kernels)
@@ -247,6 +256,7 @@ class ProfileTables:
             run = locate(start, event.tid)
             op_type = event.args.op_name if event.args else None
             unnamed[run, op_type] += event.name == KERNEL_TIME
+            add_strays(launched[id(event)][0].start_ns if id(event) in launched else start)
             if id(event) in launched and not of_device:
                 self._add_kernels(launched[id(event)], run)
                 continue
@@ -258,9 +268,7 @@ class ProfileTables:
                 times, idle = (start, 0, 0), idle + 1
             operator = self._operators.of_node(event, unnamed[run, op_type])
             self._add_call(operator, run, lane, times, row)
-        for kernel in kernels:
-            if kernel.parent is None:
-                self._add_kernels([kernel], locate(kernel.start_ns, kernel.event.tid))
+        add_strays(math.inf)
         if timed := len(launched.keys() - {id(None)}):
             self._note("info", "nodes_by_kernels" if of_device else "kernels_of_nodes", timed)
         if idle:

@@ -113,7 +113,7 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
             **times(*(known(rest[f"{name}_ns"].sum(min_count=1)) for name in _TIMES)),
             "share": units.percent(known(rest["share"].sum(min_count=1))),
         }
-        if not (rest[["before_ns", "after_ns"]] != 0).any(axis=None):  # a sum of nothing is no sum
+        if not (rest[["before_ns", "after_ns"]] != 0).any(axis=None):  # nothing was measured
             more = say(
                 "{n:count} more pattern, without a measured time on either side",
                 "{n:count} more patterns, without a measured time on either side",

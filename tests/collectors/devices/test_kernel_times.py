@@ -6,10 +6,12 @@ import ctypes
 import json
 import os
 import struct
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from analysis.readers.onnxruntime.profile import ProfileTables
@@ -29,6 +31,13 @@ class Library:
     def cuptiGetTimestamp(self, told: Any) -> int:
         told._obj.value = time.time_ns() + self.ahead_ns
         return 0
+
+    def cuptiActivityGetNumDroppedRecords(self, context: Any, stream: Any, lost: Any) -> int:
+        lost._obj.value = 3
+        return 0
+
+    def cuptiActivityGetNextRecord(self, *_: Any) -> int:
+        return 1  # the buffer is empty
 
     def cuptiActivityFlushAll(self, flag: int) -> int:
         return 0
@@ -89,6 +98,22 @@ def test_what_comes_after_the_clock_was_set_goes_by_the_clock_as_it_is() -> None
     recording._read(ctypes.addressof(room))
     [found] = recording.activities()
     assert abs(found.start_ns - (4 * 10**12 - library.ahead_ns)) < 10**9
+
+
+def test_a_profile_stays_as_it_is_where_records_were_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = Recording(Library(), 0)  # type: ignore[arg-type]
+    buffer = (ctypes.c_uint8 * 8)()
+    recording._complete(None, 7, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_uint8)), 8, 0)
+    assert recording.dropped == 3
+    with pytest.raises(NotTimed, match="3 records were dropped"):
+        recording.activities()
+    file = tmp_path / "profile.json"
+    file.write_text(json.dumps(EVENTS))
+    monkeypatch.setattr(kernels, "_recording", [recording])
+    kernels.add_to(file, ZERO_NS)
+    assert file.read_text() == json.dumps(EVENTS)
 
 
 def event(name: str, ts: int, dur: int, cat: str = "Node", **args: str) -> dict[str, Any]:
@@ -194,6 +219,32 @@ def test_nodes_have_the_time_of_their_kernels_and_stay_nodes(
     assert calls["run"].tolist() == [0] * 5
     notes = {note.code: note.count for note in trace.diagnostics}
     assert notes == {"nodes_by_kernels": 2, "nodes_without_kernels": 1}
+
+
+def test_waits_follow_the_order_on_the_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, data = profile_of(tmp_path, monkeypatch, INPUT, *FOUND)
+    trace = trace_of(data, "device")
+    calls = trace.calls.assign(name=trace.operators["name"].to_numpy()[trace.calls["operator"]])
+    on_device = calls[calls["device"] == "CUDA"]
+    assert on_device["name"].tolist() == ["Memcpy HtoD", "a", "b", "Memcpy DtoH"]
+    # 102 + 1 us to 115, 121.25 (115 + 6.25 of both kernels) to 150, 151.5 to 181
+    assert on_device["wait_ns"].tolist() == [pd.NA, 12_000, 28_750, 29_500]
+
+
+def test_what_no_node_launched_is_of_no_node_without_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unnamed = [{**one, "name": "_kernel_time"} if one["cat"] == "Node" else one for one in EVENTS]
+    monkeypatch.setattr(sys.modules[__name__], "EVENTS", unnamed)
+    _, data = profile_of(tmp_path, monkeypatch, *FOUND)
+    trace = trace_of(data, "device")
+    copies = trace.operators[trace.operators["op_type"] == "Memcpy DtoH"].index
+    calls = trace.calls.set_index("operator")
+    assert [calls.loc[one, "dur_ns"] for one in copies] == [3_000]
+    relu = trace.operators[trace.operators["op_type"] == "Relu"].index[0]
+    assert calls.loc[relu, "dur_ns"] == 1_500
 
 
 def test_without_a_recording_of_it_kernels_stand_in_the_place_of_nodes(
