@@ -105,20 +105,22 @@ class _Spans:
 
     def __init__(self, events: list[_Event | None]) -> None:
         found = [(one.ts, one.ts + one.dur, place) for place, one in enumerate(events) if one]
-        found.sort(key=lambda span: (span[0], -span[1]))
-        self._starts = [start for start, _, _ in found]
-        self._found = found
-        self._reach = []  # the latest end up to each
-        latest = float("-inf")
-        for _, end, _ in found:
-            latest = max(latest, end)
-            self._reach.append(latest)
+        self._found = sorted(found, key=lambda span: (span[0], -span[1]))
+        self._starts = [start for start, _, _ in self._found]
+        self._around: list[int] = []  # of each the one that was open when it began, -1 for none
+        open_: list[int] = []
+        for number, (start, _, _) in enumerate(self._found):
+            while open_ and self._found[open_[-1]][1] < start:
+                open_.pop()
+            self._around.append(open_[-1] if open_ else -1)
+            open_.append(number)
 
     def at(self, us: float) -> int | None:
         """Times in the file are cut to whole µs, so a span ends up to 1 µs later than it says."""
-        place = bisect_right(self._starts, us) - 1
-        while place >= 0 and self._reach[place] + 1 >= us:
-            if self._found[place][1] + 1 >= us:
-                return self._found[place][2]
-            place -= 1
+        number = bisect_right(self._starts, us) - 1
+        while number >= 0:
+            _, end, place = self._found[number]
+            if end + 1 >= us:
+                return place
+            number = self._around[number]
         return None

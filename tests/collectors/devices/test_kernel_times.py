@@ -182,6 +182,25 @@ def test_kernels_stand_behind_the_node_that_launched_them(
     assert copy["args"] == {"stream": "7", "provider": CUDA, "op_name": "Memcpy DtoH"}
 
 
+def test_a_launch_between_the_nodes_of_a_loop_is_of_the_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = [node(f"body{at}", at, 3, "Add") for at in range(112, 160, 10)]
+    events = [*inner, node("loop", 110, 60, "Loop"), node("after", 171, 5, "Relu"), run(100, 90)]
+    monkeypatch.setattr(sys.modules[__name__], "EVENTS", events)
+    launched = [done(str(us), us, us + 1, 500) for us in (111, 113, 118, 154, 165, 173, 180)]
+    found, _ = profile_of(tmp_path, monkeypatch, *launched)
+    parents = {
+        one["name"]: one["args"].get("parent_name", "").removesuffix("_kernel_time")
+        for one in found
+        if one["cat"] == "Kernel"
+    }
+    assert parents == {
+        "111": "loop", "113": "body112", "118": "loop", "154": "body152", "165": "loop",
+        "173": "after", "180": "",
+    }  # fmt: skip
+
+
 def test_a_copy_before_the_first_node_is_of_its_provider(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
