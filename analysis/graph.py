@@ -6,6 +6,7 @@ Collectors write it as JSON before and after optimisation, so that analysis need
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated
 
@@ -116,6 +117,14 @@ class Graph(msgspec.Struct, frozen=True, dict=True):
                 if name:
                     readers.setdefault(name, []).append(node)
         return readers
+
+    def with_types(self, types: Mapping[str, str]) -> Graph:
+        """The same with the op types of these nodes, by name, in place of their own."""
+        nodes = (
+            msgspec.structs.replace(node, op_type=types.get(node.name, node.op_type))
+            for node in self.nodes
+        )
+        return msgspec.structs.replace(self, nodes=tuple(nodes))
 
     def bytes_of(self, name: str) -> int | None:
         """Size of a tensor in bytes, None when it is not known."""

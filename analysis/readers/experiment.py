@@ -103,7 +103,10 @@ def read_variants(source: Source, wanted: Wanted) -> Experiment:
             apart = archive.part(variant.not_fused, archive.not_fused)
             if apart is not None:
                 not_fused[variant.name] = apart
-            traces[variant.name] = _trace(archive, record, variant, graph, model_graph, source)
+            trace = _trace(archive, record, variant, graph, model_graph, source)
+            traces[variant.name] = trace
+            if graph is not None and record.engine_of(variant.name).name == OPENVINO:
+                graphs[variant.name] = _typed_as_counted(graph, trace)
     # Tables of a report tell of the file that they were made of.
     packed = (one.name for one in record.variants if one.tables is not None)
     origin = next((traces[name].meta for name in packed if name in traces), None)
@@ -172,6 +175,12 @@ def _device(record: ExperimentRecord, variant: VariantRecord) -> str | None:
     """What ran the variant: a device where an execution provider has one, else the processor."""
     told = variant.settings.get("device")
     return clean_text(told, 80) if isinstance(told, str) and told else record.machine.cpu_model
+
+
+def _typed_as_counted(graph: Graph, trace: Trace) -> Graph:
+    """OpenVINO's counters tell a GroupConvolution and a ReduceMean where its graph has Convolution
+    and Reduce, and each operator has one op type."""
+    return graph.with_types(dict(zip(trace.texts("name"), trace.texts("op_type"), strict=True)))
 
 
 def _compiled_trace(

@@ -49,16 +49,18 @@ _NO_BAR: Mapping[str, Message] = {
     ),
 }
 _ROLES: tuple[Role, Role] = ("baseline", "candidate")
-_ALL, _MOST, _TAKEN_BACK = 0.98, 0.5, 1.02  # shares of the whole change
+_NEARLY_ALL, _MOST, _TAKEN_BACK = 0.98, 0.5, 1.02  # shares of the whole change
 _GAIN = (
     Message("The gain comes from {what}; other parts take some of it back."),
     Message("All of the gain comes from {what}."),
+    Message("Nearly all of the gain comes from {what}."),
     Message("Most of the gain comes from {what}."),
     Message("The largest part of the gain comes from {what}."),
 )
 _LOSS = (
     Message("The loss comes from {what}; other parts give some of it back."),
     Message("All of the loss comes from {what}."),
+    Message("Nearly all of the loss comes from {what}."),
     Message("Most of the loss comes from {what}."),
     Message("The largest part of the loss comes from {what}."),
 )
@@ -137,9 +139,10 @@ def step_sentence(comparison: Comparison) -> str:
     what = (_LESS if is_gain else _MORE)[change.leading]
     degree = (
         0 if change.share > _TAKEN_BACK
-        else 1 if change.share >= _ALL
-        else 2 if change.share >= _MOST
-        else 3
+        else 1 if change.share == 1
+        else 2 if change.share >= _NEARLY_ALL
+        else 3 if change.share >= _MOST
+        else 4
     )  # fmt: skip
     terms = [
         say("{label} {change:signed_duration}", label=LABELS[part], change=ns)

@@ -7,6 +7,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -16,12 +17,13 @@ from analysis.compare.choice import choose_sides
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, Profile, VariantRecord
 from analysis.limits import Limits
-from analysis.readers import read
+from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.wording import diagnostic_sentence
 from tests.engine_experiments import two_engines
 from tests.factories import CONV, RELU, experiment_zip, profile_events, samples
 
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
 TIMES = {"unfused": [10.0] * 6, "fused": [5.0] * 6}
 
 
@@ -53,6 +55,25 @@ def test_variants_samples_and_blocks() -> None:
     assert len(trace.calls) == 6 * 4 * 4
     assert experiment.graphs["fused"].nodes[0].op_type == "FusedConv"
     assert experiment.model_graph is not None
+
+
+@pytest.mark.parametrize(
+    "sample",
+    ["cases/jax_twice_read", "cases/torch_transformer", "mindspore/mynet_composite"]
+    + ["engines/transformer_encoder", "openvino/mobilenetv2", "mobilenetv2"],
+)
+def test_an_operator_has_the_op_type_of_its_graph(sample: str) -> None:
+    """Tables of op types and the ledger, which goes by the graph, call it the same."""
+    experiment = read_path(SAMPLES / f"{sample}.zip")
+    assert isinstance(experiment, Experiment)
+    for name, trace in experiment.traces.items():
+        known = experiment.graphs[name].node
+        types = dict(zip(trace.texts("name"), trace.texts("op_type"), strict=True))
+        other = {at: of for at, of in types.items() if at in known and known[at].op_type != of}
+        assert types.keys() & known.keys() and other == {}
+    if sample.startswith("openvino"):
+        fused = experiment.graphs["fused"]
+        assert {"GroupConvolution", "ReduceMean"} <= {node.op_type for node in fused.nodes}
 
 
 def test_only_the_variants_that_are_asked_for_are_read() -> None:
