@@ -22,6 +22,7 @@ from analysis.quantity import Reason
 from analysis.readers import READERS
 from analysis.readers.experiment import JAX, OPENVINO
 from analysis.readers.reader import FIELDS
+from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, Value
 
 # Diagnostics that tell of rows or bytes that are not in the Trace, and of those that were mended.
@@ -59,10 +60,7 @@ _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
     "no_heavy_operators": "no_heavy_operators",
     "classes_unknown": "classes_unknown",
 }
-_GRAPH_MISSING = "graph_missing"  # the setting of a variant of which the engine showed no graph
-_NO_GRAPH = mark(
-    "The engine did not show the graph of a variant; graph_missing in its settings says why."
-)
+_NO_GRAPH = mark("The engine did not show the graph of a variant; the notes on the file say why.")
 _MOSTLY = 0.5  # share of operator time of unknown class from which the small-op ratio says little
 _MAX_NAMED = 6
 # Fields that recordings of an engine never have, although those of others do.
@@ -152,7 +150,7 @@ def fields(value: Trace | Experiment) -> dict[str, bool]:
         peaks = (variant.peak_memory_bytes for variant in value.record.variants)
         found["memory"] |= any(peak is not None for peak in peaks)
         found["members"] |= bool(value.graphs)  # in the groups that follow from them
-        return {**found, "graph": bool(value.graphs) or value.model_graph is not None}
+        return {**found, "graph": bool(value.graphs)}
     calls, operators = value.calls, value.operators
     tensors = [
         str(text)
@@ -323,9 +321,13 @@ def _of_experiment(experiment: Experiment) -> Examination:
     notes = list(experiment.diagnostics)
     for name, trace in experiment.traces.items():
         notes += [replace(d, values={**d.values, "variant": name}) for d in trace.diagnostics]
+    untold = {one.name: why for one in experiment.record.variants if (why := one.why_no_graph)}
+    for name, why in untold.items():
+        values = {"variant": name, "reason": clean_text(why)}
+        notes.append(Diagnostic("warning", "graph_not_shown", values=values))
     first = next(iter(experiment.traces.values()))
     found = _examination(first, experiment.traces, fields(experiment), tuple(worst), notes)
-    if not any(_GRAPH_MISSING in variant.settings for variant in experiment.record.variants):
+    if not untold:
         return found
     return replace(
         found,

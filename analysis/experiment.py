@@ -303,8 +303,13 @@ class VariantRecord(msgspec.Struct, frozen=True):
     @property
     def is_marked(self) -> bool:
         """Whether results of operators were copied out of the model, which keeps OpenVINO from
-        fusing them: its run is none of the model, though its operators are."""
+        fusing them: its run is not that of the model, though its operators are."""
         return "marked_outputs" in self.settings
+
+    @property
+    def why_no_graph(self) -> str:
+        """Why the engine did not show its graph; '' where it did, or the recording does not say."""
+        return str(self.settings.get("graph_missing", ""))
 
 
 class OwnFusion(msgspec.Struct, frozen=True):

@@ -47,7 +47,7 @@ DiagnosticCode = Literal[
     "engine_profiles_differ", "engines_differ",
     "event_cap", "files_alternate", "files_in_turn", "files_paired", "files_undated",
     "files_unlike", "formats_differ", "governor", "graph_ambiguous", "graph_foreign",
-    "graph_missing", "graph_unusable", "graphs_of_two_models", "graphs_whole",
+    "graph_missing", "graph_not_shown", "graph_unusable", "graphs_of_two_models", "graphs_whole",
     "groups_by_class", "groups_inferred", "groups_launched", "groups_listed", "gzip_cut_short",
     "gzip_junk",
     "heads_again", "heavy_counts_differ", "inferred_without_partner", "json_mended",

@@ -221,7 +221,12 @@ def test_what_only_graphs_tell_lacks_for_the_reason_that_the_recording_gives() -
     found = examine(replace(value, record=record))
     assert answer(found, "cache")[1] == (
         "Modelled cache: No graph of the model. The engine did not show the graph of a variant; "
-        "graph_missing in its settings says why."
+        "the notes on the file say why."
+    )
+    assert "graph of the model" not in words.has_sentence(found)
+    assert [(note.code, dict(note.values)) for note in found.noted][-1] == (
+        "graph_not_shown",
+        {"variant": first.name, "reason": "3 graphs"},
     )
     assert cut_off not in " ".join(words.lack_sentences(found))
 

@@ -44,7 +44,7 @@ def _model(baseline: Side, candidate: Side) -> tuple[Graph | None, Diagnostic | 
         return None, None  # as with jax: the profiles have the programs
     for name, side in sides:
         if side.graph is None:
-            return None, note("graph_missing", side=name)
+            return None, _no_graph(name, side)
     first, second = (side.experiment for _, side in sides)
     if first is None or second is None:
         return None, None
@@ -60,6 +60,14 @@ def _model(baseline: Side, candidate: Side) -> tuple[Graph | None, Diagnostic | 
         if graph is not None and not _names_one_each(graph):
             return None, note("graph_ambiguous", side=name)
     return model, None
+
+
+def _no_graph(name: str, side: Side) -> Diagnostic:
+    variants = side.experiment.record.variants if side.experiment is not None else ()
+    why = next((one.why_no_graph for one in variants if one.name == side.trace.meta.variant), "")
+    return (
+        note("graph_not_shown", side=name, reason=why) if why else note("graph_missing", side=name)
+    )
 
 
 def _names_originals(side: Side) -> bool:

@@ -24,7 +24,8 @@ from analysis.trace import Diagnostic, Meta, Trace, merged, noted, runs_frame
 @dataclass
 class RecordedExecutions:
     """Collects the profiles of one variant, one a block, into one Trace. `graph` is the variant's,
-    None where it is not known: executions then keep the profiler's names."""
+    None where it is not known: executions then keep the profiler's names, numbered anew in each
+    file, as MindSpore numbers them over all that a process compiled."""
 
     graph: Graph | None
     limits: Limits = DEFAULT_LIMITS
@@ -68,8 +69,9 @@ class RecordedExecutions:
             else:
                 of_run.setdefault(run, []).append(at)
         self.limits.check_events(self._rows.count + len(ran.name), "more_events_than_limit", where)
+        names = ran.name if self.graph is not None else _numbered_anew(ran.name)
         for run, executions in of_run.items():
-            self._add_run(ran, first + run, executions)
+            self._add_run(ran, names, first + run, executions)
 
     def trace(self, meta: Meta) -> Trace:
         """The Trace of everything added so far. Raises FuseScopeError where there is no kernel."""
@@ -78,11 +80,13 @@ class RecordedExecutions:
         runs = runs_frame(**self._runs, profiled=[True] * self._runs.count)
         return build_trace(meta, self._rows, runs=runs, notes=notes, limits=self.limits)
 
-    def _add_run(self, ran: Executions, run: int, executions: Sequence[int]) -> None:
-        nodes = self._nodes([ran.name[at] for at in executions])
+    def _add_run(
+        self, ran: Executions, names: Sequence[str], run: int, executions: Sequence[int]
+    ) -> None:
+        nodes = self._nodes([names[at] for at in executions])
         self._unjoined += sum(node is None for node in nodes) if self.graph is not None else 0
         for at, node in zip(executions, nodes, strict=True):
-            name = ran.name[at]
+            name = names[at]
             tensors = {} if node is None else self._tensors(node)
             self._rows.add(
                 name=name if node is None else node.name,
@@ -140,6 +144,16 @@ class RecordedExecutions:
             "bytes_param": _bytes(graph, weights),
             "bytes_out": _bytes(graph, written),
         }
+
+
+def _numbered_anew(names: Sequence[str]) -> list[str]:
+    """'x/Mul-op7' and 'x/Mul-op9' as 'x/Mul-op0' and 'x/Mul-op1'."""
+    anew = {
+        f"{base}-op{number}": f"{base}-op{place}"
+        for base, numbers in _numbers(names).items()
+        for place, number in enumerate(numbers)
+    }
+    return [anew.get(name, name) for name in names]
 
 
 def _numbers(names: Iterable[str]) -> dict[str, list[int]]:

@@ -25,6 +25,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("The file '{file:name}' in the experiment is damaged: {reason}."), _LEFT_OUT
     ),
     "graph_missing": told(Message("The experiment does not contain its graph."), _NO_GRAPHS),
+    "graph_not_shown": told(Message("The engine did not show its graph: {reason}."), _NO_GRAPHS),
     "graph_foreign": told(
         Message("Its graph does not have the inputs and outputs of the model."),
         Message("It is not a graph of this model."),

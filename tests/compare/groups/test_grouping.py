@@ -62,6 +62,17 @@ def test_a_missing_graph_is_named(recorded: Experiment) -> None:
     assert found.fusion.source == "inferred"
 
 
+def test_why_the_engine_showed_no_graph_is_said(recorded: Experiment) -> None:
+    first, second = recorded.record.variants
+    untold = structs.replace(second, settings={**second.settings, "graph_missing": f"two{ODD}"})
+    record = structs.replace(recorded.record, variants=[first, untold])
+    found = compared(replace(recorded, record=record), None)
+    assert diagnostic_sentence(note_of(found, "graph_not_shown")) == (
+        f"Candidate: The engine did not show its graph: two{SHOWN}. "
+        "Fusion groups could not be read from graphs."
+    )
+
+
 def test_a_graph_of_another_model_is_named(recorded: Experiment) -> None:
     other = structs.replace(recorded.graphs["fused"], outputs=("elsewhere",))
     found = compared(recorded, other)

@@ -99,12 +99,28 @@ def test_what_ran_between_runs_is_in_none() -> None:
     assert len(made.calls) == 2
 
 
-def test_without_a_graph_names_stay_and_a_file_without_kernels_is_refused() -> None:
+def test_without_a_graph_types_stay_and_a_file_without_kernels_is_refused() -> None:
     made = trace(None, line("Default/net/Mul-op4", (10, 0.25)))
-    assert made.operators["name"].tolist() == ["Default/net/Mul-op4"]
+    assert made.operators["name"].tolist() == ["Default/net/Mul-op0"]
     assert made.operators["op_type"].tolist() == ["Mul"]
     with pytest.raises(FuseScopeError):
         trace(COMPILED, "")
+
+
+def test_without_a_graph_the_same_kernels_of_two_processes_are_the_same_operators() -> None:
+    runs = RecordedExecutions(None)
+    for block, numbers in enumerate(((4, 7), (9, 12))):
+        later = 10_000 * block
+        lines = [
+            line(f"Default/net/Mul-op{number}", (later + 10 + 300 * place, 0.25))
+            for place, number in enumerate(numbers)
+        ]
+        data = "\n".join([*lines, line("Mul", (later + 700, 0.1))]).encode()
+        spans = [(START + 1000 * later, 1_000_000)]
+        runs.add(data, f"{block}.txt", block=block, warmup_runs=0, spans=spans)
+    made = runs.trace(Meta("experiment", "mindspore", "2.10.0", "CPU", "a.zip", ""))
+    assert made.texts("name") == ["Default/net/Mul-op0", "Default/net/Mul-op1", "Mul"]
+    assert len(made.calls) == 6
 
 
 def test_more_executions_than_the_limit_are_refused() -> None:
