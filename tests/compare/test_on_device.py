@@ -8,12 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from analysis.advice import findings
 from analysis.advice.kinds.missed import missed_fusion
 from analysis.advice.kinds.threads import idle_threads
 from analysis.advice.subject import Subject
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side, side_of_variant
+from analysis.compare.step import parts_of
 from analysis.experiment import Engine
 from analysis.readers import read
 from analysis.readers.input.source import Source
@@ -111,6 +113,19 @@ def test_the_ledger_of_kernels_adds_up(on_gpu: Comparison) -> None:
     assert (total.of, total.communication_ns) == ("unprofiled_wall", None)
     copies = on_gpu.ledger.ungrouped.query("reason == 'copies'")
     assert sorted(copies["name"]) == ["Memcpy DtoH", "Memcpy DtoH", "Memcpy HtoD", "Memcpy HtoD"]
+
+
+def test_idle_time_of_a_device_is_saved_without_what_the_profiler_adds(on_gpu: Comparison) -> None:
+    """Kernels take as long without it, so they and the saving fill an un-profiled run."""
+    for side in (on_gpu.baseline, on_gpu.candidate):
+        [found] = [one for one in findings(Subject(side)).found if one.code == "idle_time"]
+        step = parts_of(side)
+        assert step is not None and found.at_most_ns is not None and found.of_ns is not None
+        busy_ns = step.computing_ns + step.copies_ns
+        assert found.values["idle_ns"] == step.idle_ns > found.at_most_ns
+        assert found.at_most_ns + busy_ns == pytest.approx(found.of_ns, abs=1)
+        sampled = side.trace.sampled_runs
+        assert found.of_ns == sampled.loc[~sampled["warmup"], "dur_ns"].median()
 
 
 def test_kernels_fit_into_their_runs_and_do_not_overlap(on_gpu: Comparison) -> None:

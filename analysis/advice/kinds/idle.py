@@ -18,11 +18,12 @@ _MIN_IDLE = 0.05  # of the run
 
 
 def dispatch_bound(subject: Subject) -> Answer:
-    """Nothing runs for more than 60 % of the median run, and no single place explains that."""
+    """Nothing runs for more than 60 % of the median un-profiled run, and no single place explains
+    that: operators take no longer there than as profiled."""
     step = subject.step
     if step is None:
         return no_step(subject)
-    if step.span_ns - _idle_ns(subject, step) >= MAX_BUSY * step.span_ns:
+    if step.span_ns - step.idle_ns >= MAX_BUSY * _unprofiled_ns(subject, step):
         return ()
     if len(subject.operators) < 2 or _in_pieces(subject):
         return ()
@@ -31,6 +32,7 @@ def dispatch_bound(subject: Subject) -> Answer:
     idle_ns = step.idle_ns - subject.idle_after_ns
     executions = float(subject.operators["count"].sum())
     share = idle_ns / step.span_ns
+    most_ns, of_ns = _saving(subject, step, idle_ns)
     return (
         Finding(
             "dispatch_bound",
@@ -40,9 +42,9 @@ def dispatch_bound(subject: Subject) -> Answer:
                 "executions": subject.executions(np.ones(len(subject.operators), dtype=bool)),
                 "each_ns": idle_ns / executions,
             },
-            at_most_ns=float(idle_ns),
+            at_most_ns=most_ns,
             share=share,
-            of_ns=float(step.span_ns),
+            of_ns=of_ns,
             stretch=most_idle(subject.trace),
         ),
     )
@@ -59,6 +61,9 @@ def idle_before(subject: Subject) -> Answer:
         return ()
     gap_ns = float(subject.gaps_ns[place])
     name = shown(subject.operators["name"].iloc[place])
+    most_ns, of_ns = _saving(subject, step, gap_ns)
+    if most_ns < _MIN_IDLE * of_ns:
+        return ()
     return (
         Finding(
             "idle_before",
@@ -67,9 +72,9 @@ def idle_before(subject: Subject) -> Answer:
                 "gap_ns": gap_ns,
                 "share": gap_ns / step.span_ns,
             },
-            at_most_ns=gap_ns,
+            at_most_ns=most_ns,
             share=gap_ns / step.span_ns,
-            of_ns=float(step.span_ns),
+            of_ns=of_ns,
             stretch=_gap(subject, place),
             where="operators",
             names=(name,),
@@ -87,13 +92,16 @@ def idle_after(subject: Subject) -> Answer:
     if not _is_most(subject.idle_after_ns, step) or _in_pieces(subject):
         return ()
     share = subject.idle_after_ns / step.span_ns
+    most_ns, of_ns = _saving(subject, step, subject.idle_after_ns)
+    if most_ns < _MIN_IDLE * of_ns:
+        return ()
     return (
         Finding(
             "idle_after",
             values={"gap_ns": subject.idle_after_ns, "share": share},
-            at_most_ns=float(subject.idle_after_ns),
+            at_most_ns=most_ns,
             share=share,
-            of_ns=float(step.span_ns),
+            of_ns=of_ns,
             stretch=after_last(subject.trace),
             confidence="low",
         ),
@@ -113,6 +121,7 @@ def idle_time(subject: Subject) -> Answer:
     share = step.idle_ns / step.span_ns
     place = int(np.argmax(subject.gaps_ns))
     name = shown(subject.operators["name"].iloc[place])
+    most_ns, of_ns = _saving(subject, step, step.idle_ns)
     return (
         Finding(
             "idle_time",
@@ -122,9 +131,9 @@ def idle_time(subject: Subject) -> Answer:
                 "operator": name,
                 "gap_ns": float(subject.gaps_ns[place]),
             },
-            at_most_ns=float(step.idle_ns),
+            at_most_ns=most_ns,
             share=share,
-            of_ns=float(step.span_ns),
+            of_ns=of_ns,
             stretch=_gap(subject, place),
             where="operators",
             names=(name,),
@@ -142,13 +151,14 @@ def pieces(subject: Subject) -> Answer:
     if not _in_pieces(subject) or step.idle_ns < _MIN_IDLE * step.span_ns:
         return ()
     share = step.idle_ns / step.span_ns
+    most_ns, of_ns = _saving(subject, step, step.idle_ns)
     return (
         Finding(
             "pieces",
             values={"idle_ns": step.idle_ns, "share": share},
-            at_most_ns=float(step.idle_ns),
+            at_most_ns=most_ns,
             share=share,
-            of_ns=float(step.span_ns),
+            of_ns=of_ns,
             stretch=_gap(subject, int(np.argmax(subject.gaps_ns))),
         ),
     )
@@ -167,10 +177,23 @@ def _in_pieces(subject: Subject) -> bool:
 def _idle_ns(subject: Subject, step: StepParts) -> float:
     """The idle time of the run without what the profiler adds: it writes between operators, so as
     much as the run is longer than the median of un-profiled ones need not be idle without it."""
+    return step.idle_ns - (step.span_ns - _unprofiled_ns(subject, step))
+
+
+def _saving(subject: Subject, step: StepParts, idle_ns: float) -> tuple[float, float]:
+    """The most that can be saved of so much idle time, and the run that it is of: an un-profiled
+    one, where there are any. The profiler makes nothing longer that runs on a device, so there all
+    that it adds is idle time; of what it adds on a processor, part is in the operators."""
+    whole_ns = _unprofiled_ns(subject, step)
+    left_ns = _idle_ns(subject, step) if subject.side.is_on_device else whole_ns
+    return min(float(idle_ns), max(0.0, left_ns)), whole_ns
+
+
+def _unprofiled_ns(subject: Subject, step: StepParts) -> float:
+    """The median of un-profiled runs; the run as profiled where it is shorter, or the only one."""
     sampled = subject.trace.sampled_runs
     dur_ns = sampled.loc[~sampled["warmup"], "dur_ns"]
-    added_ns = 0.0 if dur_ns.empty else max(0.0, step.span_ns - float(dur_ns.median()))
-    return step.idle_ns - added_ns
+    return float(step.span_ns) if dur_ns.empty else min(float(step.span_ns), float(dur_ns.median()))
 
 
 def _before_one(subject: Subject, step: StepParts) -> int | None:
