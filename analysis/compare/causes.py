@@ -10,11 +10,16 @@ import numpy as np
 
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
+from analysis.compare.multiple.rungs import StepCode, steps_between
 from analysis.compare.side import Side, engines_differ
 from analysis.metrics.breakdown import by_operator
 from analysis.text import clean_text
 
-CauseCode = Literal["fusion", "engine", "precision", "device", "layout"]
+CauseCode = Literal[
+    "fusion", "engine", "precision", "device", "layout", "capture", "code_generation", "compilation"
+]
+# Steps of a compiler's variants that are not fusion, although what fuses takes them, too.
+COMPILED: tuple[CauseCode, ...] = ("capture", "code_generation", "compilation")
 
 _FUSED = ("fused", "folded", "removed")
 _DTYPE = re.compile(r"^([a-z]+\d+)\[[^\]]*\](?::(\w+))?")
@@ -33,8 +38,8 @@ class Cause:
 
 
 def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> tuple[Cause, ...]:
-    """What changed: the engine, precision, device and layout where the files tell of them, then
-    fusion.
+    """What changed: the engine, precision, device and layout where the files tell of them, what
+    else lies between two variants of a compiler, then fusion.
 
     Fusion comes first where it alone changed. Layouts of two engines are not set beside each other:
     each has its own. It changed where groups with fewer operators than
@@ -54,11 +59,20 @@ def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> t
     layouts = [_commonest(side, 2) for side in sides]
     if all(layouts) and layouts[0] != layouts[1] and not apart:
         found.append(Cause("layout", *layouts))
-    if _is_fused(ledger):
+    steps = _steps(baseline, candidate)
+    compiled = [code for code in COMPILED if code in steps]
+    found += [Cause(code) for code in compiled]
+    if _is_fused(ledger) or (compiled and "fusion" in steps):
         return (*found, Cause("fusion"))
     if not apart and "layout" not in {cause.code for cause in found} and _reorders(fusion):
         found.append(Cause("layout"))
     return tuple(found)
+
+
+def _steps(baseline: Side, candidate: Side) -> tuple[StepCode, ...]:
+    if baseline.engine is None or baseline.experiment is not candidate.experiment:
+        return ()
+    return steps_between(baseline.engine.name, baseline.own_name, candidate.own_name)
 
 
 def engine_names(baseline: Side, candidate: Side) -> tuple[str, str]:

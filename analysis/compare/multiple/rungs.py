@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 StepCode = Literal[
@@ -24,6 +25,16 @@ class Rungs:
     variants: tuple[str, ...]
     steps: Mapping[tuple[str, str], StepCode]
     whole: str = ""
+
+
+def steps_between(engine: str, one: str, other: str) -> tuple[StepCode, ...]:
+    """What each step between two variants of an engine is, from the lower to the higher one; none
+    where either is not on the way from nothing to all that the engine does."""
+    rungs = RUNGS.get(engine)
+    if rungs is None or not {one, other} <= {*rungs.variants}:
+        return ()
+    first, last = sorted(rungs.variants.index(name) for name in (one, other))
+    return tuple(rungs.steps[pair] for pair in pairwise(rungs.variants[first : last + 1]))
 
 
 RUNGS: Mapping[str, Rungs] = {  # by engine, as an experiment names it

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import reduce
 
 from analysis import units
-from analysis.compare.causes import Cause, CauseCode, causes
+from analysis.compare.causes import COMPILED, Cause, CauseCode, causes
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message, Part, Said
 
@@ -16,6 +16,9 @@ _CAUSES: Mapping[CauseCode, Message] = {
     "precision": Message("precision"),
     "device": Message("device"),
     "layout": Message("layout"),
+    "capture": Message("capture"),
+    "code_generation": Message("code generation"),
+    "compilation": Message("compilation"),
 }
 _FROM_TO = Message("{cause} ({before:name} → {after:name})")
 _LISTED = Message("{causes}, {cause}")
@@ -23,7 +26,8 @@ _LISTED = Message("{causes}, {cause}")
 
 def change_parts(comparison: Comparison, *, by_pattern: bool = False) -> tuple[Part, ...]:
     """'What fusion bought' where fusion is what changed, else 'Where the change came from' with
-    what else changed: 'Where the change came from: precision (float32 → float16)'.
+    what else changed: 'Where the change came from: precision (float32 → float16)'. Of variants of
+    a compiler, fusion is one of the steps between them, and named beside the others.
 
     `by_pattern` is the title of a table by pattern. What changed is told in the file's words, as
     names.
@@ -33,7 +37,8 @@ def change_parts(comparison: Comparison, *, by_pattern: bool = False) -> tuple[P
     found = causes(comparison.baseline, comparison.candidate, comparison.fusion, comparison.ledger)
     if found and found[0].code == "fusion":
         return (_BOUGHT_BY_PATTERN if by_pattern else _BOUGHT).parts()
-    told = [_cause(cause) for cause in found if cause.code != "fusion"]
+    in_steps = any(cause.code in COMPILED for cause in found)
+    told = [_cause(cause) for cause in found if in_steps or cause.code != "fusion"]
     if not told:
         return (_CAME_FROM_BY_PATTERN if by_pattern else _CAME_FROM).parts()
     all_ = reduce(lambda causes, cause: _LISTED.of(causes=causes, cause=cause), told)
