@@ -26,7 +26,7 @@ from analysis.metrics.device import copies_of
 from analysis.text import clean_text
 from analysis.trace import Trace
 
-NoShares = Literal["within_noise", "cancels"]
+NoShares = Literal["within_noise", "cancels", "marked"]
 
 # The shortest duration that ONNX Runtime's profile gives an operator, however little it does.
 PROFILED_FLOOR_NS = 2_000.0
@@ -232,7 +232,9 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     if alpha is not None:
         rows["hurts"] = _hurts(gains, alpha)
     patterns = _patterns(rows, gains)
-    no_shares = _no_shares(total, patterns["gain_ns"])
+    sides = (baseline, candidate)
+    is_marked = any(side.variant is not None and side.variant.is_marked for side in sides)
+    no_shares = _no_shares(total, patterns["gain_ns"], is_marked)
     rows, patterns = (_with_shares(table, total, no_shares) for table in (rows, patterns))
     return Ledger(
         rows=_by_gain(rows[list(_ROW_ORDER)]),
@@ -446,12 +448,14 @@ def _times(gains: _Gains) -> dict[str, np.ndarray]:
     }
 
 
-def _no_shares(total: Reconciliation, gains_ns: pd.Series) -> NoShares | None:
-    """Why parts of the change say nothing: it may be none, or it is what gains and losses larger
-    than itself leave of each other."""
+def _no_shares(total: Reconciliation, gains_ns: pd.Series, is_marked: bool) -> NoShares | None:
+    """Why parts of the change say nothing: it may be none, it is what gains and losses larger than
+    itself leave of each other, or a side's run is not that of the model."""
     delta = total.delta_ns
     if delta is None:
         return None
+    if is_marked:
+        return "marked"
     if (
         total.low_ns is not None
         and total.high_ns is not None

@@ -32,7 +32,9 @@ _LOG = logging.getLogger("fusescope")
 DeltaColor = Literal["gray", "blue", "red"]
 # Underscores inside a word emphasise nothing.
 _PLAIN = re.compile(r"[A-Za-z0-9]+(?:(?: \+ | ×|[ _-])[A-Za-z0-9]+)*")
+_TYPE = re.compile(r"[A-Za-z0-9_:.]+|…")
 _NAME_CHARS = 34
+_MAX_LISTED = 4
 _COMMAND_CHARS = 80
 _COMMANDS = ("fusescope ", "pip install ", "--")
 _WARNING = ":orange[:material/warning:]"
@@ -113,7 +115,11 @@ def name(text: str, chars: int = _NAME_CHARS) -> str:
 
 
 def code_or_name(text: str) -> str:
-    """Markdown of a name in a sentence; a command of ours stays whole."""
+    """Markdown of a name in a sentence; a command of ours stays whole, and of a few op types each
+    is a name of its own."""
+    names = text.split(", ")
+    if 1 < len(names) <= _MAX_LISTED and all(map(_TYPE.fullmatch, names)):
+        return ", ".join(one if one == "…" else name(one) for one in names)
     return name(text, _COMMAND_CHARS if text.startswith(_COMMANDS) else _NAME_CHARS)
 
 

@@ -192,6 +192,14 @@ def test_other_names_become_code(text: str) -> None:
     assert panels.name(text).startswith("`")
 
 
+def test_of_a_few_op_types_each_is_a_name_that_stays_whole() -> None:
+    types = "GroupConvolution, FullyConnected, Convolution, …"
+    assert panels.code_or_name(types) == types
+    assert panels.code_or_name("aten::mm, Gemm") == "` aten::mm `, Gemm"
+    assert panels.code_or_name("f(a, b)") == "` f(a, b) `"
+    assert panels.code_or_name("*a*, [b](c)") == "` *a*, [b](c) `"
+
+
 @given(st.text(max_size=80))
 def test_a_code_span_cannot_be_left(text: str) -> None:
     """The fence is longer than any run of backticks inside."""

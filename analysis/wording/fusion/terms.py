@@ -101,6 +101,10 @@ def reconciliation_sentence(sum_: Reconciliation) -> str:
     )
 
 
+_MARKED = Message(
+    "Shares of the change are not shown: one side also copies the result of every operator out of "
+    "the model, so its run is not that of the model."
+)
 _NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
     ("within_noise", False): Message(
         "Shares of the change are not shown: the 95 % interval of the mean run's change includes "
@@ -118,6 +122,8 @@ _NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
         "Shares of the change are not shown: gains and losses cancel each other. The change of the "
         "file is less than half of what the lines add up to without their signs."
     ),
+    ("marked", False): _MARKED,
+    ("marked", True): _MARKED,
 }
 
 

@@ -44,6 +44,7 @@ def test_a_pair_with_marked_has_no_speedup_and_says_why() -> None:
     verdict = pair().verdict
     assert (verdict.outcome, verdict.reason) == ("cannot_tell", "marked")
     assert verdict.speedup is verdict.interval is verdict.times_ns is None
+    assert pair().ledger.no_shares == "marked" and pair().ledger.patterns["share"].isna().all()
     assert verdict_sentence(pair()) == "marked and fused are compared by operators, not by runs"
     for code in ("latency", "throughput", "cpu_time", "memory"):
         figure = pair().figure(code)
