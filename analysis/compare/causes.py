@@ -70,9 +70,9 @@ def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> t
 
 
 def _steps(baseline: Side, candidate: Side) -> tuple[StepCode, ...]:
-    if baseline.engine is None or baseline.experiment is not candidate.experiment:
-        return ()
-    return steps_between(baseline.engine.name, baseline.own_name, candidate.own_name)
+    engines = {side.engine.name if side.engine else "" for side in (baseline, candidate)}
+    names = (baseline.own_name, candidate.own_name)
+    return steps_between(engines.pop(), *names) if len(engines) == 1 else ()
 
 
 def engine_names(baseline: Side, candidate: Side) -> tuple[str, str]:
