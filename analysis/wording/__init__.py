@@ -42,7 +42,7 @@ from analysis.wording.fusion.terms import (
     waterfall_basis,
     waterfall_terms,
 )
-from analysis.wording.fusion.title import change_parts, change_title
+from analysis.wording.fusion.title import came_from_parts, change_parts, change_title
 from analysis.wording.roofline import ROOFLINE_HELP, no_roofline, roofline_notes
 from analysis.wording.sentences import (
     agreement_text,

@@ -47,8 +47,7 @@ def _bought(comparison: Comparison) -> None:
     if rest:
         st.markdown(panels.parts_text(rest, "gray"))
     st.text(wording.verdict_sentence(comparison))
-    came_from = wording.change_parts(comparison)
-    if len(came_from) > 1:  # something else than fusion changed
+    if came_from := wording.came_from_parts(comparison):
         st.markdown(panels.parts_text(came_from, "gray"))
     with st.container(gap="xxsmall"):
         st.caption(panels.own(wording.coverage_sentence(comparison)))

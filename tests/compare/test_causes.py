@@ -11,7 +11,7 @@ from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.multiple.rungs import RUNGS, steps_between
 from analysis.experiment import Experiment
-from analysis.wording import change_title
+from analysis.wording import came_from_parts, change_title
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 MINDSPORE, TORCH, JAX = (
@@ -44,6 +44,8 @@ def test_the_title_names_every_step_between_two_variants(
     assert isinstance(experiment, Experiment)
     pair = compare(*choose_sides(experiment, baseline=baseline, candidate=candidate))
     assert change_title(pair) == title
+    named = "".join(part.text for part in came_from_parts(pair))
+    assert named == ("" if title == "What fusion bought" else title)
 
 
 def test_steps_are_those_of_neighbours_whichever_comes_first() -> None:

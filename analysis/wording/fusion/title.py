@@ -34,15 +34,34 @@ def change_parts(comparison: Comparison, *, by_pattern: bool = False) -> tuple[P
     """
     if not comparison.has_changes:
         return (_BY_PATTERN if by_pattern else _FUSION_GROUPS).parts()
-    found = causes(comparison.baseline, comparison.candidate, comparison.fusion, comparison.ledger)
+    found = _causes(comparison)
     if found and found[0].code == "fusion":
         return (_BOUGHT_BY_PATTERN if by_pattern else _BOUGHT).parts()
+    told = _told(found)
+    if told is None:
+        return (_CAME_FROM_BY_PATTERN if by_pattern else _CAME_FROM).parts()
+    return (_CAME_FROM_THESE_BY_PATTERN if by_pattern else _CAME_FROM_THESE).parts(causes=told)
+
+
+def came_from_parts(comparison: Comparison) -> tuple[Part, ...]:
+    """`change_parts` where something else than fusion changed and is named; else none."""
+    found = _causes(comparison) if comparison.has_changes else ()
+    is_named = bool(found) and found[0].code != "fusion" and _told(found) is not None
+    return change_parts(comparison) if is_named else ()
+
+
+def _causes(comparison: Comparison) -> tuple[Cause, ...]:
+    of = comparison
+    return causes(of.baseline, of.candidate, of.fusion, of.ledger)
+
+
+def _told(found: tuple[Cause, ...]) -> Said | None:
+    """Those that are named, as a list; None without any."""
     in_steps = any(cause.code in COMPILED for cause in found)
     told = [_cause(cause) for cause in found if in_steps or cause.code != "fusion"]
     if not told:
-        return (_CAME_FROM_BY_PATTERN if by_pattern else _CAME_FROM).parts()
-    all_ = reduce(lambda causes, cause: _LISTED.of(causes=causes, cause=cause), told)
-    return (_CAME_FROM_THESE_BY_PATTERN if by_pattern else _CAME_FROM_THESE).parts(causes=all_)
+        return None
+    return reduce(lambda causes, cause: _LISTED.of(causes=causes, cause=cause), told)
 
 
 _FUSION_GROUPS = Message("Fusion groups")
