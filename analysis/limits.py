@@ -46,7 +46,7 @@ def parse_limits(text: str) -> Limits:
     """Limits out of 'events=10000000,file_bytes=8G'; what is not named keeps its default.
 
     K, M and G, also KB, MB and GB, stand for powers of 1024. Raises FuseScopeError for an unknown
-    name or a value that is no whole number from 1 on.
+    name or a value that is not a whole number from 1 on.
     """
     known = {field.name for field in dataclasses.fields(Limits)}
     given: dict[str, int] = {}

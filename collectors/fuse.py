@@ -50,7 +50,7 @@ class Fusing:
 
 
 class FuseJob(msgspec.Struct, frozen=True):
-    """Prepare the model, fuse it, and write the result to `out` where that is no empty text."""
+    """Prepare the model, fuse it, and write the result to `out` where that is not an empty text."""
 
     prepare: PrepareJob
     rules_name: str

@@ -163,7 +163,7 @@ LIBRARY = Variant(
     Message("kernels of --custom-op-library in place of the model's own definitions of operators"),
     "library",
 )
-# Precisions that are no variants: what to say, and what to do instead.
+# Precisions that are not variants: what to say, and what to do instead.
 _REFUSED = {
     "fp16": (
         Message(

@@ -367,7 +367,7 @@ def mobilenetv3_block() -> onnx.ModelProto:
 
 @architecture
 def efficientnet_block() -> onnx.ModelProto:
-    """SiLU as Sigmoid and Mul; channels that are no multiple of 16."""
+    """SiLU as Sigmoid and Mul; channels that are not a multiple of 16."""
     m = Model(11, opset=14, constant_nodes=True)
     x = image(m, 12)
 
@@ -887,7 +887,7 @@ def local_function() -> onnx.ModelProto:
 
 @architecture
 def sequences() -> onnx.ModelProto:
-    """Tensors between operators that are no tensors: a sequence is made and taken apart."""
+    """Tensors between operators that are not tensors: a sequence is made and taken apart."""
     m = Model(53)
     x = m.input("x", [2, LENGTH, 8])
     y = m.op("SplitToSequence", m.op("Relu", x), m.weight(np.int64(2), "split"), axis=1)

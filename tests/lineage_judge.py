@@ -192,7 +192,7 @@ class _Referee:
                 if placed.count(name) != 1:
                     yield Finding("partition", -1, f"{name} is in {placed.count(name)} groups")
             for name in set(placed) - set(side.nodes):
-                yield Finding("partition", -1, f"{name} is no node")
+                yield Finding("partition", -1, f"{name} is not a node")
         for place, claim in enumerate(self.claims):
             if not claim.original:
                 yield Finding("partition", place, "no original")

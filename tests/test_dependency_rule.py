@@ -465,7 +465,7 @@ def unused_rights(root: Path, table: dict[str, tuple[str, ...]]) -> list[str]:
     for key, rights in table.items():
         targets = {target for module in rows.get(key, ()) for target in imports[module]}
         if key not in rows:
-            unused.append(f"{key} is no module")
+            unused.append(f"{key} is not a module")
         for right in rights:
             if any(lies_in(target, (right,)) for target in targets):
                 shared.add(right)
@@ -524,7 +524,7 @@ def test_a_right_that_nobody_uses_is_reported(tmp_path: Path) -> None:
     table = {"app": ("collectors.b", "collectors.c"), "collectors.d": ()}
     assert unused_rights(tmp_path, table)[:2] == [
         "app does not import collectors.c",
-        "collectors.d is no module",
+        "collectors.d is not a module",
     ]
 
 

@@ -83,7 +83,7 @@ def _bars(
     inner = steps[1:-1]  # between the totals, which have the colours of their sides
     changed = {"faster": colours.faster, "slower": colours.slower}
     fills = [changed.get(step.kind, colours.neutral) for step in inner]
-    # go.Waterfall knows two colours for changes: what is no gain and no loss would be one.
+    # go.Waterfall knows two colours for changes: what is neither a gain nor a loss would be one.
     return go.Bar(
         orientation="h",
         y=list(range(len(steps))),

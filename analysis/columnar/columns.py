@@ -42,7 +42,7 @@ def stored(name: str, values: pd.Series) -> tuple[Column, pa.Array, pa.Array | N
 
 def read(column: Column, cells: pa.ChunkedArray, texts: pa.Array) -> Any:
     """The cells as Pandas has them. `texts` are those of a category. Raises ValueError for cells
-    that are none of this column."""
+    that are not of this column."""
     if column.dtype == "category":
         return _category(column, cells, texts)
     if column.dtype not in _NULLABLE:
@@ -65,7 +65,7 @@ def _numbers(cells: pa.ChunkedArray, dtype: str) -> np.ndarray:
 
 def _texts(name: str, index: pd.Index) -> pa.Array:
     if str(index.dtype) != "str" and not all(isinstance(text, str) for text in index):
-        raise ValueError(f"{name} is no text")
+        raise ValueError(f"{name} is not text")
     return pa.array(index, type=pa.string()) if len(index) else pa.array([], pa.string())
 
 

@@ -61,7 +61,7 @@ def figures(
     `under` are the operators of both sides under their roofs, `cache` the size of the modelled one.
     """
     sides = (baseline, candidate)
-    # Beside single runs the time of a file that does not mark its runs is no latency.
+    # Beside single runs the time of a file that does not mark its runs is not a latency.
     mixed = mixes_runs(baseline, candidate)
     known = [not mixed or side.trace.has_runs for side in sides]
     per_run_reason: Reason = "no_times" if all(known) else "runs_unknown"

@@ -71,7 +71,7 @@ _SIDES = ("baseline", "candidate")
 
 
 def _are_runs(comparison: Comparison) -> list[bool]:
-    """Whether each side marks its runs: a whole file is no run."""
+    """Whether each side marks its runs: a whole file is not a run."""
     traces = (comparison.baseline.trace, comparison.candidate.trace)
     return [bool((trace.profiled_runs["kind"] != "file").any()) for trace in traces]
 

@@ -54,7 +54,7 @@ class Trust:
     """Diagnostics of a comparison in the order in which a reader needs them.
 
     `specific` are doubts about this pair, what matters most first; `general` those that any two
-    separate files raise; `notes` are no doubts.
+    separate files raise; `notes` are not doubts.
     """
 
     specific: tuple[Diagnostic, ...]

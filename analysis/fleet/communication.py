@@ -156,7 +156,7 @@ _TEXTS: Mapping[str, Any] = {
 
 
 def computing(trace: Trace) -> tuple[np.ndarray, np.ndarray]:
-    """Starts and ends of what is no communication, where both are known."""
+    """Starts and ends of what is not communication, where both are known."""
     talks = trace.operators["is_communication"].to_numpy()[trace.calls["operator"].to_numpy()]
     known = trace.calls["start_ns"].notna().to_numpy() & ~talks
     calls = trace.calls[known]

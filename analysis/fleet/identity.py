@@ -53,7 +53,7 @@ class Identity:
 def compiled(pattern: str | None) -> re.Pattern[str]:
     """The pattern of a file's name with its rank in the first group, or the one called `rank`.
 
-    Raises FuseScopeError for one that is no pattern or has no group.
+    Raises FuseScopeError for one that is not a pattern or has no group.
     """
     if pattern is None:
         return re.compile(PATTERN, re.IGNORECASE)

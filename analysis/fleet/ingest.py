@@ -41,7 +41,7 @@ def ingest_rank(
     """The tables of the rank whose trace is at `path`, a file or the folder of a profiler. A file
     is read by itself: what lies beside it is of other ranks.
 
-    Raises FuseScopeError where it is no trace, or nothing tells the rank.
+    Raises FuseScopeError where it is not a trace, or nothing tells the rank.
     """
     if path.is_dir():
         return ingest_sources(folder_sources(path, limits), path, pattern)

@@ -26,7 +26,7 @@ Unit = Literal["fraction", "factor", "GB/s", "flop", "KB"]
 Core = Literal["aic", "aiv", ""]
 
 
-# Columns that are no counters of the hardware, as letters only.
+# Columns that are not counters of the hardware, as letters only.
 _NOT_COUNTED = frozenset(
     ("registersperthread", "sharedmemory", "staticsharedmemory", "dynamicsharedmemory", "gridsize",
      "blocksize", "blockspersm", "warpspersm", "blockdim", "blocknum", "mixblockdim", "mixblocknum",

@@ -29,7 +29,7 @@ class SteadyRuns:
 def steady_runs(trace: Trace) -> SteadyRuns:
     """The profiled runs without warm-up; never empty when the trace has a profiled run.
 
-    Runs whose operators the file does not have are no part of them: figures per operator would be
+    Runs whose operators the file does not have are not part of them: figures per operator would be
     too small. Leading slow runs are looked for only in one process without marks of its recorder:
     among three or more runs, of which at most half are set aside. Blocks are processes.
     """

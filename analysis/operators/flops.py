@@ -28,7 +28,7 @@ _GEMM = {"Gemm", "FusedGemm"}
 _QUANTISED_PRODUCTS = {"QLinearMatMul": 3, "QGemm": 3, "DynamicQuantizeMatMul": 1}
 NCHWC_DOMAIN = "com.microsoft.nchwc"
 COUNTED = "counter"
-# Sizes of at most 18 digits: what is longer, or no number, is no shape.
+# Sizes of at most 18 digits: what is longer, or no number, is not a shape.
 _TENSOR = re.compile(
     r"(?<![\w?])([\w?]+)\[((?:(?:-?[0-9]{1,18})?,)*(?:-?[0-9]{1,18})?)\](?::(\w+))?"
 )
@@ -304,7 +304,7 @@ def logical_conv(node: Node, after: Graph, before: Graph) -> Node | None:
     return min(found, key=lambda item: item[0])[1] if found else None
 
 
-# A longer kernel axis is no kernel; the loop over taps must stay short on hostile shapes.
+# A longer kernel axis is not a kernel; the loop over taps must stay short on hostile shapes.
 _MAX_TAPS = 65536
 _FUSES_INTO_CONV = {
     "BatchNormalization", "Relu", "Clip", "LeakyRelu", "Sigmoid", "Tanh", "HardSigmoid",

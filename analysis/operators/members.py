@@ -162,7 +162,7 @@ def graph_kernel(op_type: str) -> Members | None:
 def akg_info(data: bytes) -> tuple[str, Members] | None:
     """Op type in the trace ('GraphKernel_Mul_Add_fusion') and members, from an AKG `.info` file.
 
-    Members are the originals' full names ('Default/Mul-op0'). None when it is no such file.
+    Members are the originals' full names ('Default/Mul-op0'). None when it is not such a file.
     """
     try:
         info = json.loads(data)

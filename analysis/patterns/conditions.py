@@ -44,7 +44,7 @@ def constant(*names: str) -> Condition:
 
 
 def not_constant(site: Site, tensor: str) -> Iterator[Block]:
-    """The Block for a tensor that is no constant; nothing for one that is."""
+    """The Block for a tensor that is not a constant; nothing for one that is."""
     if site.view.is_constant(tensor):
         return
     if site.view.tensor(tensor).overridable:

@@ -232,7 +232,7 @@ def _below(prefix: str, source: Source) -> Source:
 
 
 def _is_folder(source: Source) -> bool:
-    """True for a zip that is no experiment of our own."""
+    """True for a zip that is not an experiment of our own."""
     return source.head.startswith(_ZIP) and not holds_experiment(source)
 
 

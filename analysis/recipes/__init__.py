@@ -3,7 +3,7 @@
     from analysis.recipes import RECIPES, find, fit, misfit, recipe_table
 
 `RECIPES` are all of them in the order in which they are shown; `find(name)` is one, or an error
-that suggests the nearest. `misfit(recipe, record)` says why an experiment's record is none of a
+that suggests the nearest. `misfit(recipe, record)` says why an experiment's record is not one of a
 recipe's (None: it fits), `fit` raises that. `beside_published(recipe, record)` is a published
 figure and ours of it without reading profiles. `recipe_table(recipe, experiment)` is the table:
 

@@ -147,7 +147,7 @@ def _figures(
 
 
 def _own(code: str, step: Step, recipe: Recipe, known: Figures) -> Quantity:
-    """A figure of a comparison; how often the baseline agrees with itself is no measurement."""
+    """A figure of a comparison; how often the baseline agrees with itself is not a measurement."""
     if code.startswith("agreement") and step.variant == recipe.baseline:
         return Quantity(None, "fraction", "measured", "is_baseline")
     return known.get(code, _NOT_RECORDED)

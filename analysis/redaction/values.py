@@ -24,7 +24,7 @@ from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 Texts = Callable[[str], str]
 ShownT = TypeVar("ShownT", bound=Shown)
 NamedT = TypeVar("NamedT", HostWaits, Program, Stacks)
-_FREE = (("model", "name"), ("tries", "refused"))  # texts that are no names
+_FREE = (("model", "name"), ("tries", "refused"))  # texts that are not names
 
 
 def replaced(value: Trace | Experiment, redaction: Replacement) -> Trace | Experiment:

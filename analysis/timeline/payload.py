@@ -231,7 +231,7 @@ class _Run:
     `total` calls have a place, `unplaced` have none because they lack a start where others have
     one. `end_ns` is where the last of all ends; `shown_ns` where the first begins that is not
     drawn, None where all are. Times are after `origin_ns` of the trace's clock, None where they
-    are no times of it.
+    are not times of it.
     """
 
     calls: pd.DataFrame

@@ -95,7 +95,7 @@ def times_are_of_files(comparison: Comparison) -> bool:
 
 
 def figure_text(comparison: Comparison, code: str) -> FigureText:
-    """Label and definition of a figure of this comparison; the time of a file is no latency."""
+    """Label and definition of a figure of this comparison; the time of a file is not a latency."""
     text = FIGURES[code]
     if code == "latency" and times_are_of_files(comparison):
         meaning = _FILE_MEANING.of(time=TIMES_FIRST[comparison.verdict.of])

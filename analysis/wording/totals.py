@@ -61,7 +61,7 @@ _SUM: Mapping[tuple[bool, bool], Message] = {
 
 
 def total_label(total: Total, comparison: Comparison) -> str:
-    """What to call a total: the time of a file that does not mark its runs is no latency."""
+    """What to call a total: the time of a file that does not mark its runs is not a latency."""
     is_file = total.kind == "latency" and times_are_of_files(comparison)
     return str(FILE_TIME if is_file else LABELS[total.kind])
 

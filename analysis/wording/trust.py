@@ -17,7 +17,7 @@ _MAX = 2
 
 
 def general_doubt(trust: Trust) -> str:
-    """What the general doubts come to: where order tells of drift, it is none of them."""
+    """What the general doubts come to: where order tells of drift, it is not one of them."""
     is_apart = any(note.code == "unpaired" for note in trust.general)
     return (GENERAL_DOUBT if is_apart else _NOT_ALL_TOLD).text()
 

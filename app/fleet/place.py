@@ -90,7 +90,7 @@ class Place:
         self._system.mv(draft, there)
 
     def remove(self, name: str) -> None:
-        """Removes a file; one that is gone is no error."""
+        """Removes a file; one that is gone is not an error."""
         with contextlib.suppress(FileNotFoundError):
             if self._system is None:
                 Path(self._root, name).unlink()

@@ -71,7 +71,7 @@ def choose(
     baseline, candidate = pair
     is_whole = gone is None and None not in pair
     own = is_whole and not all(choices.is_sample(id_) for id_ in pair if id_)
-    # A note on other files, as of those closed to make room, is no refusal.
+    # A note on other files, as of those closed to make room, is not a refusal.
     given = [fate for fate in state.files.fates() if fate.read is not None]
     refused = bool(given) and not any(fate.read for fate in given)
     # On a narrow page columns follow each other: files are opened above the verdict there, too.

@@ -61,7 +61,7 @@ def _name(host: str) -> str | None:
     """The name in `name:port` or `[::1]:port`; None where it is neither."""
     try:
         parts = urlsplit(f"//{host}")
-        _ = parts.port  # raises for what is no number
+        _ = parts.port  # raises for what is not a number
     except ValueError:
         return None
     return parts.hostname if parts.netloc == host and "@" not in host else None

@@ -189,7 +189,7 @@ def _best_pair(experiment: Experiment) -> tuple[str, str]:
     every = [name for name in names if name != baseline]
     others = [name for name in every if name not in BEFORE_FUSION] or every
     precise = [name for name in others if not record.variant(name).is_quantised]
-    fastest = min(precise or others, key=typical)  # fewer bits are no fusion
+    fastest = min(precise or others, key=typical)  # fewer bits are not a fusion
     return same_cut(fastest, names) or baseline, fastest
 
 

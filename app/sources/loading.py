@@ -100,7 +100,7 @@ class Missing(FuseScopeError):
 
 def side(id_: str, opened: Mapping[str, Opened]) -> Side:
     """The side that `id_` names. Raises Missing, or FuseScopeError for a file that is damaged, and
-    for files that are no side together."""
+    for files that are not one side together."""
     if sides.is_several(id_):
         return _side_of_several([opened_as(one, opened) for one in sides.members(id_)])
     kind, _, rest = id_.partition(":")

@@ -40,7 +40,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 def facts_of(path: Path) -> Facts | None:
-    """What tells whether a file has changed; None for what is no regular file."""
+    """What tells whether a file has changed; None for what is not a regular file."""
     try:
         found = path.stat()
     except OSError:

@@ -34,7 +34,7 @@ def folder() -> Path:
 
 
 def max_bytes() -> int:
-    """The size that the library may reach. Raises FuseScopeError for a setting that is no size."""
+    """The size that the library may reach. Raises FuseScopeError for a setting that says none."""
     text = os.environ.get(SIZE_VARIABLE, "").strip()
     if not text:
         return DEFAULT_BYTES

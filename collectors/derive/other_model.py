@@ -24,7 +24,7 @@ _LISTED = 6  # inputs or outputs that an error names
 
 
 def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:
-    """Raises FuseScopeError for a file that is no model, and for one whose inputs or outputs are
+    """Raises FuseScopeError for a file that is not a model, and for one whose inputs or outputs are
     others than the recorded model's."""
     path = Path(job.file)
     other, sha256 = models.load(path, allow_external_data=job.allow_external_data)

@@ -261,6 +261,6 @@ def _shapes(graph: onnx.GraphProto) -> dict[str, tuple[int, ...]]:
 
 
 def _dtype_of_constant(node: onnx.NodeProto) -> Any:
-    """numpy's type of a ConstantOfShape, None if it is no float."""
+    """numpy's type of a ConstantOfShape, None if it is not a float."""
     values = [attribute.t.data_type for attribute in node.attribute if attribute.name == "value"]
     return _FLOATS.get(values[0] if values else onnx.TensorProto.FLOAT)

@@ -58,7 +58,7 @@ def own_settings(settings: SessionSettings, variant: Variant) -> SessionSettings
 
 
 def preload(settings: SessionSettings, variant: Variant) -> None:
-    """Loads what the variant's sessions need beside the engine, which is no memory of theirs."""
+    """Loads what the variant's sessions need beside the engine, which is not memory of theirs."""
     settings = own_settings(settings, variant)
     for library in (settings.custom_op_library, settings.kernel_library):
         if library is not None:

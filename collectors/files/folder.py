@@ -74,7 +74,7 @@ def make(folder: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Removes a folder: nobody ever sees a part of it. One that is gone is no error."""
+    """Removes a folder: nobody ever sees a part of it. One that is gone is not an error."""
     gone = _hidden(folder)
     try:
         os.rename(folder, gone)

@@ -21,7 +21,7 @@ def take(path: Path) -> int:
     """Locks a file or folder that this process has just made, and returns the handle to close.
 
     -1 where it is gone: somebody took it for stale before it was locked; make another. A file
-    system without locks is no error: there nothing counts as stale.
+    system without locks is not an error: there nothing counts as stale.
     """
     try:
         handle = os.open(path, _OPEN)

@@ -131,7 +131,7 @@ class _Fusing:
 
     def _whole(self) -> tuple[float | None, Reason | None]:
         """The difference of the model's outputs on its inputs. Where the original's cannot be
-        compared (no numbers, or none that are finite) that is no fault of the pass."""
+        compared (no numbers, or none that are finite) that is not a fault of the pass."""
         try:
             settings = msgspec.structs.replace(self._settings, model=str(self.path))
             outputs = outputs_of(settings)

@@ -58,7 +58,7 @@ _FACTORS = ("ka", "kb", "k")
 
 def _is_product(site: Site) -> bool:
     """Factors are constants, and every Transpose exchanges the last two axes: others, as those
-    that split heads, are no part of a matrix product."""
+    that split heads, are not part of a matrix product."""
     factors = [name for name in _FACTORS if name in site.found.tensors]
     turned = [step for step in ("ta", "tb") if site.has(step)]
     return all(site.view.is_constant(site.tensor(name)) for name in factors) and all(

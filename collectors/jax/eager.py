@@ -71,7 +71,7 @@ class _Watch:
     def note(self, primitive: Any, args: Sequence[Any], params: dict[str, Any], made: Any) -> None:
         """One operator, and the programs that were started for it."""
         results = list(made) if primitive.multiple_results else [made]
-        # What hands an array on as it is, is no operator.
+        # What hands an array on as it is, is not an operator.
         if not self.programs and all(id(result) in self.names for result in results):
             return
         reads = [self.name_of(arg) for arg in args]

@@ -3,7 +3,7 @@
 The model is evaluated equation by equation. Of each tensor a sketch is kept, and the values
 themselves in a file, so that every pair is compared value by value without holding all in memory.
 Constants are left out: equal ones prove nothing. What is computed from them alone is kept apart as
-*fixed*: it is the same for every input, so it is no place to cut, but tells who computes it.
+*fixed*: it is the same for every input, so it is not a place to cut, but tells who computes it.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Originals:
 
     def fixed(self, array: Array | None) -> tuple[str, ...]:
         """The tensors of the model that depend on no input and have these values, in the order of
-        the model: several may be equal. Numbers that are no fractions must be the same."""
+        the model: several may be equal. Numbers that are not fractions must be the same."""
         if array is None:
             return ()
         tolerance = (HALF_TOLERANCE if self._half else TOLERANCE) if array.dtype.kind == "f" else 0

@@ -14,7 +14,7 @@ _NO_OPERATORS = frozenset(("parameter", "constant", "tuple", "get-tuple-element"
 
 
 def mixed_fusion(text: str) -> tuple[str, list[str]] | None:
-    """The first fusion of several operators that is no call of a library, and those operators."""
+    """The first fusion of several operators that is not a library's, and those operators."""
     inside: dict[str, list[str]] = {}
     own: list[str] = []
     for line in text.splitlines():

@@ -144,7 +144,7 @@ def formula_of(node: Node, graph: Graph) -> tuple[tuple[str, ...], Formula] | No
     """The tensors that a node's formula reads, in its order, and the formula.
 
     None for an operator that is not known, or not in this form: another number of inputs, or
-    an attribute or an exponent that is no plain number.
+    an attribute or an exponent that is not a plain number.
     """
     inputs = node.inputs
     plain = _PLAIN.get(node.op_type)

@@ -39,7 +39,7 @@ class Values:
             )
 
     def array(self, name: str) -> Array | None:
-        """The values of a tensor; None where they are not there, or are no numbers."""
+        """The values of a tensor; None where they are not there, or are not numbers."""
         file = self._files.get(name)
         if file is None:
             return None

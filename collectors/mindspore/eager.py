@@ -71,7 +71,7 @@ def watch_eager(loaded: Loaded, inputs: Sequence[str], folder: Path) -> EagerRun
             on_trace_ready=tensorboard_trace_handler(str(folder)),
         ) as profiler,
     ):
-        for _ in range(2):  # the first is no part of the profile
+        for _ in range(2):  # the first is not part of the profile
             watch.begin()
             made = loaded.cell(*loaded.inputs)
             _pynative_executor.sync()
@@ -112,7 +112,7 @@ class _Watch:
     def call(self, name: str, function: Any, args: Any, kwargs: Any) -> Any:
         self.inside = True
         try:
-            _pynative_executor.sync()  # what ran before is no part of it
+            _pynative_executor.sync()  # what ran before is not part of it
             start = time.time_ns()
             made = function(*args, **kwargs)
             _pynative_executor.sync()

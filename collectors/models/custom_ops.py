@@ -45,14 +45,14 @@ class Library:
 
 
 def read(path: Path) -> Library:
-    """The library at that path. Raises FuseScopeError for what is no readable file."""
+    """The library at that path. Raises FuseScopeError for what is not a readable file."""
     name = shown(path, 200)
     try:
         os.fsencode(path).decode()
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         raise FuseScopeError("library_missing", where=name) from None
-    except ValueError:  # bytes that are no text, or NUL
+    except ValueError:  # bytes that are not text, or NUL
         raise FuseScopeError("library_path_not_text", where=name) from None
     except OSError as error:
         raise FuseScopeError(

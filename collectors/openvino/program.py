@@ -30,7 +30,7 @@ Names = tuple[str, ...]  # all that ONNX has for one tensor
 @dataclass(frozen=True)
 class Marked:
     """A model with outputs; `tensors` has, for the name of each Result, the names that the ONNX
-    model has for what it returns. Those of `added` are no outputs of the model itself."""
+    model has for what it returns. Those of `added` are not outputs of the model itself."""
 
     model: Any
     tensors: dict[str, Names]

@@ -99,7 +99,7 @@ class Trials:
         )
 
     def match(self, variant: str, seconds: float) -> None:
-        """Follows the tensors. A search that fails is no failure of the recording."""
+        """Follows the tensors. A search that fails is not a failure of the recording."""
         job = MatchJob(
             settings=self._settings,
             variant=variant,

@@ -28,7 +28,7 @@ class Listing:
 
     def within(self, span: Span) -> Listing:
         """Those from the first to the last that are asked for. Raises FuseScopeError where one of
-        these two is no release."""
+        these two is not a release."""
         known = ascending((*self.usable, *self.elsewhere))
         by_order = {order(one): one for one in known}
         for end in dict.fromkeys((span.first, span.last)):

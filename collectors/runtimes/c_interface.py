@@ -221,7 +221,7 @@ class LibrarySession:
                 library.call("BindOutput", self._binding, name_, self._tensor(*told))
 
     def _shape_of(self, value: c_void_p) -> tuple[tuple[int, ...], int] | None:
-        """Shape and type; None for what is no tensor of numbers."""
+        """Shape and type; None for what is not a tensor of numbers."""
         library, is_tensor, kind, rank = self._library, c_int(), c_int(), c_size_t()
         library.call("IsTensor", value, byref(is_tensor))
         if not is_tensor.value:

@@ -28,7 +28,7 @@ from collectors.workers.memory import PeakMemory
 
 
 def run(job: Job) -> Checked:
-    """Measures and writes as the job says. A graph that cannot be written is no failure.
+    """Measures and writes as the job says. A graph that cannot be written is not a failure.
 
     Raises FuseScopeError when the engine left no operator to run: there is nothing to compare.
     """

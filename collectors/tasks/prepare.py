@@ -28,7 +28,7 @@ def run(job: Job) -> Prepared:
     """Writes model.onnx, inputs.npz and graph.json into the job's folder, and declared.onnx where
     the model has dynamic dimensions.
 
-    Raises FuseScopeError for a file that is no model, refused external data, and inputs that
+    Raises FuseScopeError for a file that is not a model, refused external data, and inputs that
     cannot be made.
     """
     folder = Path(job.folder)

@@ -33,7 +33,7 @@ _ONE_FUNCTION_A_NODE = "MAX_FUSED_KERNEL_ARGS_NUM"
 
 class _Realise(CustomGraphPass):  # type: ignore[misc]
     """Marks computed tensors to be stored, with a denial only those of its kernel: pointwise chains
-    are inlined otherwise. Of each graph it adds the names of all nodes that are no views."""
+    are inlined otherwise. Of each graph it adds the names of all nodes that are not views."""
 
     def __init__(self, made: Compiled, denial: Denial | None, *, every: bool) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class Compiled:
     """What inductor made while one variant was compiled, in order: `modules` of generated code and
     their `sources`, and by the number of a graph its own account of which kernel holds which nodes,
     by handle ('cpp_fused_gelu_1:3'): there is none of what computes gradients. `computed` has its
-    nodes that are no views with the bytes of what they compute, where the variant has to be
+    nodes that are not views with the bytes of what they compute, where the variant has to be
     checked, and `told` what the compiler said of kernels that it left apart."""
 
     sources: list[str] = field(default_factory=list)

@@ -130,7 +130,7 @@ def _line_of(file: str) -> str:
 def called_of(events: list[dict[str, Any]]) -> list[tuple[str, list[int]]]:
     """Operators that no other is around, in order, with the marks inside them; marks behind one are
     its own, such as the copy that watching makes of a gradient. What torch.compile does around
-    compiled code is no operator."""
+    compiled code is not an operator."""
     spans = sorted(
         (
             (float(e["ts"]), -float(e["dur"]), e["name"], e["cat"])

@@ -13,7 +13,7 @@ Held = Mapping[str, Iterable[str]]  # handle of a kernel -> nodes of the graph t
 
 def fusions(graph: int, held: Held, computed: Mapping[str, int]) -> list[Fusion]:
     """Kernels of that graph that compute several nodes which no other kernel computes too, in
-    order. `computed` are its nodes that are no views, with their bytes."""
+    order. `computed` are its nodes that are not views, with their bytes."""
     sets = {handle: set(nodes).intersection(computed) for handle, nodes in held.items()}
     counts = Counter(node for nodes in sets.values() for node in nodes)
     found = []

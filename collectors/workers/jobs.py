@@ -222,7 +222,7 @@ class DeriveJob(msgspec.Struct, frozen=True):
 
 
 class KernelCall(msgspec.Struct, frozen=True):
-    """How a piece that is no session is run: `function(*arrays, *numbers)` of the module `source`.
+    """How a piece that is not a session runs: `function(*arrays, *numbers)` of the module `source`.
 
     The arrays are flat and float32: the output, unless it is written over the operand `over`;
     the operands in order; and scratch memory where `scratch` names a buffer. Operands that the

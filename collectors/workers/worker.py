@@ -251,7 +251,7 @@ def _environment(directory: str) -> dict[str, str]:
 def main(task: str) -> None:
     """The child: one job from stdin, one reply to stdout."""
     replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no reply
+    os.dup2(2, 1)  # what a library prints is not a reply
     tempfile.tempdir = os.getcwd()  # full or not: what is elsewhere would stay
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=_Request)
     _confine(request)

@@ -150,7 +150,7 @@ def test_outputs_that_were_not_compared_keep_nothing() -> None:
 
 
 def test_noise_that_is_not_known_keeps_nothing() -> None:
-    """Three blocks have no interval: half the time is no reason to keep it, and none to call it
+    """Three blocks have no interval: half the time is not a reason to keep it, and none to call it
     slower."""
     [one] = tried(recorded({"fused": [10.0] * 3, RULES: [5.0] * 3}))
     assert (one.outcome, one.saved) == ("cannot_tell", None)

@@ -444,7 +444,7 @@ def test_a_built_in_model_of_an_engine_is_recorded_with_the_variants_of_that(
     variants = page.multiselect(key="record_variants")
     assert variants.options == ["eager", "captured", "unfused", "fused", "freezing"]
     assert variants.value == ["eager", "captured", "unfused", "fused"]
-    # Code of one's own is for the command line, and options of ONNX models are none of torch's.
+    # Code of one's own is for the command line, and options of ONNX models are not torch's.
     assert "fusescope collect net.py:make --runtime torch" in texts(page)
     assert not [
         field for field in page.text_input if field.key in ("record_batch", "record_shapes")

@@ -118,7 +118,7 @@ def test_zoom_by_button_drag_and_reset(show: Callable[[Any], Timeline], page: Pa
     start, end = timeline.window()
     assert start == pytest.approx(150_000, abs=1000)
     assert end - start == 500_000
-    expect(timeline.root).to_have_attribute("data-selected-row", "")  # a drag is no click
+    expect(timeline.root).to_have_attribute("data-selected-row", "")  # a drag is not a click
     reset.click()
     assert timeline.window() == (0, SPAN)
     page.get_by_role("button", name="Zoom in").click()

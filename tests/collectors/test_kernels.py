@@ -214,7 +214,7 @@ def test_a_kernel_takes_chains_of_its_types(
             {"row": np.ones(4)},
             [],
         ),
-        # an exponent that is no small whole number, or not constant
+        # an exponent that is not a small whole number, or not constant
         ([("Mul", ["x", "e"], ["a"], {}), ("Pow", ["a", "e"], ["y"], {})], {"e": 2.5}, []),
         ([("Mul", ["x", "x"], ["a"], {}), ("Pow", ["a", "x"], ["y"], {})], {}, []),
         # a result that grows

@@ -1,4 +1,4 @@
-"""Two files that should not be compared say why; what fusion itself changes is no doubt."""
+"""Two files that should not be compared say why; what fusion itself changes is not a doubt."""
 
 from __future__ import annotations
 

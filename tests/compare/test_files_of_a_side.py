@@ -119,7 +119,7 @@ def test_each_file_is_a_block_of_the_pooled_trace() -> None:
     table = by_operator(side.trace).set_index("name")
     assert len(table) == 2 and table.loc["a/Conv", "per_run_ns"] == 150_000
     assert table.loc["head/Gemm", "count"] == 1 and len(side.trace.calls) == 12
-    assert len(steady_runs(side.trace).runs) == 6  # a slow process is no warm-up
+    assert len(steady_runs(side.trace).runs) == 6  # a slow process is not a warm-up
     redacted, _ = redacted_sides(side, side)
     assert len(redacted.files) == 2 and redacted.trace.runs["block"].nunique() == 2
 

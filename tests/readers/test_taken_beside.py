@@ -21,7 +21,7 @@ NAMES = [reader.name for reader in TELLING]
 
 
 def others(main: Source) -> Iterator[Source]:
-    """The files of every format, logs of a compiler and of a database, and what is no trace."""
+    """The files of every format, logs of a compiler and of a database, and what is not a trace."""
     for reader in miniatures.FORMATS:
         for source in miniatures.files(reader):
             yield Source(source.name, source.data, path=f"{reader.name}-{source.name}")

@@ -272,7 +272,7 @@ def test_the_allocator_stands_beside_memory() -> None:
     whole = with_variant(mul_add(), "unfused", settings={"memory_arena": "one a session"})
     table = recipe_table(recipe, whole)
     assert column(table, "allocator") == ["one per session", "–", "–", "–"]
-    assert words.column_basis(table, "allocator") == "–", "a text is no figure"
+    assert words.column_basis(table, "allocator") == "–", "a text is not a figure"
 
 
 def test_what_nobody_has_is_no_column() -> None:

@@ -120,7 +120,7 @@ def digest(reader: Reader) -> str:
 
 
 def markable(reader: Reader) -> list[str]:
-    """Texts of the sample that are no keywords: a mark behind them changes nothing."""
+    """Texts of the sample that are not keywords: a mark behind them changes nothing."""
     files = miniatures.files(reader)
     wanted, heads = _facts(reader, files), set(miniatures.only_trace(files).calls.columns)
     found = sorted({text for source in files for text in _changer(source, heads)[1]})

@@ -1,4 +1,4 @@
-"""Large files that go on with what is no text, and many different names or streams: bounded."""
+"""Large files that go on with what is not text, and many different names or streams: bounded."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_another_precision_is_named(row: tuple[str, int, int], words: str) -> No
 
 def test_patterns_that_begin_alike_are_one_family(plain: Comparison) -> None:
     rows = [*FUSED, ("MaxPool", "replaced", 1, 1, 3.0), ("Gemm", "kept", 1, 1, -9.0)]
-    # 7 of the 10 ms that groups gained; the loss of Gemm is no gain.
+    # 7 of the 10 ms that groups gained; the loss of Gemm is not a gain.
     assert told(plain, rows) == (
         "70 % of the gain in groups comes from 3 Conv + BatchNormalization groups. They run as "
         "one operator each."

@@ -21,7 +21,8 @@ def fused_slower(subject: Subject) -> Answer:
     if not comparison.has_changes:
         return "different_models" if comparison.are_two_models else "runs_unknown"
     if engines_differ(comparison.baseline, comparison.candidate):
-        return "engines_differ"  # what another engine does faster is no optimisation to leave out
+        # What another engine does faster is not an optimisation to leave out.
+        return "engines_differ"
     told = conditions_of(subject.side)
     if told is not None and told.level == "none" and subject.side.own_name in ("eager", "unfused"):
         return ()  # nothing was optimised: `not_optimised` says it

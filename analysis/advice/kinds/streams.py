@@ -21,7 +21,7 @@ _MIN_SHARE = 0.1  # of the run that could be saved: what depends on what is not 
 
 def stream_imbalance(subject: Subject) -> Answer:
     """Several streams of one device compute, and the second works less than half of the first.
-    Streams of copies, communication and of a processor beside the accelerator are none of them.
+    Streams of copies, communication and of a processor beside the accelerator are not among them.
 
     What moving work could save is half the difference of the two: then both take as long.
     """

@@ -155,7 +155,7 @@ class _Named:
 
 
 def _kind(before: Sequence[Operator], after: Sequence[Operator]) -> Kind:
-    """Other kernels are no fusion, even where they are fewer."""
+    """Other kernels are not a fusion, even where they are fewer."""
     types = [sorted(op.op_type for op in operators) for operators in (before, after)]
     return "kept" if types[0] == types[1] else "replaced"
 

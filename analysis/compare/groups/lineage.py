@@ -41,7 +41,7 @@ class LineageGroup:
 
     `fate` is runs for a group with optimised nodes; folded: computed on load; removed: its result
     is its input, or nobody needs it; loaded: a Constant, which is a weight. Weights and what is
-    folded into them are no boundary.
+    folded into them are not boundaries.
     """
 
     original: tuple[str, ...]

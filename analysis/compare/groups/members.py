@@ -87,7 +87,7 @@ def group_by_members(baseline: Side, candidate: Side) -> Fusion | None:
 def compute_operators(trace: Trace) -> list[int]:
     """Operators in the order in which they first ran, without communication.
 
-    Fusion does not touch communication, and waiting for another device is no gain of a group.
+    Fusion does not touch communication, and waiting for another device is not a gain of a group.
     """
     is_communication = trace.operators["is_communication"].to_numpy()
     ran = pd.unique(trace.calls["operator"].to_numpy())

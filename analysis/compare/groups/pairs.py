@@ -185,7 +185,7 @@ def _occurrence(codes: np.ndarray) -> np.ndarray:
 
 def _told_apart_once(sides: tuple[Ran, Ran]) -> list[np.ndarray]:
     """Operators whose name one side tells apart by shape and the other, without shapes, cannot:
-    all calls of a name are no partner of some of them."""
+    all calls of a name are not the partner of some of them."""
     origins = [side.codes["origin"] for side in sides]
     size = 1 + max(int(codes.max(initial=0)) for codes in origins)
     counts = [np.bincount(codes, minlength=size) for codes in origins]

@@ -218,6 +218,6 @@ def _is_average(trace: Trace) -> bool:
 
 
 def _iterations(trace: Trace) -> int | None:
-    """How many iterations the only profiled run is the mean of; None where it is no mean."""
+    """How many iterations the only profiled run is the mean of; None where it is not a mean."""
     counts = [note.count for note in trace.diagnostics if note.code in _MEANS_OF]
     return counts[0] if counts and counts[0] > 1 else None

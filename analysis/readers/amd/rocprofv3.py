@@ -36,7 +36,7 @@ from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
 
 PartT = TypeVar("PartT")
 
-_MAX_COUNTED = 1e300  # a larger number is no counter, and no double
+_MAX_COUNTED = 1e300  # a larger number is neither a counter nor a double
 _SIGN = re.compile(rb'\{\s*"rocprofiler-sdk-tool"\s*:')
 _GPU = 2  # rocprofiler_agent_type_t
 

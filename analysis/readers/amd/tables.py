@@ -26,7 +26,7 @@ _START = ("Start_Timestamp", "BeginNs", "Start")
 _END = ("End_Timestamp", "EndNs", "End")
 _AGENT = ("Agent_Id", "gpu-id", "GPU_ID")
 _QUEUE = ("Queue_Id", "queue-id")
-# What is no counter among the columns of the older tables.
+# What is not a counter among the columns of the older tables.
 _NO_COUNTERS = frozenset(
     column_key(name)
     for name in (

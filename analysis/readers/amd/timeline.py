@@ -182,7 +182,7 @@ class _Timed:
         return _Spans(rows, names, lanes, streams, *times)
 
     def _label(self, events: Sequence[_Event]) -> None:
-        """Takes the names of processes that are no host."""
+        """Takes the names of processes that are not the host."""
         for event in events:
             if event.ph == "M" and event.name == "process_name" and event.args is not None:
                 match = _DEVICE.fullmatch(str(event.args.name)[:80])

@@ -2,7 +2,7 @@
 
 TASK holds what ran on the device, in ns; COMPUTE_TASK_INFO says which tasks are operators, and
 TASK_PMU_INFO holds their counters, one a row. Names are numbers into STRING_IDS. Collectives stand
-in COMMUNICATION_OP; their tasks, and waits and records of events, are no operators. Columns differ
+in COMMUNICATION_OP; their tasks, and waits and records of events, are not operators. Columns differ
 by toolkit, viewers add some and rename tables, and times may be text.
 """
 

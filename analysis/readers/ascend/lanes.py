@@ -126,7 +126,7 @@ def _kind(task_type: Cell, name: str) -> int:
 
 @lru_cache(maxsize=4096)
 def device_task(task_type: str) -> Literal["operator", "communication", "control"]:
-    """What a task of the device is by its type; a copy is no operator of the network."""
+    """What a task of the device is by its type; a copy is not an operator of the network."""
     kind = task_kind(task_type)
     if kind == "operator" and not task_type.upper().startswith(_CORES):
         return "control" if _COPIES.search(task_type) else "operator"

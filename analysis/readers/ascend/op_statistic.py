@@ -21,7 +21,7 @@ _TOLERANCE = 1.001  # printed means are rounded
 def _read(source: Source) -> Trace:
     """The trace: a row's total is the time of one entry with `n` calls."""
     table = read_csv(source, "OP Type", "Count", "Total Time")
-    table.times("Total Time", named=True)  # refuses what is no unit of time
+    table.times("Total Time", named=True)  # refuses what is not a unit of time
     lines = statistic_rows(table)
     types = [op_type or core or "unnamed" for op_type, core, _, _ in lines]
     columns: dict[str, list[object]] = {

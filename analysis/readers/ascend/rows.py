@@ -191,7 +191,7 @@ def _texts(table: CsvTable, names: Sequence[str]) -> Coded:
 
 def _starts(table: CsvTable, notes: list[Diagnostic]) -> tuple[Whole, Bools]:
     """Start times in ns, none and a note for those that a spreadsheet has rounded; and which rows
-    have an impossible start: what is no time, or too far away."""
+    have an impossible start: what is not a time, or too far away."""
     column = table.find(*START)
     times = _times(table, *START)
     if column is None:

@@ -139,7 +139,7 @@ class _Reading:
         )
 
     def _note_others(self, places: Ints, kinds: Ints) -> None:
-        """Counts tasks of devices that are no operators, and events on other lanes."""
+        """Counts tasks of devices that are not operators, and events on other lanes."""
         control = places[kinds == CONTROL]
         if len(control):
             first = int(control[0])

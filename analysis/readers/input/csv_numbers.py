@@ -56,7 +56,7 @@ OF_SEMICOLONS = Marks("decimal", "decimal")
 
 
 def time_unit(text: str) -> Unit | None:
-    """'us', 'µs', 'usec' -> 'us'; None for what is no unit of time that we know."""
+    """'us', 'µs', 'usec' -> 'us'; None for what is not a unit of time that we know."""
     return _UNITS.get(text.strip().lower().rstrip("."))
 
 

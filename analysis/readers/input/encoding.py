@@ -1,4 +1,4 @@
-"""The encoding of text files: UTF-8 or UTF-16, byte order marks, and what is no character."""
+"""The encoding of text files: UTF-8 or UTF-16, byte order marks, and what is not a character."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def utf8(data: bytes) -> bytes:
 
 
 def decoded(data: bytes, notes: list[Diagnostic]) -> str:
-    """UTF-8 as text; what is no character becomes U+FFFD, counted in `notes`."""
+    """UTF-8 as text; what is not a character becomes U+FFFD, counted in `notes`."""
     text = data.decode("utf-8", errors="replace")
     notes += noted("warning", "bad_unicode", text.count("\ufffd") - data.count(b"\xef\xbf\xbd"))
     return text

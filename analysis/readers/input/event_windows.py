@@ -245,7 +245,7 @@ class _Reading:
         return 0
 
     def _is_added(self, cut: int) -> bool:
-        """Adds the events of a window up to there; False where it is no array of values."""
+        """Adds the events of a window up to there; False where it is not an array of values."""
         array = b"".join((b"[", memoryview(self._buffer)[:cut], b"]"))
         escaped = b"\\" in array
         if escaped:
@@ -321,7 +321,7 @@ class _Reading:
         self.damage = damaged(text, self.source.name)
 
     def _check_content(self) -> None:
-        """Refuses a file that goes on with what is no text: repairing it would take long."""
+        """Refuses a file that goes on with what is not text: repairing it would take long."""
         self._fill(len(self._buffer) + self._ahead_size)
         for code in (0, ord("\\")):
             if 2 * self._buffer.count(code) > len(self._buffer):

@@ -174,7 +174,7 @@ def check_size(unpacked: int, packed: int, limits: Limits, where: str | None = N
 
 
 def _is_regular(path: Path) -> bool:
-    """True for a file that is no link; False, too, for one that is gone or hidden from us."""
+    """True for a file that is not a link; False, too, for one that is gone or hidden from us."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:

@@ -65,7 +65,7 @@ def with_log(source: Source) -> WholeDatabase:
 def laid_over(data: bytes, log: bytes) -> tuple[bytes | None, int]:
     """The database after the commits in its log, and how many pages those wrote.
 
-    None for what is no log of a database with pages of this size.
+    None for what is not a log of a database with pages of this size.
     """
     if len(log) < _HEADER or log[:4] not in LOG_MAGIC:
         return None, 0

@@ -36,7 +36,7 @@ _SQLITE = b"SQLite format 3\x00"
 
 
 def exact_ns(value: object, unit: Unit = "us") -> int | None:
-    """A time as whole ns, half a ns rounded to even; None when it is no time.
+    """A time as whole ns, half a ns rounded to even; None when it is not a time.
 
     Takes int, float, text in decimal notation (also with exponent, blanks or quotes around it), and
     the undecoded number of a JSON file. Booleans, NaN, infinity and what does not fit are none.

@@ -234,7 +234,7 @@ class _Event(msgspec.Struct, gc=False):
 
 
 def _arguments(raw: msgspec.Raw) -> dict[str, object]:
-    """Name -> value, of one event; none where they are no arguments or longer than any are."""
+    """Name -> value, of one event; none where they are not arguments or longer than any are."""
     if len(memoryview(raw)) > _MAX_ARGUMENTS_BYTES:
         return {}
     return decode(raw, dict[str, object], {})

@@ -76,7 +76,7 @@ class Profile:
     notes: list[Diagnostic]  # of what decoding repaired
     bad_times: int
     bad_example: Example
-    others: int  # events that are none of these, those of the session not among them
+    others: int  # events that are not one of these, those of the session not among them
 
 
 def read_profile(data: bytes, where: str, limits: Limits) -> Profile:

@@ -68,7 +68,7 @@ class Arguments:
     def __init__(self) -> None:
         self.inputs: Numbered = Numbered()  # of InputTexts
         self.labels: Numbered = Numbered()  # of bytes
-        self._odd: Numbered = Numbered()  # ids that are no plain numbers
+        self._odd: Numbered = Numbered()  # ids that are not plain numbers
 
     def launches(self, raws: Given) -> dict[str, np.ndarray]:
         """Columns of the calls that launch."""

@@ -188,7 +188,7 @@ _MAX_CHARS = 200
 def count(op: str, shapes: Shapes, concrete: Sequence[object]) -> Count | None:
     """FLOPs of one execution; None for other operators and where the inputs do not suffice.
 
-    `shapes` are those of the inputs by position, None for what is no tensor; `concrete` is what
+    `shapes` are those of the inputs by position, None for what is not a tensor; `concrete` is what
     the profiler wrote of numbers, lists and switches, as text by position, possibly empty.
 
     Products of (m, k) and (k, n): 2·m·n·k, once for each of a batch. Grouped: every row meets one

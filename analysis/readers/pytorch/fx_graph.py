@@ -64,7 +64,7 @@ class Node:
 
 
 def read_graph(text: str) -> tuple[Node, ...]:
-    """The nodes of a printed graph in order; what is no assignment of a call is left out."""
+    """The nodes of a printed graph in order; what is not an assignment of a call is left out."""
     return tuple(_nodes(text))
 
 

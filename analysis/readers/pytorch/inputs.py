@@ -21,7 +21,7 @@ _MAX_DIMS = 16
 _MAX_SIZE = 2**48
 _MAX_FLOPS = 2**62
 _DTYPE = re.compile(r"(?:c10::|at::|torch\.)?([A-Za-z][\w ]{0,30})(?:<(\w+)>)?")
-# What stands for an input that is no tensor, now and in 2021.
+# What stands for an input that is not a tensor, now and in 2021.
 _NO_TENSOR = frozenset(
     (
         "Scalar", "ScalarList", "TensorList", "OptionalTensorList", "GenericList", "GenericDict",

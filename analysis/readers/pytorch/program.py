@@ -22,7 +22,7 @@ def program_of(
     """The operators of the framework in order; None where a compiled graph ran them instead, where
     no launch tells its operator, and of a program longer than MAX_PROGRAM.
 
-    Autograd's nodes and ranges that a user marked are no operators: those inside them are.
+    Autograd's nodes and ranges that a user marked are not operators: those inside them are.
     """
     ops = found.ops
     if found.calls or (launched.ops < 0).all():

@@ -39,7 +39,7 @@ class Spans(Sequence[Span]):
     """Timed events in the order of the file; numbers of KINDS and of texts in `tables`.
 
     `external` and `correlation` are ids: numbers, NONE where there is none, others below for texts
-    that are no plain number. `more` are columns of one kind of event.
+    that are not plain numbers. `more` are columns of one kind of event.
     """
 
     tables: Tables

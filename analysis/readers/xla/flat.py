@@ -10,7 +10,7 @@ from analysis.readers.xla.computations import Computation, Module, Raw
 # Computations that run as instructions of their own, in the place of the one that calls them.
 _INLINE = frozenset(("call", "async-start"))
 _LOOPS = frozenset(("while", "conditional"))
-# What moves values; of weights and inputs alone that is no operator of its own.
+# What moves values; of weights and inputs alone that is not an operator of its own.
 _MOVES = frozenset(
     (
         "broadcast", "iota", "reshape", "transpose", "copy", "convert", "slice", "reverse",

@@ -17,7 +17,7 @@ Value = int | memoryview
 
 
 class DamagedMessage(ValueError):
-    """The bytes are no message; `position` is where in the given data that shows."""
+    """The bytes are not a message; `position` is where in the given data that shows."""
 
     def __init__(self, position: int) -> None:
         super().__init__(f"no protocol buffer at byte {position}")

@@ -18,7 +18,7 @@ class Layout:
     """Centre of the upper edge of every vertex, the points each edge runs through, and the size.
 
     An edge that goes past a layer has two points there, above and below it; its two ends are not
-    among the points. `edges` are None where an edge is no forward edge and is not drawn.
+    among the points. `edges` are None where an edge is not a forward edge and is not drawn.
     """
 
     vertices: tuple[Point, ...]

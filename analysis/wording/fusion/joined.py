@@ -43,7 +43,7 @@ class JoinedRow:
 
 
 def joined_rows(comparison: Comparison, group: Group) -> tuple[JoinedRow, ...]:
-    """The lines of a group's own groups, in model order; () for one that is no several on both
+    """The lines of a group's own groups, in model order; () for one that is not several on both
     sides."""
     table = comparison.ledger.parts
     table = table[table["group"] == group.id]

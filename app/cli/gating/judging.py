@@ -81,7 +81,7 @@ def judge_one(
 
 
 def is_recording(given: Path) -> bool:
-    """Whether a file is there that is no model."""
+    """Whether a file is there that is not a model."""
     from app.cli.reading import is_model
 
     return given.exists() and not is_model(given)

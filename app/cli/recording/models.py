@@ -210,7 +210,7 @@ def _record(path: Path) -> ExperimentRecord | None:
 
 
 def _created_s(record: ExperimentRecord) -> float:
-    """When it was recorded, in seconds since 1970; 0 where its text is no date."""
+    """When it was recorded, in seconds since 1970; 0 where its text is not a date."""
     try:
         return datetime.fromisoformat(record.created).timestamp()
     except (OSError, OverflowError, ValueError):

@@ -34,7 +34,7 @@ def missing_package(error: ImportError, extra: str = "collect") -> FuseScopeErro
 
 
 def memory_bytes(gigabytes: float | None) -> int | None:
-    """What `--memory-limit` says. Raises FuseScopeError for what is no limit."""
+    """What `--memory-limit` says. Raises FuseScopeError for what is not a limit."""
     if gigabytes is None:
         return None
     if not 0 < gigabytes < 1e9:

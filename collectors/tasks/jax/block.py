@@ -17,7 +17,7 @@ from collectors.workers.rounds import Runs, interleaved
 
 
 def run(job: Job) -> BlockMeasured:
-    """Runs the block. Every lane has `job.rounds` runs; compiling is no part of any."""
+    """Runs the block. Every lane has `job.rounds` runs; compiling is not part of any."""
     prepare_process(job.settings)
     plan = plan_block(job.lanes, seed=job.seed, attempt=job.attempt, rounds=job.rounds)
 

@@ -21,7 +21,7 @@ from collectors.workers.memory import PeakMemory
 
 
 def run(job: Job) -> Checked:
-    """Measures and writes as the job says. A graph that cannot be had is no failure."""
+    """Measures and writes as the job says. A graph that cannot be had is not a failure."""
     prepare_process(job.settings)
     memory = PeakMemory.start()
     session = JaxSession(job.settings, job.variant)

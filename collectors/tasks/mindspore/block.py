@@ -22,7 +22,7 @@ from collectors.workers.rounds import interleaved
 if TYPE_CHECKING:
     from collectors.mindspore.session import MindSporeSession
 
-UNPROFILED_RUNS = 1  # MindSpore's schedule has a warm-up, which is no part of the profile
+UNPROFILED_RUNS = 1  # MindSpore's schedule has a warm-up, which is not part of the profile
 PROFILE = "FRAMEWORK/cpu_op_execute_timestamp_0.txt"
 KERNELS = "akg_kernel_meta"
 _RAN = re.compile(r"GraphKernel_(\w+)-op\d+;")
@@ -30,7 +30,7 @@ _LOGS = "logs"  # of the profiler itself; they name the machine's folders
 
 
 def run(job: Job) -> BlockMeasured:
-    """Runs the block. Every lane has `job.rounds` runs; compiling is no part of any."""
+    """Runs the block. Every lane has `job.rounds` runs; compiling is not part of any."""
     process.prepare(job.settings.compiled)
     from collectors.mindspore.session import MindSporeSession, prepare_process
 

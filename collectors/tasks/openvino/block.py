@@ -17,7 +17,7 @@ from collectors.workers.rounds import Runs, interleaved
 
 
 def run(job: Job) -> BlockMeasured:
-    """Runs the block. Every lane has `job.rounds` runs; compiling is no part of any."""
+    """Runs the block. Every lane has `job.rounds` runs; compiling is not part of any."""
     plan = plan_block(job.lanes, seed=job.seed, attempt=job.attempt, rounds=job.rounds)
     at_once: dict[tuple[str, int], int] = {}
 
@@ -74,7 +74,7 @@ class _Counted:
         self._layers: dict[str, tuple[str, str]] = {}
 
     def run(self) -> None:
-        """Reading the counters is no part of the run."""
+        """Reading the counters is not part of the run."""
         started = time.perf_counter_ns()
         self._session.run()
         took = time.perf_counter_ns() - started

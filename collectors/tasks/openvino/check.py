@@ -20,7 +20,7 @@ from collectors.workers.memory import PeakMemory
 
 
 def run(job: Job) -> Checked:
-    """Measures and writes as the job says. A graph that cannot be had is no failure."""
+    """Measures and writes as the job says. A graph that cannot be had is not a failure."""
     memory = PeakMemory.start()
     session = OpenvinoSession(job.settings, job.variant)
     run_ns = last_of_runs_ns(session.run)

@@ -22,8 +22,8 @@ from collectors.workers.memory import PeakMemory
 
 
 def run(job: Job) -> Checked:
-    """Measures and writes as the job says. A graph that cannot be had is no failure, except where
-    it shows that the variant is not what its name says."""
+    """Measures and writes as the job says. A graph that cannot be had is not a failure, except
+    where it shows that the variant is not what its name says."""
     sessions.prepare_process(job.settings)
     memory = PeakMemory.start()
     session = TorchSession(job.settings, job.variant)

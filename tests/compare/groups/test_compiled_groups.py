@@ -102,7 +102,7 @@ def test_another_program_is_not_laid_beside_the_graph() -> None:
 
 
 def test_calls_that_eager_mode_need_not_start_do_not_make_another_program() -> None:
-    """`contiguous()` of a tensor that is contiguous runs nothing, and is no event."""
+    """`contiguous()` of a tensor that is contiguous runs nothing, and is not an event."""
     idle = {f"same_{at}": "z.contiguous()" for at in range(3)}
     given = {**GIVEN, **idle}
     steps = {**STEPS, "cpp_fused_b_1:3": ["y", "z", *idle]}

@@ -43,7 +43,7 @@ BLOCKED = graph(("Gemm", "x", "b"), ("Gelu", "b", "d"), ("Pool", "d", "y", NCHWC
         # what is gone is in a larger one; what comes out of it is fused, too
         (GEMM_GELU, ONE, {}, {"FusedGemm": 1}),
         (ONE, GEMM_GELU, {"FusedGemm": 1}, {"Gemm": 1, "Gelu": 1}),
-        # another type for one operator is no fusion, another layout is
+        # another type for one operator is not a fusion, another layout is
         (MODEL, RENAMED, {}, {}),
         (GEMM_GELU, BLOCKED, {}, {"Pool": 1}),
         (BLOCKED, GEMM_GELU, {"Pool": 1}, {}),

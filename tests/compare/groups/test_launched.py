@@ -84,7 +84,7 @@ def test_kernels_join_by_launcher_and_then_by_class() -> None:
         "launched_by aten::_softmax: replaced softmax -> softmax_warp",
         "inferred layer_norm: kept layer_norm -> layer_norm",
         "op_class convolution: replaced cudnn_conv -> igemm_fwd",
-        # A compiled region is no operator of the framework.
+        # A compiled region is not an operator of the framework.
         "op_class elementwise: replaced triton_poi_a -> triton_poi_b",
     ]
     assert [group.id for group in fusion.groups] == [1, 2, 3, 4, 5]

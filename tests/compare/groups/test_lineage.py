@@ -342,7 +342,7 @@ def test_graphs_that_list_no_tensors_still_have_groups() -> None:
 
 
 def test_what_nobody_makes_is_a_weight() -> None:
-    """Whether it is listed as one or not: on both sides it is no boundary."""
+    """Whether it is listed as one or not: on both sides it is not a boundary."""
     model = graph("a = Add(x,b)\ny = Exp(a)")
     assert groups(lineage(model, model)) == ["a -> a | x -> a", "y -> y | a -> y"]
 

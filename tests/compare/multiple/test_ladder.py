@@ -1,4 +1,4 @@
-"""The ladder: steps that add up, with intervals by hand, and what is no ladder."""
+"""The ladder: steps that add up, with intervals by hand, and what is not a ladder."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_what_is_no_ladder() -> None:
         assert ladder(record, names) is None
     assert ladder(record_of(TORCH, engine="other"), list(TORCH)) is None
     assert ladder(record_of({"eager": [2.0] * 8, "fused": [1.0] * 8}), ["eager", "fused"]) is None
-    # What is no rung is only passed by, also as the baseline.
+    # What is not a rung is only passed by, also as the baseline.
     found = ladder(record, ["freezing", "eager", "fused"])
     assert found is not None and found.baseline == "freezing" and len(found.steps) == 3
 

@@ -176,7 +176,7 @@ def recorded(rows: str, *beside: Source, unit: str = "MB") -> Trace:
 
 
 def test_memory_over_time_of_the_record() -> None:
-    """PTA+GE holds PTA; APP says only what is reserved; what is no size is left out."""
+    """PTA+GE holds PTA; APP says only what is reserved; what is not a size is left out."""
     at = "17364054438814"
     rows = (
         f"PTA,{at}00.5\t,10,64,NPU:0\nPTA+GE,{at}00.6\t,12.5,64,NPU:0\n"
@@ -222,7 +222,7 @@ def test_devices_beyond_those_that_are_kept_are_counted() -> None:
 
 
 def test_memory_of_operators_in_the_unit_of_its_head() -> None:
-    """torch_npu writes totals in MB, msprof in KB; 1e300 KB are no size."""
+    """torch_npu writes totals in MB, msprof in KB; 1e300 KB are not a size."""
     head = (
         "Device_id,Name,Size(KB),Allocation Time(us),Allocation Total Allocated(KB),"
         "Allocation Total Reserved(KB),Device"

@@ -156,7 +156,7 @@ def test_members_and_shapes_of_a_fusion_from_its_program() -> None:
     fusion = found["loop_fusion.1"]
     assert fusion.members is not None and fusion.members.members == ("multiply", "add")
     assert (fusion.inputs, fusion.outputs) == ("float32[8,4]", "float32[8,4]")
-    # A library's scratch memory is no result.
+    # A library's scratch memory is not a result.
     assert found["custom-call.1"].outputs == "float32[8,4]"
     metadata = Plane("/host:metadata")
     metadata.event("jit_f(19)", 0, 0, **{"of_Hlo Proto": module()})
