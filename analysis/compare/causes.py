@@ -16,10 +16,11 @@ from analysis.metrics.breakdown import by_operator
 from analysis.text import clean_text
 
 CauseCode = Literal[
-    "fusion", "engine", "precision", "device", "layout", "capture", "code_generation", "compilation"
-]
-# Steps of a compiler's variants that are not fusion, although what fuses takes them, too.
-COMPILED: tuple[CauseCode, ...] = ("capture", "code_generation", "compilation")
+    "fusion", "engine", "precision", "device", "layout", "one_graph", "capture", "code_generation",
+    "compilation",
+]  # fmt: skip
+# Steps between an engine's variants that are not fusion, although what fuses takes them, too.
+OTHER_STEPS: tuple[CauseCode, ...] = ("one_graph", "capture", "code_generation", "compilation")
 
 _FUSED = ("fused", "folded", "removed")
 _DTYPE = re.compile(r"^([a-z]+\d+)\[[^\]]*\](?::(\w+))?")
@@ -39,7 +40,7 @@ class Cause:
 
 def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> tuple[Cause, ...]:
     """What changed: the engine, precision, device and layout where the files tell of them, what
-    else lies between two variants of a compiler, then fusion.
+    else lies between two variants of an engine, then fusion.
 
     Fusion comes first where it alone changed. Layouts of two engines are not set beside each other:
     each has its own. It changed where groups with fewer operators than
@@ -60,9 +61,9 @@ def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> t
     if all(layouts) and layouts[0] != layouts[1] and not apart:
         found.append(Cause("layout", *layouts))
     steps = _steps(baseline, candidate)
-    compiled = [code for code in COMPILED if code in steps]
-    found += [Cause(code) for code in compiled]
-    if _is_fused(ledger) or (compiled and "fusion" in steps):
+    others = [code for code in OTHER_STEPS if code in steps]
+    found += [Cause(code) for code in others]
+    if _is_fused(ledger) or (others and "fusion" in steps):
         return (*found, Cause("fusion"))
     if not apart and "layout" not in {cause.code for cause in found} and _reorders(fusion):
         found.append(Cause("layout"))

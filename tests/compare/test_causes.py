@@ -35,6 +35,8 @@ MINDSPORE, TORCH, JAX = (
         ),
         (JAX, "fused", "eager", "Where the change came from: compilation, fusion"),
         ("mobilenetv2", "unfused", "fused", "What fusion bought"),
+        ("mobilenetv2", "eager", "fused", "Where the change came from: one graph, fusion"),
+        ("mobilenetv2", "eager", "unfused", "Where the change came from: one graph"),
     ],
 )
 def test_the_title_names_every_step_between_two_variants(

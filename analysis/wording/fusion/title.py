@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import reduce
 
 from analysis import units
-from analysis.compare.causes import COMPILED, Cause, CauseCode, causes
+from analysis.compare.causes import OTHER_STEPS, Cause, CauseCode, causes
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message, Part, Said
 
@@ -16,6 +16,7 @@ _CAUSES: Mapping[CauseCode, Message] = {
     "precision": Message("precision"),
     "device": Message("device"),
     "layout": Message("layout"),
+    "one_graph": Message("one graph"),
     "capture": Message("capture"),
     "code_generation": Message("code generation"),
     "compilation": Message("compilation"),
@@ -27,7 +28,7 @@ _LISTED = Message("{causes}, {cause}")
 def change_parts(comparison: Comparison, *, by_pattern: bool = False) -> tuple[Part, ...]:
     """'What fusion bought' where fusion is what changed, else 'Where the change came from' with
     what else changed: 'Where the change came from: precision (float32 → float16)'. Of variants of
-    a compiler, fusion is one of the steps between them, and named beside the others.
+    one engine, fusion is one of the steps between them, and named beside the others.
 
     `by_pattern` is the title of a table by pattern. What changed is told in the file's words, as
     names.
@@ -57,7 +58,7 @@ def _causes(comparison: Comparison) -> tuple[Cause, ...]:
 
 def _told(found: tuple[Cause, ...]) -> Said | None:
     """Those that are named, as a list; None without any."""
-    in_steps = any(cause.code in COMPILED for cause in found)
+    in_steps = any(cause.code in OTHER_STEPS for cause in found)
     told = [_cause(cause) for cause in found if in_steps or cause.code != "fusion"]
     if not told:
         return None
