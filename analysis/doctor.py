@@ -179,7 +179,7 @@ def fields(value: Trace | Experiment) -> dict[str, bool]:
 def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer, ...]:
     """One answer a figure, in the order in which figures are shown."""
     variant = experiment.record.variant(trace.meta.variant or "") if experiment else None
-    has_graph = experiment is not None and bool(experiment.graphs)
+    has_graph = experiment is not None and (trace.meta.variant or "") in experiment.graphs
     peak = experiment.record.peaks.gemm_flops_per_s if experiment else None
     has = fields(trace)
     named = hardware_counters(trace)
@@ -321,7 +321,11 @@ def _of_experiment(experiment: Experiment) -> Examination:
     notes = list(experiment.diagnostics)
     for name, trace in experiment.traces.items():
         notes += [replace(d, values={**d.values, "variant": name}) for d in trace.diagnostics]
-    untold = {one.name: why for one in experiment.record.variants if (why := one.why_no_graph)}
+    untold = {
+        one.name: one.why_no_graph
+        for one in experiment.record.variants
+        if one.why_no_graph and one.name in experiment.traces and one.name not in experiment.graphs
+    }
     for name, why in untold.items():
         values = {"variant": name, "reason": clean_text(why)}
         notes.append(Diagnostic("warning", "graph_not_shown", values=values))

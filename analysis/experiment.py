@@ -309,7 +309,7 @@ class VariantRecord(msgspec.Struct, frozen=True):
     @property
     def why_no_graph(self) -> str:
         """Why the engine did not show its graph; '' where it did, or the recording does not say."""
-        return str(self.settings.get("graph_missing", ""))
+        return str(self.settings.get("graph_missing", "")).strip().removesuffix(".")
 
 
 class OwnFusion(msgspec.Struct, frozen=True):

@@ -231,6 +231,24 @@ def test_what_only_graphs_tell_lacks_for_the_reason_that_the_recording_gives() -
     assert cut_off not in " ".join(words.lack_sentences(found))
 
 
+def test_a_variant_without_a_graph_is_named_and_the_others_have_theirs() -> None:
+    value = read(Source("e.zip", experiment_zip(TIMES)))
+    assert isinstance(value, Experiment)
+    first, second = value.record.variants
+    missing = structs.replace(second, settings={**second.settings, "graph_missing": "2 graphs."})
+    told = structs.replace(
+        first, settings={**first.settings, "graph_missing": "though it is there"}
+    )
+    record = structs.replace(value.record, variants=[told, missing])
+    some = {name: graph for name, graph in value.graphs.items() if name != second.name}
+    found = examine(replace(value, record=record, graphs=some))
+    notes = [note for note in found.noted if note.code == "graph_not_shown"]
+    assert [dict(note.values) for note in notes] == [{"variant": second.name, "reason": "2 graphs"}]
+    cache, sentence = answer(found, "cache")
+    assert not cache and second.name in sentence and first.name not in sentence
+    assert "graph of the model" in words.has_sentence(found)
+
+
 def test_a_reason_that_some_variants_have_names_them() -> None:
     value = read(Source("e.zip", experiment_zip(TIMES)))
     assert isinstance(value, Experiment)

@@ -59,14 +59,14 @@ class Finding:
     """One thing that limits the run, with the evidence for it.
 
     `values` are the figures and names of its sentences, names fit to be shown; `share` is the part
-    of the run that it concerns; `at_most_ns` is the most that a run can save by removing it, None
-    where it costs no time, on the stated `basis`. `gain` is what a remedy is predicted to save,
-    None where nothing measured allows a prediction. `where` says what `names` are; `confidence` is
-    high where measurement alone shows it, medium where the remedy's effect is modelled, low where
-    the cause is not certain. `of_ns` is the run that the times are of where it is not the mean run
-    as profiled. `stretch` is where in the run that timelines show it can be seen best, on the
-    trace's clock; None where the finding is not about a period of time, or where the file has no
-    start times.
+    of the run as profiled that it concerns; `at_most_ns` is the most that a run can save by
+    removing it, None where it costs no time, on the stated `basis`. `gain` is what a remedy is
+    predicted to save, None where nothing measured allows a prediction. `where` says what `names`
+    are; `confidence` is high where measurement alone shows it, medium where the remedy's effect is
+    modelled, low where the cause is not certain. `of_ns` is the run that the saving is of where it
+    is not the mean run as profiled. `stretch` is where in the run that timelines show it can be
+    seen best, on the trace's clock; None where the finding is not about a period of time, or where
+    the file has no start times.
     """
 
     code: FindingCode

@@ -21,6 +21,7 @@ CauseCode = Literal[
 ]  # fmt: skip
 # Steps between an engine's variants that are not fusion, although what fuses takes them, too.
 OTHER_STEPS: tuple[CauseCode, ...] = ("one_graph", "capture", "code_generation", "compilation")
+_FUSES: tuple[StepCode, ...] = ("fusion", "basic", "extended", "layout")
 
 _FUSED = ("fused", "folded", "removed")
 _DTYPE = re.compile(r"^([a-z]+\d+)\[[^\]]*\](?::(\w+))?")
@@ -60,10 +61,12 @@ def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> t
     layouts = [_commonest(side, 2) for side in sides]
     if all(layouts) and layouts[0] != layouts[1] and not apart:
         found.append(Cause("layout", *layouts))
-    steps = _steps(baseline, candidate)
-    others = [code for code in OTHER_STEPS if code in steps]
-    found += [Cause(code) for code in others]
-    if _is_fused(ledger) or (others and "fusion" in steps):
+    steps = () if apart else _steps(baseline, candidate)
+    others = [Cause(code) for code in OTHER_STEPS if code in steps]
+    if others:  # steps of the engine say whether fusion is one of them, whichever side comes first
+        fuses = any(code in _FUSES for code in steps)
+        return (*found, *others, *([Cause("fusion")] if fuses else []))
+    if _is_fused(ledger):
         return (*found, Cause("fusion"))
     if not apart and "layout" not in {cause.code for cause in found} and _reorders(fusion):
         found.append(Cause("layout"))

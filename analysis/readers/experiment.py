@@ -6,6 +6,7 @@ import io
 import zipfile
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -104,9 +105,12 @@ def read_variants(source: Source, wanted: Wanted) -> Experiment:
             if apart is not None:
                 not_fused[variant.name] = apart
             trace = _trace(archive, record, variant, graph, model_graph, source)
-            traces[variant.name] = trace
-            if graph is not None and record.engine_of(variant.name).name == OPENVINO:
+            engine = record.engine_of(variant.name).name
+            if graph is not None and engine == JAX:
+                trace = _typed_as_graph(trace, graph)
+            elif graph is not None and engine == OPENVINO:
                 graphs[variant.name] = _typed_as_counted(graph, trace)
+            traces[variant.name] = trace
     # Tables of a report tell of the file that they were made of.
     packed = (one.name for one in record.variants if one.tables is not None)
     origin = next((traces[name].meta for name in packed if name in traces), None)
@@ -177,10 +181,20 @@ def _device(record: ExperimentRecord, variant: VariantRecord) -> str | None:
     return clean_text(told, 80) if isinstance(told, str) and told else record.machine.cpu_model
 
 
+def _typed_as_graph(trace: Trace, graph: Graph) -> Trace:
+    """XLA names a fusion of one operator after itself (`wrapped_add`, `ynn_fusion`), and the graph
+    after what it computes (`add`, `dot_general`); each operator has one op type."""
+    told = zip(trace.texts("name"), trace.texts("op_type"), strict=True)
+    types = [graph.node[name].op_type if name in graph.node else own for name, own in told]
+    operators = trace.operators.assign(op_type=pd.Categorical([one or None for one in types]))
+    return replace(trace, operators=operators)
+
+
 def _typed_as_counted(graph: Graph, trace: Trace) -> Graph:
     """OpenVINO's counters tell a GroupConvolution and a ReduceMean where its graph has Convolution
     and Reduce, and each operator has one op type."""
-    return graph.with_types(dict(zip(trace.texts("name"), trace.texts("op_type"), strict=True)))
+    told = zip(trace.texts("name"), trace.texts("op_type"), strict=True)
+    return graph.with_types({name: op_type for name, op_type in told if op_type})
 
 
 def _compiled_trace(

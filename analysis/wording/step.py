@@ -49,7 +49,7 @@ _NO_BAR: Mapping[str, Message] = {
     ),
 }
 _ROLES: tuple[Role, Role] = ("baseline", "candidate")
-_NEARLY_ALL, _MOST, _TAKEN_BACK = 0.98, 0.5, 1.02  # shares of the whole change
+_NEARLY_ALL, _MOST = 0.98, 0.5  # shares of the whole change
 _GAIN = (
     Message("The gain comes from {what}; other parts take some of it back."),
     Message("All of the gain comes from {what}."),
@@ -138,7 +138,7 @@ def step_sentence(comparison: Comparison) -> str:
     is_gain = change.whole_ns < 0
     what = (_LESS if is_gain else _MORE)[change.leading]
     degree = (
-        0 if change.share > _TAKEN_BACK
+        0 if change.share > 1
         else 1 if change.share == 1
         else 2 if change.share >= _NEARLY_ALL
         else 3 if change.share >= _MOST

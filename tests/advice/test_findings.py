@@ -367,8 +367,29 @@ def test_of_idle_time_no_more_is_saved_than_an_unprofiled_run_takes() -> None:
     one = of_code(found_in(trace_of(waits, samples=[600] * 5)), "dispatch_bound")
     assert one is not None
     assert (one.share, one.at_most_ns, one.of_ns) == (0.72, 600, 600)
+    assert one.confidence == "low", "all of the run is a bound, and no estimate"
     busy = found_in(trace_of(waits, samples=[500] * 5))
     assert of_code(busy, "dispatch_bound") is None
+    shorter = of_code(found_in(trace_of(waits, samples=[1200] * 5)), "dispatch_bound")
+    assert shorter is not None
+    assert (shorter.at_most_ns, shorter.of_ns, shorter.confidence) == (720, 1200, "medium")
+
+
+@pytest.mark.parametrize(
+    ("calls", "code"),
+    [
+        ([("MatMul", 0, 350), ("Conv", 650, 350)], "idle_before"),
+        ([("MatMul", 0, 350), ("Conv", 350, 350)], "idle_after"),
+    ],
+)
+def test_a_gap_that_the_profiler_may_have_made_is_none(
+    calls: list[Call], code: FindingCode
+) -> None:
+    """Of 1000 ns nothing runs for 300 in one place; the profiler adds 200, or 280 of them."""
+    one = of_code(found_in(trace_of(calls, samples=[800] * 5)), code)
+    assert one is not None
+    assert (one.at_most_ns, one.of_ns) == (300, 800)
+    assert of_code(found_in(trace_of(calls, samples=[720] * 5)), code) is None
 
 
 def test_streams_that_overlap_take_no_more_than_the_run() -> None:

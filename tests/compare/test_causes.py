@@ -34,9 +34,24 @@ MINDSPORE, TORCH, JAX = (
             "Where the change came from: capture, code generation, fusion",
         ),
         (JAX, "fused", "eager", "Where the change came from: compilation, fusion"),
+        (JAX, "eager", "unfused", "Where the change came from: compilation"),
+        (
+            MINDSPORE,
+            "fused",
+            "unfused",
+            "Where the change came from: code generation, fusion",
+        ),
         ("mobilenetv2", "unfused", "fused", "What fusion bought"),
         ("mobilenetv2", "eager", "fused", "Where the change came from: one graph, fusion"),
+        ("mobilenetv2", "fused", "eager", "Where the change came from: one graph, fusion"),
         ("mobilenetv2", "eager", "unfused", "Where the change came from: one graph"),
+        (
+            "mobilenetv2",
+            "eager",
+            "without:NchwcTransformer",
+            "Where the change came from: one graph, fusion",
+        ),
+        ("mobilenetv2", "without:ConvBNFusion", "fused", "What fusion bought"),
     ],
 )
 def test_the_title_names_every_step_between_two_variants(
@@ -55,6 +70,11 @@ def test_steps_are_those_of_neighbours_whichever_comes_first() -> None:
     assert steps_between("torch", "fused", "captured") == ("code_generation", "fusion")
     assert steps_between("torch", "fused", "fused") == ()
     assert steps_between("torch", "fused", "freezing") == ()
+    assert steps_between("torch", "captured", "without:cpp_fused_add_1") == (
+        "code_generation",
+        "fusion",
+    )
+    assert steps_between("onnxruntime", "eager", "segments:elementwise") == ()
     assert steps_between("openvino", "marked", "fused") == ()
     for engine, rungs in RUNGS.items():
         assert len(steps_between(engine, rungs.variants[0], rungs.variants[-1])) >= 2

@@ -70,6 +70,10 @@ def test_a_side_that_does_not_tell_has_no_bar() -> None:
     [
         ({"computing": -990, "idle": -10}, "Nearly all of the gain comes from less computing."),
         ({"computing": -990}, "All of the gain comes from less computing."),
+        (
+            {"computing": -1010, "idle": 10},
+            "The gain comes from less computing; other parts take some of it back.",
+        ),
         ({"computing": -400, "idle": -600}, "Most of the gain comes from less idle time."),
         (
             {"computing": -400, "communication": -350, "copies": -250},

@@ -22,7 +22,7 @@ from analysis.limits import Limits
 from analysis.memory import MemoryUse
 from analysis.metrics.hierarchy import hierarchies
 from analysis.originals import Original
-from analysis.readers import read, read_path
+from analysis.readers import experiment, read, read_path
 from analysis.readers.input.source import Source
 from analysis.readers.packed.context import context_of, frames_of
 from analysis.readers.packed.report import contents
@@ -73,6 +73,21 @@ def test_the_report_of_a_recording_says_what_the_recording_says(
     assert told(capsys, compare_verb.compare, page, **names) == told(
         capsys, compare_verb.compare, path, **names
     )
+
+
+def test_an_older_report_of_jax_has_the_op_types_of_its_graph(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tables have XLA's names, such as `wrapped_add`."""
+    path, page = SAMPLES / "cases" / "jax_twice_read.zip", tmp_path / "r.html"
+    with monkeypatch.context() as older:
+        older.setattr(experiment, "_typed_as_graph", lambda trace, graph: trace)
+        before = told(capsys, compare_verb.compare, path, html=page)
+    types = {row["op_type"] for row in before["by_type"]}
+    assert "wrapped_add" in types
+    now = told(capsys, compare_verb.compare, path)
+    assert told(capsys, compare_verb.compare, page)["by_type"] == now["by_type"]
+    assert "add" in {row["op_type"] for row in now["by_type"]}
 
 
 def test_every_format_comes_back_from_a_report_as_it_was() -> None:

@@ -23,7 +23,8 @@ def dispatch_bound(subject: Subject) -> Answer:
     step = subject.step
     if step is None:
         return no_step(subject)
-    if step.span_ns - step.idle_ns >= MAX_BUSY * _unprofiled_ns(subject, step):
+    whole_ns = min(step.span_ns, _unprofiled_ns(subject, step))
+    if step.span_ns - step.idle_ns >= MAX_BUSY * whole_ns:
         return ()
     if len(subject.operators) < 2 or _in_pieces(subject):
         return ()
@@ -46,6 +47,7 @@ def dispatch_bound(subject: Subject) -> Answer:
             share=share,
             of_ns=of_ns,
             stretch=most_idle(subject.trace),
+            confidence="medium" if most_ns < of_ns else "low",  # all of a run is no estimate
         ),
     )
 
@@ -57,13 +59,11 @@ def idle_before(subject: Subject) -> Answer:
     if step is None:
         return no_step(subject)
     place = _before_one(subject, step)
-    if place is None or _in_pieces(subject):
+    if place is None or _in_pieces(subject) or _is_of_profiler(subject, step):
         return ()
     gap_ns = float(subject.gaps_ns[place])
     name = shown(subject.operators["name"].iloc[place])
     most_ns, of_ns = _saving(subject, step, gap_ns)
-    if most_ns < _MIN_IDLE * of_ns:
-        return ()
     return (
         Finding(
             "idle_before",
@@ -91,10 +91,10 @@ def idle_after(subject: Subject) -> Answer:
         return no_step(subject)
     if not _is_most(subject.idle_after_ns, step) or _in_pieces(subject):
         return ()
+    if _is_of_profiler(subject, step):
+        return ()
     share = subject.idle_after_ns / step.span_ns
     most_ns, of_ns = _saving(subject, step, subject.idle_after_ns)
-    if most_ns < _MIN_IDLE * of_ns:
-        return ()
     return (
         Finding(
             "idle_after",
@@ -114,7 +114,7 @@ def idle_time(subject: Subject) -> Answer:
     step = subject.step
     if step is None:
         return no_step(subject)
-    if _idle_ns(subject, step) < _MIN_IDLE * step.span_ns or _in_pieces(subject):
+    if _is_of_profiler(subject, step) or _in_pieces(subject):
         return ()
     if dispatch_bound(subject) or idle_before(subject) or idle_after(subject):
         return ()
@@ -174,10 +174,15 @@ def _in_pieces(subject: Subject) -> bool:
     return is_of_engine(side) and side.own_name.partition(":")[0] in _IN_PIECES
 
 
+def _is_of_profiler(subject: Subject, step: StepParts) -> bool:
+    """Whether less than 5 % of the run is idle that the profiler need not have made."""
+    return _idle_ns(subject, step) < _MIN_IDLE * step.span_ns
+
+
 def _idle_ns(subject: Subject, step: StepParts) -> float:
     """The idle time of the run without what the profiler adds: it writes between operators, so as
     much as the run is longer than the median of un-profiled ones need not be idle without it."""
-    return step.idle_ns - (step.span_ns - _unprofiled_ns(subject, step))
+    return step.idle_ns - max(0.0, step.span_ns - _unprofiled_ns(subject, step))
 
 
 def _saving(subject: Subject, step: StepParts, idle_ns: float) -> tuple[float, float]:
@@ -190,10 +195,10 @@ def _saving(subject: Subject, step: StepParts, idle_ns: float) -> tuple[float, f
 
 
 def _unprofiled_ns(subject: Subject, step: StepParts) -> float:
-    """The median of un-profiled runs; the run as profiled where it is shorter, or the only one."""
+    """The median of un-profiled runs; the run as profiled where there are none."""
     sampled = subject.trace.sampled_runs
     dur_ns = sampled.loc[~sampled["warmup"], "dur_ns"]
-    return float(step.span_ns) if dur_ns.empty else min(float(step.span_ns), float(dur_ns.median()))
+    return float(step.span_ns) if dur_ns.empty else float(dur_ns.median())
 
 
 def _before_one(subject: Subject, step: StepParts) -> int | None:

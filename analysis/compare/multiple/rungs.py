@@ -27,14 +27,22 @@ class Rungs:
     whole: str = ""
 
 
+# Variants that are the highest rung but for a setting.
+_LIKE_LAST = ("without", "only", "freezing", "threads")
+
+
 def steps_between(engine: str, one: str, other: str) -> tuple[StepCode, ...]:
     """What each step between two variants of an engine is, from the lower to the higher one; none
     where either is not on the way from nothing to all that the engine does."""
     rungs = RUNGS.get(engine)
-    if rungs is None or not {one, other} <= {*rungs.variants}:
+    if rungs is None:
         return ()
-    first, last = sorted(rungs.variants.index(name) for name in (one, other))
-    return tuple(rungs.steps[pair] for pair in pairwise(rungs.variants[first : last + 1]))
+    last = rungs.variants[-1]
+    at = [last if name.partition(":")[0] in _LIKE_LAST else name for name in (one, other)]
+    if not {*at} <= {*rungs.variants}:
+        return ()
+    low, high = sorted(map(rungs.variants.index, at))
+    return tuple(rungs.steps[pair] for pair in pairwise(rungs.variants[low : high + 1]))
 
 
 RUNGS: Mapping[str, Rungs] = {  # by engine, as an experiment names it

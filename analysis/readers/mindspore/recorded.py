@@ -24,8 +24,9 @@ from analysis.trace import Diagnostic, Meta, Trace, merged, noted, runs_frame
 @dataclass
 class RecordedExecutions:
     """Collects the profiles of one variant, one a block, into one Trace. `graph` is the variant's,
-    None where it is not known: executions then keep the profiler's names, numbered anew in each
-    file, as MindSpore numbers them over all that a process compiled."""
+    None where it is not known: executions then keep the profiler's names, with the numbers of the
+    first file, as MindSpore numbers them over all that a process compiled. There no two variants
+    have the same one."""
 
     graph: Graph | None
     limits: Limits = DEFAULT_LIMITS
@@ -34,6 +35,7 @@ class RecordedExecutions:
     _notes: list[Diagnostic] = field(default_factory=list)
     _outside: int = 0
     _unjoined: int = 0
+    _first: dict[str, list[int]] = field(default_factory=dict)  # numbers of a name in that file
 
     def add(
         self,
@@ -69,7 +71,7 @@ class RecordedExecutions:
             else:
                 of_run.setdefault(run, []).append(at)
         self.limits.check_events(self._rows.count + len(ran.name), "more_events_than_limit", where)
-        names = ran.name if self.graph is not None else _numbered_anew(ran.name)
+        names = ran.name if self.graph is not None else self._as_first(ran.name)
         for run, executions in of_run.items():
             self._add_run(ran, names, first + run, executions)
 
@@ -126,6 +128,17 @@ class RecordedExecutions:
         }
         return [found.get(name) for name in names]
 
+    def _as_first(self, names: Sequence[str]) -> list[str]:
+        """'x/Mul-op7' as 'x/Mul-op4' where the first file has that in its place; a name that has
+        another count of numbers there keeps its own."""
+        anew = {}
+        for base, numbers in _numbers(names).items():
+            first = self._first.setdefault(base, numbers)
+            if len(first) == len(numbers):
+                for number, own in zip(numbers, first, strict=True):
+                    anew[f"{base}-op{number}"] = f"{base}-op{own}"
+        return [anew.get(name, name) for name in names]
+
     @property
     def _is_eager(self) -> bool:
         assert self.graph is not None
@@ -144,16 +157,6 @@ class RecordedExecutions:
             "bytes_param": _bytes(graph, weights),
             "bytes_out": _bytes(graph, written),
         }
-
-
-def _numbered_anew(names: Sequence[str]) -> list[str]:
-    """'x/Mul-op7' and 'x/Mul-op9' as 'x/Mul-op0' and 'x/Mul-op1'."""
-    anew = {
-        f"{base}-op{number}": f"{base}-op{place}"
-        for base, numbers in _numbers(names).items()
-        for place, number in enumerate(numbers)
-    }
-    return [anew.get(name, name) for name in names]
 
 
 def _numbers(names: Iterable[str]) -> dict[str, list[int]]:

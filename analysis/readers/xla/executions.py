@@ -30,20 +30,13 @@ def joined(columns: Columns, graph: Graph) -> tuple[Columns, int]:
     programs = [node for node in graph.nodes if "programs" in node.attributes]
     if not programs:
         apart = {row["run"] for row in rows if row["name"] not in graph.node}
-        made = [_typed(row, graph) for row in rows]
+        made = rows
     else:
         made, apart = _Eager(graph, programs).joined(rows)
     found = Columns(*(name for name in columns if name not in ("execution", "module")))
     for row in made:
         found.add(**{name: row.get(name) for name in found})
     return found, len(apart - {None})
-
-
-def _typed(row: Row, graph: Graph) -> Row:
-    """With the op type of the graph: XLA names a fusion of one operator after itself
-    (`wrapped_add`, `ynn_fusion`), and the graph after what it computes (`add`, `dot_general`)."""
-    node = graph.node.get(str(row["name"]))
-    return row if node is None else {**row, "op_type": node.op_type}
 
 
 @dataclass

@@ -44,10 +44,11 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     title = clean_text(wording.change_title(comparison), 200)
     has_gains = comparison.ledger.has_gains
     if has_gains:
-        title = say(
-            "{title}, {per}: + is time saved, - is time lost",
-            title=title,
-            per=wording.per_text(comparison),
+        per = wording.per_text(comparison)
+        title = (
+            say("{title} ({per}: + is time saved, - is time lost)", title=title, per=per)
+            if wording.came_from_parts(comparison)
+            else say("{title}, {per}: + is time saved, - is time lost", title=title, per=per)
         )
     console.print(f"\n{title}", style="bold")
     if has_gains:

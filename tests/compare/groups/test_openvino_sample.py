@@ -19,6 +19,7 @@ from analysis.experiment import Experiment
 from analysis.gate.condition import parse_condition
 from analysis.gate.judgement import judge
 from analysis.wording.fusion.statements import fusion_sentence
+from analysis.wording.fusion.terms import no_shares_sentence
 from analysis.wording.sentences import verdict_sentence
 from tests.accounts import check_ledger, verified_lineage
 
@@ -44,6 +45,7 @@ def test_a_pair_with_marked_has_no_speedup_and_says_why() -> None:
     verdict = pair().verdict
     assert (verdict.outcome, verdict.reason) == ("cannot_tell", "marked")
     assert verdict.speedup is verdict.interval is verdict.times_ns is None
+    assert no_shares_sentence(pair().ledger).endswith("its run is not that of the model.")
     assert pair().ledger.no_shares == "marked" and pair().ledger.patterns["share"].isna().all()
     assert verdict_sentence(pair()) == "marked and fused are compared by operators, not by runs"
     for code in ("latency", "throughput", "cpu_time", "memory"):

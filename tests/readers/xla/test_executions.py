@@ -53,13 +53,11 @@ def test_instructions_of_a_program_have_the_names_of_its_graph() -> None:
     program = graph(node("fusion.1", "x", "a"), node("dot.2", "a w", "y"))
     same, apart = joined(columns(call("fusion.1", 0), call("dot.2", 9)), program)
     assert (named(same), apart) == ([(0, "fusion.1"), (9, "dot.2")], 0)
-    assert [*same["op_type"]] == ["fusion", "dot"]  # the graph's
     assert "execution" not in same and "module" not in same
     other, apart = joined(
         columns(call("fusion.1", 0), call("copy.7", 9), call("copy.7", 30, run=1)), program
     )
     assert apart == 2 and other.count == 3
-    assert [*other["op_type"]] == ["fusion", "copy.7", "copy.7"]
 
 
 EAGER = graph(
