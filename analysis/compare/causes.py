@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.compare.groups.fusion import Fusion
+from analysis.compare.groups.fusion import Fusion, Kind
 from analysis.compare.ledger import Ledger
 from analysis.compare.multiple.rungs import StepCode, steps_between
 from analysis.compare.side import Side, engines_differ
@@ -16,14 +16,15 @@ from analysis.metrics.breakdown import by_operator
 from analysis.text import clean_text
 
 CauseCode = Literal[
-    "fusion", "engine", "precision", "device", "layout", "one_graph", "capture", "code_generation",
-    "compilation",
+    "fusion", "lost_fusion", "engine", "precision", "device", "layout", "one_graph", "capture",
+    "code_generation", "compilation",
 ]  # fmt: skip
 # Steps between an engine's variants that are not fusion, although what fuses takes them, too.
 OTHER_STEPS: tuple[CauseCode, ...] = ("one_graph", "capture", "code_generation", "compilation")
 _FUSES: tuple[StepCode, ...] = ("fusion", "basic", "extended", "layout")
 
-_FUSED = ("fused", "folded", "removed")
+_FUSED: tuple[Kind, ...] = ("fused", "folded", "removed")
+_SPLIT: tuple[Kind, ...] = ("split",)
 _DTYPE = re.compile(r"^([a-z]+\d+)\[[^\]]*\](?::(\w+))?")
 _REORDERS = ("Reorder", "Transpose", "TransData")
 _MIN_SHARE = 0.5  # of the time: what most of it ran in
@@ -43,9 +44,9 @@ def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> t
     """What changed: the engine, precision, device and layout where the files tell of them, what
     else lies between two variants of an engine, then fusion.
 
-    Fusion comes first where it alone changed. Layouts of two engines are not set beside each other:
-    each has its own. It changed where groups with fewer operators than
-    before make up at least half of all gains and losses of groups.
+    Fusion comes first where it alone changed: where groups with fewer operators than before make up
+    at least half of all gains and losses of groups. Where groups with more operators do, fusions
+    were lost. Layouts of two engines are not set beside each other: each has its own.
     """
     sides = (baseline, candidate)
     found: list[Cause] = []
@@ -66,8 +67,10 @@ def causes(baseline: Side, candidate: Side, fusion: Fusion, ledger: Ledger) -> t
     if others:  # steps of the engine say whether fusion is one of them, whichever side comes first
         fuses = any(code in _FUSES for code in steps)
         return (*found, *others, *([Cause("fusion")] if fuses else []))
-    if _is_fused(ledger):
+    if _make_up_half(ledger, _FUSED):
         return (*found, Cause("fusion"))
+    if _make_up_half(ledger, _SPLIT):
+        return (*found, Cause("lost_fusion"))
     if not apart and "layout" not in {cause.code for cause in found} and _reorders(fusion):
         found.append(Cause("layout"))
     return tuple(found)
@@ -90,11 +93,11 @@ def engine_names(baseline: Side, candidate: Side) -> tuple[str, str]:
     return clean_text(baseline.provider, 60), clean_text(candidate.provider, 60)
 
 
-def _is_fused(ledger: Ledger) -> bool:
+def _make_up_half(ledger: Ledger, kinds: tuple[Kind, ...]) -> bool:
     rows = ledger.rows
     size = rows["gain_ns"].abs().fillna(0.0)
-    fused = float(size[rows["kind"].isin(_FUSED)].sum())
-    return fused > 0 and fused >= float(size.sum()) / 2
+    theirs = float(size[rows["kind"].isin(kinds)].sum())
+    return theirs > 0 and theirs >= float(size.sum()) / 2
 
 
 def _reorders(fusion: Fusion) -> bool:

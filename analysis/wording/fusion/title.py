@@ -21,14 +21,16 @@ _CAUSES: Mapping[CauseCode, Message] = {
     "code_generation": Message("code generation"),
     "compilation": Message("compilation"),
 }
+_FUSIONS: tuple[CauseCode, ...] = ("fusion", "lost_fusion")
 _FROM_TO = Message("{cause} ({before:name} → {after:name})")
 _LISTED = Message("{causes}, {cause}")
 
 
 def change_parts(comparison: Comparison, *, by_pattern: bool = False) -> tuple[Part, ...]:
-    """'What fusion bought' where fusion is what changed, else 'Where the change came from' with
-    what else changed: 'Where the change came from: precision (float32 → float16)'. Of variants of
-    one engine, fusion is one of the steps between them, and named beside the others.
+    """'What fusion bought' or 'What lost fusions cost' where fusion is what changed, else 'Where
+    the change came from' with what else changed: 'Where the change came from: precision (float32 →
+    float16)'. Of variants of one engine, fusion is one of the steps between them, and named beside
+    the others.
 
     `by_pattern` is the title of a table by pattern. What changed is told in the file's words, as
     names.
@@ -38,6 +40,8 @@ def change_parts(comparison: Comparison, *, by_pattern: bool = False) -> tuple[P
     found = _causes(comparison)
     if found and found[0].code == "fusion":
         return (_BOUGHT_BY_PATTERN if by_pattern else _BOUGHT).parts()
+    if found and found[0].code == "lost_fusion" and _groups_lost(comparison):
+        return (_COST_BY_PATTERN if by_pattern else _COST).parts()
     told = _told(found)
     if told is None:
         return (_CAME_FROM_BY_PATTERN if by_pattern else _CAME_FROM).parts()
@@ -47,7 +51,7 @@ def change_parts(comparison: Comparison, *, by_pattern: bool = False) -> tuple[P
 def came_from_parts(comparison: Comparison) -> tuple[Part, ...]:
     """`change_parts` where something else than fusion changed and is named; else none."""
     found = _causes(comparison) if comparison.has_changes else ()
-    is_named = bool(found) and found[0].code != "fusion" and _told(found) is not None
+    is_named = bool(found) and found[0].code not in _FUSIONS and _told(found) is not None
     return change_parts(comparison) if is_named else ()
 
 
@@ -56,10 +60,14 @@ def _causes(comparison: Comparison) -> tuple[Cause, ...]:
     return causes(of.baseline, of.candidate, of.fusion, of.ledger)
 
 
+def _groups_lost(comparison: Comparison) -> bool:
+    return (comparison.ledger.reconciliation.groups_ns or 0.0) > 0
+
+
 def _told(found: tuple[Cause, ...]) -> Said | None:
     """Those that are named, as a list; None without any."""
     in_steps = any(cause.code in OTHER_STEPS for cause in found)
-    told = [_cause(cause) for cause in found if in_steps or cause.code != "fusion"]
+    told = [_cause(cause) for cause in found if in_steps or cause.code not in _FUSIONS]
     if not told:
         return None
     return reduce(lambda causes, cause: _LISTED.of(causes=causes, cause=cause), told)
@@ -69,6 +77,8 @@ _FUSION_GROUPS = Message("Fusion groups")
 _BY_PATTERN = Message("Fusion groups, by pattern")
 _BOUGHT = Message("What fusion bought")
 _BOUGHT_BY_PATTERN = Message("What fusion bought, by pattern")
+_COST = Message("What lost fusions cost")
+_COST_BY_PATTERN = Message("What lost fusions cost, by pattern")
 _CAME_FROM = Message("Where the change came from")
 _CAME_FROM_BY_PATTERN = Message("Where the change came from, by pattern")
 _CAME_FROM_THESE = Message("Where the change came from: {causes}")
