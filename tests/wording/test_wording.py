@@ -18,7 +18,7 @@ from analysis.wording import (
     REASONS,
     why_not_told,
 )
-from analysis.wording.diagnostics import DIAGNOSTICS, depending, doubting, reading
+from analysis.wording.diagnostics import DIAGNOSTICS, damaged, depending, doubting, recorded, tables
 from analysis.wording.diagnostics.text import NoteText
 
 
@@ -29,7 +29,7 @@ def test_every_diagnostic_has_a_sentence() -> None:
 def test_diagnostics_are_whole_sentences() -> None:
     written = [
         form
-        for module in (depending, doubting, reading)
+        for module in (damaged, depending, doubting, recorded, tables)
         for text in vars(module).values()
         for found in ([text] if isinstance(text, NoteText) else [])
         for message in (found.fact, *found.then)

@@ -10,9 +10,11 @@ from analysis.compare.timing.verdict import TimeSource
 from analysis.doctor import format_title
 from analysis.messages import Message, Shown, language, listed, paragraph
 from analysis.trace import Diagnostic, DiagnosticCode
+from analysis.wording.diagnostics.damaged import DAMAGED
 from analysis.wording.diagnostics.depending import LEVELS, SIDES
 from analysis.wording.diagnostics.doubting import DOUBTING
-from analysis.wording.diagnostics.reading import READING
+from analysis.wording.diagnostics.recorded import RECORDED
+from analysis.wording.diagnostics.tables import TABLES
 from analysis.wording.diagnostics.text import NoteText, NoteTexts
 from analysis.wording.texts import TIME_SOURCES
 
@@ -27,7 +29,7 @@ _OF_SIDE: Mapping[object, Message] = {
     "candidate": Message("Candidate: {sentence}"),
     "model": Message("Model: {sentence}"),
 }
-DIAGNOSTICS: Mapping[DiagnosticCode, NoteTexts] = {**READING, **DOUBTING}
+DIAGNOSTICS: Mapping[DiagnosticCode, NoteTexts] = {**DAMAGED, **RECORDED, **TABLES, **DOUBTING}
 
 
 def diagnostic_sentence(note: Diagnostic) -> str:

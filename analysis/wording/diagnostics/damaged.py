@@ -1,0 +1,218 @@
+"""Sentences for what is damaged or missing in a file, and what was repaired or left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis.messages import Message
+from analysis.trace import Diagnostic, DiagnosticCode
+from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
+
+
+def _unclosed_quotes(note: Diagnostic) -> NoteText:
+    return _QUOTES_LEFT_OUT if note.values.get("left_out") else _QUOTES
+
+
+def _ambiguous_commas(note: Diagnostic) -> NoteText:
+    return _DECIMAL_COMMAS if note.values.get("decimal") else _GROUPING_COMMAS
+
+
+_QUOTES = told(
+    Message(
+        "{n:count} row has a quotation mark that is not closed.",
+        "{n:count} rows have a quotation mark that is not closed.",
+    ),
+    Message("What follows was read row by row."),
+)
+_QUOTES_LEFT_OUT = told(
+    _QUOTES.fact,
+    Message("What follows was read row by row, and {left_out:rows} could not be read at all."),
+)
+_DECIMAL_COMMAS = told(
+    Message(
+        "{n:count} number has a comma that may group digits or be the decimal sign. It was read "
+        "as the decimal sign.",
+        "{n:count} numbers have a comma that may group digits or be the decimal sign. It was read "
+        "as the decimal sign.",
+    ),
+    Message("If the numbers are a thousand times too small, save the table with decimal points."),
+)
+_GROUPING_COMMAS = told(
+    Message(
+        "{n:count} number has a comma that may group digits or be the decimal sign. It was read "
+        "as grouping digits.",
+        "{n:count} numbers have a comma that may group digits or be the decimal sign. It was read "
+        "as grouping digits.",
+    ),
+    Message("If the numbers are a thousand times too large, save the table with decimal points."),
+)
+
+DAMAGED: Mapping[DiagnosticCode, NoteTexts] = {
+    "bad_unicode": told(
+        Message(
+            "{n:count} invalid character was replaced.",
+            "{n:count} invalid characters were replaced.",
+        )
+    ),
+    "bad_event": told(
+        Message(
+            "{n:count} malformed event was left out.", "{n:count} malformed events were left out."
+        )
+    ),
+    "bad_time": told(
+        Message(
+            "{n:count} event without a valid time was left out.",
+            "{n:count} events without a valid time were left out.",
+        )
+    ),
+    "short_rows": told(
+        Message(
+            "{n:count} row has fewer cells than the header. The missing cells are empty.",
+            "{n:count} rows have fewer cells than the header. The missing cells are empty.",
+        )
+    ),
+    "long_rows": told(
+        Message(
+            "{n:count} row has more cells than the header. The extra cells were left out.",
+            "{n:count} rows have more cells than the header. The extra cells were left out.",
+        )
+    ),
+    "unclosed_quotes": _unclosed_quotes,
+    "heads_again": told(
+        Message(
+            "The header is repeated once, so several tables were joined into this file.",
+            "The header is repeated {n:count} times, so several tables were joined into this file.",
+        ),
+        Message("Every row counts, and exact copies of a row count once."),
+    ),
+    "rows_twice": told(
+        Message(
+            "{n:count} duplicate row with the same name, time and place was left out.",
+            "{n:count} duplicate rows with the same name, time and place were left out.",
+        ),
+        Message("The file may have been joined or exported twice."),
+    ),
+    "samples_twice": told(
+        Message(
+            "{n:count} duplicate run time with the same start and length was left out.",
+            "{n:count} duplicate run times with the same start and length were left out.",
+        ),
+        Message("Files were joined or given twice."),
+    ),
+    "runs_twice": told(
+        Message(
+            "{n:count} duplicate run with the same times of all layers was left out.",
+            "{n:count} duplicate runs with the same times of all layers were left out.",
+        ),
+        Message("The file may have been joined with a copy of itself."),
+    ),
+    "log_read": told(
+        Message(
+            "{n:count} page was read from the write-ahead log that belongs to the database.",
+            "{n:count} pages were read from the write-ahead log that belongs to the database.",
+        )
+    ),
+    "log_unreadable": told(
+        Message("The write-ahead log is damaged or belongs to another database."),
+        Message("The data that was written last is missing."),
+    ),
+    "database_half_written": told(
+        Message("A journal file shows that writing the database was interrupted."),
+        Message("Open the database once with sqlite3, or record it again."),
+    ),
+    "ambiguous_commas": _ambiguous_commas,
+    "companion_unreadable": told(
+        Message(
+            "{n:count} companion file could not be read.",
+            "{n:count} companion files could not be read.",
+        )
+    ),
+    "companion_unmatched": told(
+        Message(
+            "{n:count} row of the companion files was left out, because it does not belong to any "
+            "operator.",
+            "{n:count} rows of the companion files were left out, because they do not belong to "
+            "any operator.",
+        )
+    ),
+    "companion_lacks": told(
+        Message(
+            "{n:count} operator is missing from the companion file.",
+            "{n:count} operators are missing from the companion file.",
+        ),
+        Message("Only names and times are known for what is missing."),
+    ),
+    "neighbours_left": told(
+        Message(
+            "{n:count} more file in the folder was not read, so part of this recording may be "
+            "missing.",
+            "{n:count} more files in the folder were not read, so part of this recording may be "
+            "missing.",
+        ),
+        Message("Put this recording into its own folder."),
+    ),
+    "contradiction": told(Message("Values of the file contradict each other in {n:rows}.")),
+    "long_text": told(
+        Message(
+            "{n:count} text was shortened, because it is too long to be shown in full.",
+            "{n:count} texts were shortened, because they are too long to be shown in full.",
+        )
+    ),
+    "gzip_cut_short": told(
+        Message("The gzip file ends too early."), Message("Everything up to its end was read.")
+    ),
+    "gzip_junk": told(
+        Message(
+            "{n:count} byte after the end of the gzip data was ignored.",
+            "{n:count} bytes after the end of the gzip data were ignored.",
+        )
+    ),
+    "overlapping_calls": told(
+        Message(
+            "{n:count} execution overlaps the previous one on the same stream.",
+            "{n:count} executions overlap the previous one on the same stream.",
+        )
+    ),
+    "rounded_starts": told(
+        Message(
+            "{n:count} start time was left out, because a spreadsheet program rounded it.",
+            "{n:count} start times were left out, because a spreadsheet program rounded them.",
+        ),
+        Message("Give the original file of the profiler."),
+    ),
+    "json_mended": told(
+        Message(
+            "{n:count} place with invalid JSON was repaired: bare inf or nan, single backslashes, "
+            "control characters or extra commas.",
+            "{n:count} places with invalid JSON were repaired: bare inf or nan, single "
+            "backslashes, control characters or extra commas.",
+        )
+    ),
+    "trailing_bytes": told(
+        Message(
+            "{n:count} byte after the end of the trace was ignored.",
+            "{n:count} bytes after the end of the trace were ignored.",
+        )
+    ),
+    "missing_bracket": told(
+        Message("The file ends without its closing bracket."), Message("Every event was read.")
+    ),
+    "cut_short": told(
+        Message("The file is cut off before its end."),
+        Message(
+            "Its last {bytes_lost:bytes} were left out, because they are not a complete entry."
+        ),
+    ),
+    "unpaired_events": told(
+        Message(
+            "{n:count} event with only a begin or only an end was left out.",
+            "{n:count} events with only a begin or only an end were left out.",
+        )
+    ),
+    "notes_unknown": told(
+        Message(
+            "{n:count} note in this report is of another version of FuseScope and is not shown.",
+            "{n:count} notes in this report are of another version of FuseScope and are not shown.",
+        )
+    ),
+}
