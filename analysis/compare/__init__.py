@@ -28,8 +28,8 @@ from analysis.compare.joined_time import (
     without_changes_of,
 )
 from analysis.compare.ledger import ledger
+from analysis.compare.ledger.reconciliation import Reconciliation
 from analysis.compare.naming import named
-from analysis.compare.reconciliation import Reconciliation
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import judge

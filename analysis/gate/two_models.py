@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from analysis.compare.groups.fusion import Fusion, Group, Names, Operator
-from analysis.compare.ledger import common_scope
+from analysis.compare.ledger.operator_texts import common_scope
 from analysis.gate.fusion_changes import (
     EXACT,
     FusionChange,

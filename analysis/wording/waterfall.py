@@ -9,7 +9,7 @@ from typing import Any, Literal
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import Ledger, gain_kind
-from analysis.compare.reconciliation import Reconciliation, SideTimes
+from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
 from analysis.compare.side import Role
 from analysis.messages import Message, say
 from analysis.wording.fusion.became import becomes_text

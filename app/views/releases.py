@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from analysis import units
-from analysis.compare.ledger import sequence_text
+from analysis.compare.ledger.operator_texts import sequence_text
 from analysis.messages import Message, say
 from analysis.releases.changes import Change, GroupChange, main_change
 from analysis.report.releases.html import drawn_groups

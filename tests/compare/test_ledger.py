@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from analysis.compare import compare
 from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.groups.grouping import group_operators
-from analysis.compare.ledger import Ledger, common_scope, gain_kind, ledger, sequence_text
+from analysis.compare.ledger import Ledger, gain_kind, ledger
+from analysis.compare.ledger.operator_texts import common_scope, sequence_text
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.compare.timing.gain_interval import gain_intervals
 from analysis.graph import graph_json

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import Ledger, ledger
-from analysis.compare.reconciliation import Reconciliation, SideTimes
+from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.readers import read
 from analysis.readers.input.source import Source

@@ -16,7 +16,7 @@ from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import Ledger
-from analysis.compare.reconciliation import Reconciliation, SideTimes
+from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.pictures.waterfall import waterfall as still

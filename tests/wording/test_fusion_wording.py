@@ -12,7 +12,7 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.ledger import Ledger
-from analysis.compare.reconciliation import Reconciliation
+from analysis.compare.ledger.reconciliation import Reconciliation
 from analysis.compare.side import side_of_trace
 from analysis.messages import Part
 from analysis.readers import read

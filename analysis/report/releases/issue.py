@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from analysis import units
 from analysis.compare.comparison import Comparison
-from analysis.compare.ledger import sequence_text
+from analysis.compare.ledger.operator_texts import sequence_text
 from analysis.messages import language
 from analysis.releases.changes import Change
 from analysis.releases.history import History

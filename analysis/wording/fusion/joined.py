@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group, Operator
-from analysis.compare.ledger import sequence_text
+from analysis.compare.ledger.operator_texts import sequence_text
 from analysis.messages import Message, say
 from analysis.text import clean_text
 from analysis.wording.fusion.groups import KINDS

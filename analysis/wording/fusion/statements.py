@@ -16,7 +16,7 @@ from analysis.wording.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
     from analysis.compare.ledger import Ledger
-    from analysis.compare.reconciliation import Reconciliation
+    from analysis.compare.ledger.reconciliation import Reconciliation
 
 _UNSURE: Mapping[VerdictOutcome, Message] = {
     "cannot_tell": Message("The whole change cannot be told from noise."),

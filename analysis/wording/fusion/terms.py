@@ -11,7 +11,7 @@ from analysis.wording.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
     from analysis.compare.ledger import Ledger, NoShares
-    from analysis.compare.reconciliation import Reconciliation
+    from analysis.compare.ledger.reconciliation import Reconciliation
 
 Term = Literal[
     "groups_ns",

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from analysis import units
 from analysis.advice.missed_fusions import MissedFusion
 from analysis.compare.groups.fusion import Group
-from analysis.compare.ledger import common_scope, sequence_text
+from analysis.compare.ledger.operator_texts import common_scope, sequence_text
 from analysis.gate.condition import Condition
 from analysis.gate.fusion_changes import FusionChange
 from analysis.gate.judged import Judged, Outcome, Reason

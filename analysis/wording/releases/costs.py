@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.ledger import sequence_text
+from analysis.compare.ledger.operator_texts import sequence_text
 from analysis.compare.timing.verdict import SHOWN_ALPHA
 from analysis.messages import Message, paragraph
 from analysis.releases.changes import Change

@@ -9,7 +9,7 @@ from analysis.compare.choice import BEFORE_FUSION
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.equivalence import duplicates
 from analysis.compare.groups.fusion import Operator
-from analysis.compare.ledger import common_scope, source_text
+from analysis.compare.ledger.operator_texts import common_scope, source_text
 from analysis.compare.side import side_of_variant
 from analysis.graph import Graph, Node
 from analysis.wording import coverage_sentence

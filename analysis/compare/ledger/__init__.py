@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
 import math
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
 import pandas as pd
 
-from analysis.compare.groups.fusion import Fusion, Group, Operator, group_places
-from analysis.compare.reconciliation import Reconciliation, change_ns, reconcile
+from analysis.compare.groups.fusion import Fusion, Group, group_places
+from analysis.compare.ledger.gains import Gains, hurts, times_of
+from analysis.compare.ledger.operator_texts import common_scope, sequence_text, source_text
+from analysis.compare.ledger.parts import part_table, part_times
+from analysis.compare.ledger.reconciliation import Reconciliation, change_ns, reconcile
+from analysis.compare.ledger.ungrouped import ungrouped_of
 from analysis.compare.side import Side
-from analysis.compare.timing.gain_interval import gain_intervals
 from analysis.compare.timing.latency import are_neighbours, are_paired, time_source, uncontrolled
-from analysis.compare.timing.run_times import LabelTimes, RunTimes, run_times, shared_blocks
+from analysis.compare.timing.run_times import run_times, shared_blocks
 from analysis.compare.timing.slow_executions import SlowExecutions
 from analysis.compare.timing.verdict import SHOWN_ALPHA
-from analysis.metrics.device import copies_of
-from analysis.text import clean_text
 from analysis.trace import Trace
 
 NoShares = Literal["within_noise", "cancels", "marked"]
-
-# The shortest duration that ONNX Runtime's profile gives an operator, however little it does.
-PROFILED_FLOOR_NS = 2_000.0
-_SHOWN_PARTS = 6
-_SHOWN_CHARS = 120  # of an op type
-_PLACE = re.compile(r"(.{1,200}?):(\d{1,9})(?:: .*)?", re.DOTALL)  # 'model.py:9: y = f(x)'
 
 _ROW_TYPES = {
     "group": "int64", "pattern": "str", "becomes": "str", "kind": "str", "known_by": "str",
@@ -99,8 +92,8 @@ class Ledger:
     blocks: int
     slow: tuple[SlowExecutions, SlowExecutions] = (SlowExecutions(), SlowExecutions())
     no_shares: NoShares | None = None
-    gains: _Gains | None = None
-    parts: pd.DataFrame = field(default_factory=lambda: _part_table([]))
+    gains: Gains | None = None
+    parts: pd.DataFrame = field(default_factory=lambda: part_table([]))
 
     def gain_of(self, groups: Collection[int], alpha: float) -> tuple[float, float, float] | None:
         """The sum of the gains of these groups, by id, in ns, between the bounds of its own
@@ -133,35 +126,6 @@ class Ledger:
         return bool(self.rows["gain_ns"].notna().any())
 
 
-@dataclass(frozen=True, eq=False)
-class _Gains:
-    """Times by label on both sides, and the resolution of either file."""
-
-    before: LabelTimes
-    after: LabelTimes
-    paired: bool
-    resolution_ns: tuple[float, float]
-    uncontrolled: float = 0.0
-
-    @property
-    def mean_ns(self) -> np.ndarray:
-        gain_ns: np.ndarray = self.before.mean_ns - self.after.mean_ns
-        return gain_ns
-
-    def interval(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        before, after = self.before, self.after
-        minimum = before.rounding_error(self.resolution_ns[0])
-        minimum = minimum + after.rounding_error(self.resolution_ns[1])
-        return gain_intervals(
-            self.mean_ns, before.by_unit, after.by_unit, alpha, self.paired, minimum
-        )
-
-    def summed(self, labels: np.ndarray, count: int) -> _Gains:
-        """The same by a coarser label."""
-        before, after = (times.summed(labels, count) for times in (self.before, self.after))
-        return replace(self, before=before, after=after)
-
-
 def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     """The ledger of two sides by these groups; no operator that ran is left out.
 
@@ -188,7 +152,7 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     )
     ungrouped = pd.concat(
         [
-            _ungrouped(side, which, told, of_side, label, inserted, is_known)
+            ungrouped_of(side, which, told, of_side, label, inserted, is_known)
             for side, which, told, of_side, label, inserted, is_known in zip(
                 sides,
                 ("baseline", "candidate"),
@@ -202,7 +166,7 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
         ],
         ignore_index=True,
     )
-    gains = _Gains(
+    gains = Gains(
         before,
         after,
         paired,
@@ -230,7 +194,7 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     has_intervals = bool(rows["low_ns"].notna().any())
     alpha = SHOWN_ALPHA / tested if has_intervals and tested else None
     if alpha is not None:
-        rows["hurts"] = _hurts(gains, alpha)
+        rows["hurts"] = hurts(gains, alpha)
     patterns = _patterns(rows, gains)
     sides = (baseline, candidate)
     is_marked = any(side.variant is not None and side.variant.is_marked for side in sides)
@@ -246,28 +210,12 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
         slow=(times[0].slow, times[1].slow),
         no_shares=no_shares,
         gains=gains,
-        parts=_part_table(
+        parts=part_table(
             row
             for at, side in enumerate(("baseline", "candidate"))
-            for row in _part_times(groups, at, side, names[at], times[at], known[at])
+            for row in part_times(groups, at, side, names[at], times[at], known[at])
         ),
     )
-
-
-def sequence_text(operators: Sequence[Operator]) -> str:
-    """Op types in their order, repeats as 'Mul ×3'; after six of them the number of all, which
-    every language writes so.
-
-    Those of graphs are as foreign as those of traces, so they are made fit to be shown.
-    """
-    parts = []
-    types = (clean_text(operator.op_type, _SHOWN_CHARS) or "unknown" for operator in operators)
-    for op_type, same in itertools.groupby(types):
-        repeats = len(list(same))
-        parts.append(op_type if repeats == 1 else f"{op_type} ×{repeats}")
-    if len(parts) <= _SHOWN_PARTS:
-        return " + ".join(parts)
-    return f"{' + '.join(parts[: _SHOWN_PARTS - 1])} + … ({len(operators)})"
 
 
 def gain_kind(row: Mapping[Any, Any]) -> Literal["faster", "slower", "same"]:
@@ -279,37 +227,6 @@ def gain_kind(row: Mapping[Any, Any]) -> Literal["faster", "slower", "same"]:
     return "faster" if gain > 0 else "slower"
 
 
-def common_scope(operators: Iterable[Operator]) -> str:
-    """The deepest module that holds all of them: 'layer1/0' of 'layer1/0/a' and 'layer1/0/b', or
-    'layer1.0', as torch writes it."""
-    scopes = [operator.scope for operator in operators]
-    between = "/" if any("/" in scope for scope in scopes) else "."
-    paths = [scope.split(between) for scope in scopes]
-    shared = itertools.takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
-    return between.join(level[0] for level in shared)
-
-
-def source_text(operators: Iterable[Operator]) -> str:
-    """The lines that call them: 'model.py:12, 14-16, blocks.py:3'; '' where no graph says it."""
-    lines: dict[str, list[int]] = {}
-    for operator in operators:
-        found = _PLACE.fullmatch(operator.place)
-        if found is not None:
-            lines.setdefault(found[1], []).append(int(found[2]))
-    return ", ".join(f"{file}:{_ranges(set(numbers))}" for file, numbers in lines.items())
-
-
-def _ranges(lines: set[int]) -> str:
-    """'12, 14-16'."""
-    parts: list[list[int]] = []
-    for line in sorted(lines):
-        if parts and line == parts[-1][1] + 1:
-            parts[-1][1] = line
-        else:
-            parts.append([line, line])
-    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in parts)
-
-
 def _known_runs(traces: tuple[Trace, Trace], whole_runs: bool) -> tuple[bool, bool]:
     """Whether each side's times are of the same: one run, or one file of both sides."""
     first, second = (trace.has_runs for trace in traces)
@@ -317,74 +234,7 @@ def _known_runs(traces: tuple[Trace, Trace], whole_runs: bool) -> tuple[bool, bo
     return first or alike, second or alike
 
 
-def _part_times(
-    groups: Sequence[Group],
-    at: int,
-    side: str,
-    names: Sequence[str],
-    times: RunTimes,
-    is_known: bool,
-) -> Iterable[tuple[int, str, int, float]]:
-    """Rows of `_part_table` for one side."""
-    own = [
-        (group.id, place, part) for group in groups for place, part in enumerate(group.parts[at])
-    ]
-    if not own:
-        return
-    labels = np.array(group_places(names, [part.operators for _, _, part in own]), dtype=int)
-    mean_ns, _ = times.means_by_label(labels, len(own))
-    for (id_, place, _), ns in zip(own, mean_ns, strict=True):
-        yield id_, side, place, float(ns) if is_known else math.nan
-
-
-def _part_table(rows: Iterable[tuple[int, str, int, float]]) -> pd.DataFrame:
-    table = pd.DataFrame(list(rows), columns=["group", "side", "part", "per_run_ns"])
-    return table.astype({"group": int, "side": "str", "part": int, "per_run_ns": float})
-
-
-def _ungrouped(
-    side: Side,
-    which: str,
-    names: Sequence[str],
-    times: RunTimes,
-    labels: np.ndarray,
-    inserted: Sequence[Operator],
-    is_known: bool,
-) -> pd.DataFrame:
-    """What is in no group and ran, by name, longest first; `names` are those of the operators."""
-    told = side.trace.operators
-    codes, found_names = pd.factorize(np.array(names, dtype=object))
-    mean_ns, executions = times.means_by_label(np.where(labels < 0, codes, -1), len(found_names))
-    mean_ns = mean_ns if is_known else mean_ns * np.nan
-    first_type = told["op_type"].astype("object").groupby(codes).first()
-    added = {clean_text(operator.name) for operator in inserted}
-    in_graph = {clean_text(node.name) for node in side.graph.nodes} if side.graph else set()
-    talking = np.bincount(codes, told["is_communication"], len(found_names)) > 0
-    copies = np.bincount(codes, copies_of(side.trace), len(found_names)) > 0
-    ran = np.flatnonzero(executions > 0)
-    ran = ran[np.argsort(-mean_ns[ran], kind="stable")]
-
-    def reason(code: int) -> str:
-        name = found_names[code]
-        if name in added:
-            return "inserted"
-        if talking[code]:
-            return "communication"
-        if copies[code]:
-            return "copies"
-        return "not_in_graph" if side.graph is not None and name not in in_graph else "unmatched"
-
-    columns = {
-        "side": [which] * len(ran),
-        "name": list(found_names[ran]),
-        "op_type": list(first_type.reindex(ran)),
-        "reason": [reason(int(code)) for code in ran],
-    }
-    texts = {name: pd.array(values, dtype="str") for name, values in columns.items()}
-    return pd.DataFrame({**texts, "per_run_ns": mean_ns[ran]})
-
-
-def _rows(groups: Sequence[Group], gains: _Gains) -> pd.DataFrame:
+def _rows(groups: Sequence[Group], gains: Gains) -> pd.DataFrame:
     facts = [_facts(group) for group in groups]
     columns = {
         name: pd.Series([fact[at] for fact in facts], dtype=dtype)
@@ -394,7 +244,7 @@ def _rows(groups: Sequence[Group], gains: _Gains) -> pd.DataFrame:
         "before_median_ns": gains.before.median_ns, "after_median_ns": gains.after.median_ns
     }  # fmt: skip
     return pd.DataFrame(
-        {**columns, **medians, "hurts": np.zeros(len(groups), bool), **_times(gains)}
+        {**columns, **medians, "hurts": np.zeros(len(groups), bool), **times_of(gains)}
     )
 
 
@@ -420,7 +270,7 @@ def _facts(group: Group) -> tuple[object, ...]:
     )
 
 
-def _patterns(rows: pd.DataFrame, gains: _Gains) -> pd.DataFrame:
+def _patterns(rows: pd.DataFrame, gains: Gains) -> pd.DataFrame:
     """`rows` are in the order of the labels of `gains`."""
     labels, keys = pd.factorize(rows["key"])
     first = np.unique(labels, return_index=True)[1]
@@ -432,20 +282,7 @@ def _patterns(rows: pd.DataFrame, gains: _Gains) -> pd.DataFrame:
         "bytes_removed": removed.sum().mask(removed.count() < removed.size()).array,
         "difference_relative": rows["difference_relative"].groupby(labels).max().array,
     }
-    return pd.DataFrame({**alike, **counts, **_times(gains.summed(labels, len(keys)))})
-
-
-def _times(gains: _Gains) -> dict[str, np.ndarray]:
-    low, high = gains.interval(SHOWN_ALPHA)
-    return {
-        "before_ns": gains.before.mean_ns,
-        "after_ns": gains.after.mean_ns,
-        "gain_ns": gains.mean_ns,
-        "slow_before_ns": gains.before.slow_ns,
-        "slow_after_ns": gains.after.slow_ns,
-        "low_ns": low,
-        "high_ns": high,
-    }
+    return pd.DataFrame({**alike, **counts, **times_of(gains.summed(labels, len(keys)))})
 
 
 def _no_shares(total: Reconciliation, gains_ns: pd.Series, is_marked: bool) -> NoShares | None:
@@ -475,24 +312,6 @@ def _with_shares(
 ) -> pd.DataFrame:
     whole = total.delta_ns if total.delta_ns and no_shares is None else math.nan
     return table.assign(share=-table["gain_ns"] / whole)
-
-
-def _hurts(gains: _Gains, alpha: float) -> np.ndarray:
-    """Slower beyond what noise, the file's resolution and the profiler's floor explain.
-
-    Durations are cut to the resolution, so a sum of k before may be short by up to k of it. A
-    profile in whole µs gives no operator less than PROFILED_FLOOR_NS: a loss below that may be the
-    profiler's own.
-    """
-    before, after = gains.before, gains.after
-    more = np.maximum(0.0, after.executions - before.executions)
-    floor_ns = gains.resolution_ns[0] * before.executions + PROFILED_FLOOR_NS * more
-    if max(gains.resolution_ns) > 1:
-        floor_ns = np.maximum(floor_ns, PROFILED_FLOOR_NS)
-    spread_ns = math.expm1(gains.uncontrolled) * before.mean_ns
-    _, high = gains.interval(alpha)
-    slower: np.ndarray = (high < -spread_ns) & (gains.mean_ns < -floor_ns)
-    return slower
 
 
 def _by_gain(table: pd.DataFrame) -> pd.DataFrame:
