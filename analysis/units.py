@@ -105,12 +105,18 @@ def points_between(before: float | None, after: float | None) -> str:
 
 
 def factor(value: float | None) -> str:
-    """A speedup: 2.1234 -> '2.12×'."""
+    """A speedup: 2.1234 -> '2.12×', near 1 with three decimals.
+
+    A bound that is not 1 does not read as 1, since its side of 1 decides: 1.0003 -> '1.0003×'.
+    """
     if value is None:
         return MISSING
     if 0 < abs(value) < 0.00995:
         return f"{value:.2g}×"
-    return f"{value:.3f}×" if 0.95 < value < 1.05 else f"{_three(value, False)}×"
+    if not 0.95 < value < 1.05:
+        return f"{_three(value, False)}×"
+    digits = next((digits for digits in (3, 4, 5) if round(value, digits) != 1), 3)
+    return f"{value:.{digits}f}×"
 
 
 def rate(per_second: float | None) -> str:

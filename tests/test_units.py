@@ -88,6 +88,9 @@ def test_factors_near_one_keep_a_digit_more() -> None:
     assert units.factor(2.1234) == "2.12×"
     assert units.factor(1.0042) == "1.004×"
     assert units.factor(0.000802) == "0.0008×"
+    # A bound above 1 leaves 1 out, and one below it does not.
+    assert [units.factor(bound) for bound in (1.0003, 0.99996)] == ["1.0003×", "0.99996×"]
+    assert units.factor(1.0) == units.factor(1.0000004) == "1.000×"
     assert units.factor(None) == "–"
 
 
