@@ -65,12 +65,17 @@ def findings(subject: Subject) -> Findings:
     """What limits the side, in order of worth, and which kinds its files cannot answer.
 
     Worth is what a remedy is predicted to save; without a prediction half of the most that it could
-    save. Without operators nothing is found.
+    save. Nothing is found without operators, and of a variant that shows operators before fusion by
+    copying each result out of the model, since that is what limits it.
     """
+    variant = subject.side.variant
+    is_marked = variant is not None and variant.is_marked
     found: list[Finding] = []
     unanswered: list[Unanswered] = []
     for code, kind in KINDS.items():
-        answer: Answer = "no_operators" if subject.operators.empty else kind(subject)
+        answer: Answer = "no_operators" if subject.operators.empty else "marked"
+        if answer == "marked" and not is_marked:
+            answer = kind(subject)
         if isinstance(answer, str):
             unanswered.append(Unanswered(code, answer))
         else:

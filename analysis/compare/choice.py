@@ -13,7 +13,7 @@ from analysis.trace import Trace
 # What to show first when nobody said which variant: the most optimised one there is.
 PREFERRED = ("fused", "extended", "basic")
 # Steps towards what all others are compared with: even where one is faster, it fuses nothing.
-BEFORE_FUSION = ("eager", "captured")
+BEFORE_FUSION = ("eager", "captured", "generated")
 
 
 def choose_sides(

@@ -10,6 +10,7 @@ from analysis.compare.side import Side
 from analysis.metrics.step import NoStep, StepParts, step_of, why_no_step
 
 StepPart = Literal["computing", "communication", "copies", "idle"]
+_APART = 2.0  # the change as profiled over that without the profiler
 PARTS: tuple[StepPart, ...] = ("computing", "communication", "copies", "idle")
 
 
@@ -51,7 +52,8 @@ def steps(comparison: Comparison) -> tuple[StepParts | None, StepParts | None]:
 
 def step_change(comparison: Comparison) -> StepChange | None:
     """What the change went to; None where the verdict names no change, and where the runs as
-    profiled do not change the same way."""
+    profiled do not change the same way, or more than twice as much as without the profiler: then
+    most of it is the profiler's."""
     before, after = steps(comparison)
     outcome = comparison.verdict.outcome
     if before is None or after is None:
@@ -60,6 +62,10 @@ def step_change(comparison: Comparison) -> StepChange | None:
     if not comparison.has_changes or outcome not in ("faster", "slower"):
         return None
     if whole_ns == 0 or (whole_ns < 0) != (outcome == "faster"):
+        return None
+    total = comparison.ledger.reconciliation
+    measured_ns = total.delta_ns if total.of == "unprofiled_wall" else None
+    if measured_ns is not None and abs(whole_ns) > _APART * abs(measured_ns):
         return None
     parts = {
         part: part_ns(after, part) - part_ns(before, part)

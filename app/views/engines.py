@@ -19,6 +19,7 @@ from app.sources.engines import Recorded
 _CHOSEN = (2.6, 1)
 _COMMAND = "fusescope collect {model} --runtime onnxruntime,openvino"
 _OF_FILE = "MODEL.onnx"
+_BUILT_IN = "mobilenetv2"
 _SET = Message("{model:name} · {engines} ({date:name})")
 _APART_SET = Message(
     "{model:name} · {engines} ({n:count} recording)",
@@ -73,13 +74,21 @@ def _label(of: Recorded) -> str:
 
 def _command(of: Recorded) -> str:
     """What records several engines of this model."""
+    if _is_of_own(of):
+        return _COMMAND.format(model=_BUILT_IN)
     model = of.recordings[0][1].model
     return _COMMAND.format(model=model.name if model.source == "zoo" else _OF_FILE)
 
 
+def _is_of_own(of: Recorded) -> bool:
+    """Whether the model is not an ONNX model, but code written for an engine."""
+    return of.recordings[0][1].model.opset is None
+
+
 def _alone(of: Recorded, compare_page: st.Page) -> None:
     """How to record several engines, where one alone ran the model."""
-    told = engine_words.ONE_ENGINE.parts(engine=listed(list(of.engines)))
+    alone = engine_words.ONE_ENGINE_OF_OWN if _is_of_own(of) else engine_words.ONE_ENGINE
+    told = alone.parts(engine=listed(list(of.engines)))
     st.subheader(panels.parts_text(told, "gray"), anchor=False)
     st.code(_command(of), language=None)
     _open_files(compare_page)

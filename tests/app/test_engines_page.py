@@ -56,6 +56,19 @@ def test_one_engine_alone_says_how_to_record_several(tree: Path) -> None:
     assert not page.dataframe
 
 
+def test_a_model_written_for_its_engine_leads_to_one_that_several_take(tree: Path) -> None:
+    file = SAMPLES / "mindspore" / "mynet_composite.zip"
+    (tree / "recordings" / "own.zip").symlink_to(file)
+    page = opened()
+    assert is_clean(page)
+    [head] = page.subheader
+    assert head.value.replace("\\", "").startswith(
+        "mindspore alone ran this model, which is written for it."
+    )
+    assert "fusescope collect mobilenetv2 --runtime onnxruntime,openvino" in texts(page)
+    assert "mindspore:mynet" not in " ".join(texts(page))
+
+
 def test_engines_that_were_recorded_together(tree: Path) -> None:
     (tree / "recordings" / "two.zip").write_bytes(two_engines())
     page = opened()

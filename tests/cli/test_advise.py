@@ -63,7 +63,7 @@ def test_one_profile_says_what_it_cannot_answer(tmp_path: Path) -> None:
     assert {"code": "missed_fusion", "reason": "no_graph"} in values["not_answerable"]
     text = advise(path).stdout
     assert "What these files cannot answer" in text
-    assert "This needs the graphs, which only an experiment contains: " in text
+    assert "This needs the graphs, which only an experiment contains. Not judged: " in text
 
 
 def test_refusals_are_one_sentence(experiment: Path, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_the_usual_pair_of_a_recording_is_the_baseline_and_another_engine(
 
 def test_the_change_is_of_the_engines_not_of_fusion(engines: Comparison) -> None:
     assert change_title(engines) == "Where the change came from: engine (onnxruntime → openvino)"
+    assert "Other operators run in their place." in fusion_sentence(engines)
     assert "fusion" not in fusion_sentence(engines).casefold()
     assert {"engines_differ", "engine_profiles_differ"} <= codes(engines)
     assert "recordings_differ" not in codes(engines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -102,3 +103,14 @@ def test_how_much_of_it(
     monkeypatch.setattr(words, "step_change", lambda _: change)
     with language.speaking("en"):
         assert words.step_sentence(None).startswith(f"{expected} As profiled: ")  # type: ignore[arg-type]
+
+
+def test_a_change_that_the_profiler_made_is_not_explained() -> None:
+    sample = read_path(SAMPLE, wanted=lambda record: ("unfused", "fused"))
+    comparison = compare(*choose_sides(sample, None, "unfused", "fused"))
+    total = comparison.ledger.reconciliation
+    assert step_change(comparison) is not None and total.of == "unprofiled_wall"
+    whole_ns = step_change(comparison).whole_ns  # type: ignore[union-attr]
+    for measured_ns, is_told in ((round(whole_ns / 1.9), True), (round(whole_ns / 2.1), False)):
+        ledger = replace(comparison.ledger, reconciliation=replace(total, delta_ns=measured_ns))
+        assert (step_change(replace(comparison, ledger=ledger)) is not None) is is_told

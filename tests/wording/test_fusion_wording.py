@@ -394,3 +394,20 @@ def test_a_headline_ends_with_the_first_sentence_that_has_a_number(plain: Compar
     none = [("Conv", "kept", 1, 1, 1.0)]
     headline, others = map(text, headline_and_rest(with_ledger(plain, none)))
     assert (headline, others) == ("Nothing was fused: both sides ran the same operators.", "")
+
+
+def test_the_share_is_that_of_the_ledger_s_lines(plain: Comparison) -> None:
+    """Losses inside a family stay in it: 10 - 2 of 8 + 2, not of 10 + 2."""
+    rows = [("Add", "kept", 1, 1, 2.0), ("Conv", "replaced", 1, 1, 10.0)]
+    sentence = told(plain, [*rows, ("Conv", "replaced", 1, 1, -2.0)], delta_ns=-10 * MS)
+    assert sentence.startswith("80 % of the gain in groups comes from 2 Conv groups.")
+
+
+def test_repeats_of_an_operator_are_of_its_family(plain: Comparison) -> None:
+    rows = [
+        ("MatMul + Add ×2 + ReduceMean", "fused", 4, 1, 3.0),
+        ("MatMul + Add", "fused", 2, 1, 3.0),
+        ("Erf", "replaced", 1, 1, 2.0),
+    ]
+    sentence = told(plain, rows, delta_ns=-8 * MS)
+    assert sentence.startswith("75 % of the gain in groups comes from 2 MatMul + Add groups.")

@@ -130,6 +130,7 @@ def idle_time(subject: Subject) -> Answer:
                 "share": share,
                 "operator": name,
                 "gap_ns": float(subject.gaps_ns[place]),
+                "is_alone": len(subject.operators) == 1,
             },
             at_most_ns=most_ns,
             share=share,

@@ -12,12 +12,14 @@ from analysis.operators.classes import is_heavy
 _NEAR_ROOF = 0.6  # share of the roofline from which a remedy must move fewer bytes
 _SMALLER = 0.75  # of the bytes of float32 weights that 8-bit ones save
 _MAX_TYPES = 3
+_ABOVE_ROOF = 1.1  # share of the roofline above which bytes come from a cache
 _FAR_BELOW = 0.4  # share of the roofline below which something else than the roof limits
 
 
 def memory_bound(subject: Subject) -> Answer:
     """Operators under the bandwidth roof that reach 60 % of it or more: they move bytes as fast as
-    the machine can, so only fewer bytes make them faster.
+    the machine can, so only fewer bytes make them faster. Those clearly above it had their bytes
+    from a cache, and are not bound by main memory.
 
     At most all bytes of tensors between operators can be saved, and three quarters of those of
     weights, which are read whatever is fused.
@@ -26,7 +28,7 @@ def memory_bound(subject: Subject) -> Answer:
     if isinstance(known, str):
         return known
     share, by = known
-    chosen = (by == "memory") & (share >= _NEAR_ROOF)
+    chosen = (by == "memory") & (share >= _NEAR_ROOF) & (share <= _ABOVE_ROOF)
     time_ns = subject.time_of(chosen)
     if not subject.matters(time_ns):
         return ()

@@ -24,6 +24,7 @@ class Optimised:
 
 
 Sides = tuple[Optimised, Optimised]
+_RESULTS = frozenset(("Output",))  # nodes of OpenVINO that stand for a result, and do not run
 
 
 def group_graphs(model: Graph, baseline: Optimised, candidate: Optimised) -> Fusion:
@@ -34,12 +35,15 @@ def group_graphs(model: Graph, baseline: Optimised, candidate: Optimised) -> Fus
     weights = lineages[0].weights | lineages[1].weights
     shape_readers = lineages[0].shape_readers | lineages[1].shape_readers
     joined = _joined(lineages, model.index)
+    copies = (_copies(baseline.graph), _copies(candidate.graph))
     groups = tuple(
-        _group(number, model, sides, parts, (weights, shape_readers))
+        _group(number, model, sides, parts, (weights, shape_readers), copies)
         for number, parts in enumerate(joined, start=1)
     )
     inserted = tuple(
-        _operators(_nodes(side.graph, made.inserted))
+        _operators(
+            node for node in _nodes(side.graph, made.inserted) if node.op_type not in _RESULTS
+        )
         for side, made in zip(sides, lineages, strict=True)
     )
     fused = tuple(
@@ -106,6 +110,7 @@ def _group(
     sides: Sides,
     parts: Parts,
     no_boundary: tuple[frozenset[str], frozenset[str]],
+    copies: tuple[frozenset[str], frozenset[str]],
 ) -> Group:
     original = _nodes(model, {name for group in parts[0] for name in group.original})
     ran = [
@@ -123,7 +128,10 @@ def _group(
         candidate=_operators(ran[1]),
         inputs=inputs,
         outputs=outputs,
-        bytes_inside=(_bytes_inside(sides[0].graph, ran[0]), _bytes_inside(sides[1].graph, ran[1])),
+        bytes_inside=(
+            _bytes_inside(sides[0].graph, ran[0], copies[0]),
+            _bytes_inside(sides[1].graph, ran[1], copies[1]),
+        ),
         difference=_difference(sides[1], outputs),
         parts=_own_parts(model, sides, parts),
     )
@@ -168,14 +176,31 @@ def _kind(before: list[Node], after: list[Node], fates: set[str]) -> Kind:
     return "kept" if kinds[0] == kinds[1] else "replaced"
 
 
-def _bytes_inside(graph: Graph | None, nodes: list[Node]) -> int | None:
-    """Bytes of what these nodes write for one another alone; None where a size is unknown."""
+def _copies(graph: Graph | None) -> frozenset[str]:
+    """Nodes whose results leave the model without being among its own: what shows a tensor to
+    whoever watches the run."""
+    found: set[str] = set()
+    for node in reversed(graph.nodes if graph else ()):
+        assert graph is not None
+        is_own = any(name in graph.returned for name in node.outputs)
+        readers = (one for name in node.outputs for one in graph.consumers.get(name, ()))
+        if not is_own and all(reader.name in found for reader in readers):
+            found.add(node.name)
+    return frozenset(found)
+
+
+def _bytes_inside(
+    graph: Graph | None, nodes: list[Node], copies: frozenset[str] = frozenset()
+) -> int | None:
+    """Bytes of what these nodes write for one another alone, `copies` of it aside; None where a
+    size is unknown. A view writes nothing."""
     if graph is None:
         return None
-    _, outputs = boundary(graph, nodes)
+    _, outputs = boundary(graph, nodes, shape_readers=copies)
     sizes = [
         graph.bytes_of(name)
         for node in nodes
+        if "view" not in node.attributes
         for name in node.outputs
         if name and name not in outputs and name in graph.consumers
     ]

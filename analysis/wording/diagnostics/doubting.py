@@ -459,8 +459,8 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "slow_executions": told(
         Message(
-            "{n:count} fusion group is dominated by single slow executions.",
-            "{n:count} fusion groups are dominated by single slow executions.",
+            "{n:count} group is dominated by single slow executions.",
+            "{n:count} groups are dominated by single slow executions.",
         ),
         Message(
             "These executions change a group's mean time by more than its gain and its interval. "

@@ -12,6 +12,7 @@ from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
 from analysis.wording.findings.particular import (
     FUSIONS_BY_SIZES,
+    IDLE_ALONE,
     KEPT_LIMITS,
     KEPT_REMEDY,
     KEPT_SLOWER,
@@ -128,6 +129,8 @@ def remedy_text(finding: Finding) -> str:
     """What to try; names come from the file."""
     if finding.code == "missed_fusion":
         return near_miss_remedy(_missed(finding))
+    if finding.code == "idle_time" and finding.values.get("is_alone"):
+        return IDLE_ALONE.text()
     if finding.code == "memory_bound":
         weights = finding.values.get("weights")
         mostly = isinstance(weights, float) and weights > _MOSTLY
@@ -200,7 +203,7 @@ def unknown_lines(findings: Findings) -> tuple[str, ...]:
         by_reason.setdefault(one.reason, []).append(TEXTS[one.code].label.text())
     ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
     return tuple(
-        say("{reason}: {kinds}.", reason=REASONS[reason], kinds=listed(kinds))
+        say("{reason}. Not judged: {kinds}.", reason=REASONS[reason], kinds=listed(kinds))
         for reason, kinds in ordered
     )
 

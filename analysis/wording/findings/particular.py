@@ -22,6 +22,10 @@ MORE_THAN_THEIRS = Message(
     "result to memory. More than their time is saved: the convolutions beside them become faster "
     "as well, in the engine's own layout."
 )
+IDLE_ALONE = Message(
+    "Look at the largest gaps in the timeline and at what the host does there, and prepare data "
+    "ahead. The run has one operator, so there are no fewer to start."
+)
 # Of operators that memory limits, and of those far below their roof: with and without depthwise
 # convolutions among them.
 ROOFS: Mapping[tuple[FindingCode, bool], Message] = {

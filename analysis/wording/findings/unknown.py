@@ -14,6 +14,10 @@ REASONS: Mapping[Unknown, Message] = {
     ),
     "longer_than_run": Message("The calls of a run are longer than the run that the file marks"),
     "machine_busy": Message("The machine was busy when the recording began"),
+    "marked": Message(
+        "This variant also copies the result of every operator out of the model, so what limits it "
+        "does not limit the model"
+    ),
     "mixed_levels": Message(
         "The file mixes operators of the host with kernels of a device, so idle time is not known"
     ),

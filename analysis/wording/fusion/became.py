@@ -57,7 +57,7 @@ _SPLIT = Message(
     "It is split into several operators.", "They are split into several operators each."
 )
 _FEWER = Message("It runs as fewer operators.", "They run as fewer operators.")
-_OTHERS = Message("Other operators run in its place.", "Other operators run in their place.")
+OTHERS = Message("Other operators run in its place.", "Other operators run in their place.")
 # By precision, whether each runs as one operator, and whether any has fewer operators.
 _PRECISE: Mapping[tuple[Precision, bool, bool], Message] = {
     ("8-bit", True, True): Message(
@@ -105,7 +105,7 @@ def became(members: pd.DataFrame, precision: Precision) -> Message:
         return _AS_ONE
     if (before == 1).all() and (after > 1).all():
         return _SPLIT
-    return _FEWER if after.sum() < before.sum() else _OTHERS
+    return _FEWER if after.sum() < before.sum() else OTHERS
 
 
 def becomes_cell(row: Mapping[Any, Any]) -> str:

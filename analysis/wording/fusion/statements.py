@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from analysis import units
 from analysis.compare.comparison import Comparison
+from analysis.compare.side import engines_differ
 from analysis.compare.timing.verdict import VerdictOutcome
 from analysis.messages import Message, Part, Shown, passage, say
-from analysis.wording.fusion.became import became, precision_of
+from analysis.wording.fusion.became import OTHERS, became, precision_of
 from analysis.wording.fusion.terms import TERMS, Term
 from analysis.wording.unknown_noise import OF_FILES
 
@@ -78,16 +80,17 @@ _WEAK = Message("Attribution is weak.")
 _IN_OPERATORS = Message("All of it is in operators.")
 _IN_NO_GROUP = Message("Much of it is in operators in no group.")
 _CHANGING = ("fused", "replaced", "split", "folded", "removed")
+_REPEATS = re.compile(r" ×\d+$")
 Statement = tuple[Part, ...]
 
 
 def fusion_statements(comparison: Comparison) -> list[Statement]:
     """Which groups bought most of the gain, or most of the loss, sentence by sentence.
 
-    The share is of the gains of all groups that gained (or of the losses of those that lost),
-    so it is at most 100 %; what the whole change is beside them follows. Where more than
-    half of it is a term beside the groups, that comes first. Op types come from a trace: parts with
-    the role `name`.
+    The share is of the gains of all families of patterns that gained (or of the losses of those
+    that lost), so it is at most 100 % and that of the ledger's lines; what the whole change is
+    beside them follows. Where more than half of it is a term beside the groups, that comes first.
+    Op types come from a trace: parts with the role `name`.
     """
     if comparison.are_two_models:
         return [_TWO_MODELS.parts()]
@@ -105,11 +108,11 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     lead = _lead(sum_)
     slower = _tells_losses(comparison, led=bool(lead))
     gains = -rows["gain_ns"] if slower else rows["gain_ns"]
-    whole = float(gains[gains > 0].sum())
-    if whole <= 0:
-        return [*start, *lead, (_NONE_LOST if slower else _NONE_GAINED).parts()]
     families = rows["pattern"].map(_family)
     by_family = gains.groupby(families).sum().sort_values(ascending=False, kind="stable")
+    whole = float(by_family[by_family > 0].sum())
+    if whole <= 0:
+        return [*start, *lead, (_NONE_LOST if slower else _NONE_GAINED).parts()]
     best = str(by_family.index[0])
     members = rows[families == best]
     share = _share(float(by_family.iloc[0]) / whole)
@@ -117,10 +120,13 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     told = (_LOSS_FROM if slower else _GAIN_FROM).parts(
         share=share, n=len(members), pattern=pattern
     )
-    after = became(members, precision_of(comparison, members)).parts(n=len(members))
+    apart = engines_differ(comparison.baseline, comparison.candidate)
+    after = OTHERS if apart else became(members, precision_of(comparison, members))
+    became_parts = after.parts(n=len(members))
     if comparison.verdict.reason == "marked":  # what the runs gained is the copies that one lacks
-        return [told, after, _GROUPS.parts(sum_.groups_ns or 0)]
-    return [*start, *lead, _plain(told) if lead else told, after, *([] if lead else _rest(sum_))]
+        return [told, became_parts, _GROUPS.parts(sum_.groups_ns or 0)]
+    rest = [] if lead else _rest(sum_)
+    return [*start, *lead, _plain(told) if lead else told, became_parts, *rest]
 
 
 def fusion_parts(comparison: Comparison) -> tuple[Part, ...]:
@@ -249,6 +255,6 @@ def _share(share: float) -> str:
 
 
 def _family(pattern: object) -> str:
-    """The first two op types: Conv + BatchNormalization for all that only differ after them.
-    Where all are one pattern, that is named."""
-    return " + ".join(str(pattern).split(" + ")[:2])
+    """The first two op types, once each: Conv + BatchNormalization for all that only differ after
+    them or in repeats. Where all are one pattern, that is named."""
+    return " + ".join(_REPEATS.sub("", part) for part in str(pattern).split(" + ")[:2])

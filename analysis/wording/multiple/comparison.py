@@ -101,12 +101,17 @@ def best_sentence(multiple: MultipleComparison) -> str:
     return "".join(part.text for part in best_parts(multiple))
 
 
+_EVERYTHING = Message("Everything is compared with {baseline:name}.")
+_ALL_BUT_TIMES = Message("Everything but run times is compared with {baseline:name}.")
+
+
 def basis_sentences(multiple: MultipleComparison) -> str:
     """What is compared with what, by which times, and how it is corrected."""
     verdicts = [comparison.verdict for comparison in multiple.comparisons]
     times = dict.fromkeys(filter(None, map(samples_text, verdicts)))
-    against = say("Everything is compared with {baseline:name}.", baseline=multiple.baseline.name)
-    return paragraph(against, *times, correction_sentence(multiple), _of_outputs(multiple))
+    against = _EVERYTHING if multiple.best.members else _ALL_BUT_TIMES
+    told = against.text(baseline=multiple.baseline.name)
+    return paragraph(told, *times, correction_sentence(multiple), _of_outputs(multiple))
 
 
 def _of_outputs(multiple: MultipleComparison) -> str:

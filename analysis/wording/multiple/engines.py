@@ -121,6 +121,10 @@ _APART = Message(
     "record them together: {command:name}",
 )
 ONE_ENGINE = Message("{engine:name} alone ran this model. To compare engines, record several:")
+ONE_ENGINE_OF_OWN = Message(
+    "{engine:name} alone ran this model, which is written for it. Engines are compared on an ONNX "
+    "model, for example a built-in one:"
+)
 NO_ENGINES = Message("No model was recorded here")
 COMPARES_TITLE = Message("What compares between engines, and what does not")
 _COMPARES = (

@@ -78,7 +78,11 @@ _SAVES = Message("Of **{total:duration}** that {whole:name} saves against {first
 _LOSES = Message("{whole:name} takes **{total:duration}** longer than {first:name}: {parts}.")
 _CANNOT_TELL = Message(
     "It **cannot be told from noise** whether {whole:name} is faster than {first:name}. As "
-    "measured, it saves {total:signed_duration}: {parts}."
+    "measured, it saves {total:duration}: {parts}."
+)
+_CANNOT_TELL_LOSS = Message(
+    "It **cannot be told from noise** whether {whole:name} is faster than {first:name}. As "
+    "measured, it costs {total:duration}: {parts}."
 )
 _UNKNOWN_NOISE = Message("The noise is unknown.")
 _CONTROL = Message("The two copies of the baseline differ, so this machine was not steady.")
@@ -107,7 +111,8 @@ def ladder_parts(ladder: Ladder) -> tuple[Part, ...]:
     total = ladder.total.value
     if ladder.outcome == "cannot_tell":
         control = _CONTROL.parts() if ladder.noise == "control_differs" else ()
-        return passage(_CANNOT_TELL.parts(total=total, **values), control)
+        measured = _CANNOT_TELL_LOSS if total < 0 else _CANNOT_TELL
+        return passage(measured.parts(total=abs(total), **values), control)
     message = _LOSES if total < 0 else _SAVES
     unknown = _UNKNOWN_NOISE.parts() if ladder.noise == "unknown" else ()
     return passage(message.parts(total=abs(total), **values), unknown)

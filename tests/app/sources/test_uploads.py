@@ -200,6 +200,16 @@ def test_an_experiment_beside_profiles() -> None:
     assert [fate.read for fate in told] == [True, True]
 
 
+def test_a_step_before_fusion_is_not_what_opens_first() -> None:
+    """Even where it was faster by chance: what fusion brings is asked."""
+    data = experiment_zip({"unfused": [10.0] * 8, "generated": [4.9] * 8, "fused": [5.0] * 8})
+    files, _ = uploads.open_uploads([Upload("e.zip", data)])
+    assert [str(id_).rpartition("/")[2] for id_ in choices.suggested(files)] == [
+        "unfused",
+        "fused",
+    ]
+
+
 # Folders.
 
 

@@ -11,6 +11,7 @@ from typing import cast
 import pytest
 
 from analysis import readers
+from analysis.advice import Subject, findings
 from analysis.compare import Comparison, compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.side import side_of_variant
@@ -120,3 +121,25 @@ def test_times_are_means_of_blocks_without_starts() -> None:
         assert list(trace.profiled_runs["block"]) == [0, 1, 2, 3, 4]
         assert trace.calls["start_ns"].isna().all() and trace.calls["run"].notna().all()
         assert {note.code for note in trace.diagnostics} == {"layer_means"}, name
+
+
+def test_what_limits_marked_is_its_copies_and_not_the_model() -> None:
+    found = findings(Subject(side_of_variant(sample(), "marked")))
+    assert found.found == () and {one.reason for one in found.unanswered} == {"marked"}
+    assert findings(Subject(side_of_variant(sample(), "fused"))).found
+
+
+def test_copies_for_the_watcher_do_not_keep_tensors_out_of_a_group() -> None:
+    """Conv + BatchNormalization + Clip: two tensors between them, of which `fused` writes none."""
+    graph = pair().baseline.graph
+    assert graph is not None
+    row = pair().ledger.rows.query("scope == 'stem'").iloc[0]
+    assert row["pattern"] == "Conv + BatchNormalization + Clip"
+    sizes = [graph.bytes_of(f"%stem/{name}") for name in ("Conv", "BatchNormalization")]
+    assert row["bytes_removed"] == sizes[0] + sizes[1] == 2 * 32 * 112 * 112 * 4
+
+
+def test_what_stands_for_a_result_is_not_an_inserted_operator() -> None:
+    assert len(pair().fusion.inserted[0]) > 100
+    for inserted in pair().fusion.inserted:
+        assert "Output" not in {operator.op_type for operator in inserted}

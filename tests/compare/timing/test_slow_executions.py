@@ -153,7 +153,7 @@ def test_a_doubt_counts_the_groups_that_it_dominates(interrupted: Comparison) ->
     note = next(note for note in interrupted.diagnostics if note.code == "slow_executions")
     assert (note.severity, note.count, note.example) == ("warning", 1, "Unsqueeze")
     assert diagnostic_sentence(note).startswith(
-        "1 fusion group is dominated by single slow executions. These executions change a "
+        "1 group is dominated by single slow executions. These executions change a "
         "group's mean time by more than its gain and its interval."
     )
 
