@@ -14,7 +14,7 @@ from analysis.compare.modules import modules
 from analysis.compare.multiple.comparison import MAX_SIDES
 from analysis.compare.side import engines_differ
 from analysis.compare.totals import totals
-from analysis.messages import Message, say
+from analysis.messages import Message, paragraph, say
 from analysis.metrics.stretch import Stretch
 from analysis.report import cards
 from analysis.report.origins import origins
@@ -233,7 +233,7 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
         table.draw("patterns_table", alt)
         terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)
         unshared = wording.no_shares_sentence(comparison.ledger)
-        st.caption(panels.own(" ".join(filter(None, (f"{terms}." if terms else "", unshared)))))
+        st.caption(panels.own(paragraph(terms, unshared)))
         if slow := wording.slow_parts(comparison.ledger):
             st.caption(panels.parts_text(slow, "gray"))
 

@@ -352,7 +352,7 @@ def test_the_sum_names_every_term_that_is_there() -> None:
     )
     assert reconciliation_sentence(sum_) == (
         "Change of the mean run: -5.00 ms = groups -6.00 ms, slow executions +200 µs, dispatch "
-        "-500 µs, profiler bias +1.30 ms"
+        "-500 µs, profiler bias +1.30 ms."
     )
     assert reconciliation_sentence(Reconciliation("kernel_sum")) == ""
 

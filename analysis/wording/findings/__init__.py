@@ -201,6 +201,8 @@ def unknown_lines(findings: Findings) -> tuple[str, ...]:
     by_reason: dict[Unknown, list[str]] = {}
     for one in findings.unanswered:
         by_reason.setdefault(one.reason, []).append(TEXTS[one.code].label.text())
+    if len(by_reason) == 1 and not findings.found:  # of all kinds, which need no list
+        return tuple(say("{reason}.", reason=REASONS[reason]) for reason in by_reason)
     ordered = sorted(by_reason.items(), key=lambda item: -len(item[1]))
     return tuple(
         say("{reason}. Not judged: {kinds}.", reason=REASONS[reason], kinds=listed(kinds))

@@ -94,10 +94,10 @@ def reconciliation_sentence(sum_: Reconciliation) -> str:
     change = sum_.delta_ns
     if sum_.of in OF_FILES:
         return say(
-            "Change of the file: {change:signed_duration} = {terms}", change=change, terms=shown
+            "Change of the file: {change:signed_duration} = {terms}.", change=change, terms=shown
         )
     return say(
-        "Change of the mean run: {change:signed_duration} = {terms}", change=change, terms=shown
+        "Change of the mean run: {change:signed_duration} = {terms}.", change=change, terms=shown
     )
 
 
