@@ -112,11 +112,14 @@ def operator_utilisation(
 
 
 def is_int8(operators: pd.DataFrame) -> pd.Series:
-    """Whether a row multiplies 8-bit numbers: by `op_type`, else by the first of its `inputs`."""
+    """Whether a row multiplies 8-bit numbers: by `op_type`, else by the first of its `inputs` where
+    its class multiplies; a condition is kept in 8 bits, too."""
     kinds, inputs = (pd.Categorical(operators[name]) for name in ("op_type", "inputs"))
     by_kind = np.append(kinds.categories.isin(list(_INT8)), False)
     by_input = np.array([*map(_starts_as_int8, inputs.categories.to_numpy(object)), False])
-    return pd.Series(by_kind[kinds.codes] | by_input[inputs.codes], operators.index)
+    heavy = np.array([is_heavy(str(name)) for name in operators["op_class"]], dtype=bool)
+    of_input = by_input[inputs.codes] & heavy
+    return pd.Series(by_kind[kinds.codes] | of_input, operators.index)
 
 
 def _starts_as_int8(inputs: object) -> bool:

@@ -27,6 +27,7 @@ TOLERANCE = 1e-3  # as for ONNX Runtime, torch and jax; docs/fusion.md
 HALF_TOLERANCE = 1e-2
 OWN = "%"  # before the names of a variant's tensors, as before none of the model's
 LISTED_CHARS = 400
+_ASSIGNS = ("Assign", "Scatter", "Apply")  # operators that write into their first input
 
 ValueOf = Callable[[str], Array | None]
 
@@ -70,7 +71,7 @@ def model_graph(program: Program, values: Values, file: str) -> Graph:
     return Graph(
         tuple(kernels),
         tuple(_tensors(program.given, program.kernels, values.array, lambda name: name)),
-        tuple(one.name for one in program.given if not one.is_weight),
+        _inputs(program),
         tuple(dict.fromkeys(program.outputs)),
     )
 
@@ -81,28 +82,55 @@ def graph_of(
     """The variant's graph, which returns the model's tensors, and the matches. Raises ValueError
     for a program that returns other tensors than the model."""
     returned = dict(zip(program.outputs, model.graph.outputs, strict=True))
+    named = {**_assigned(program, model.graph), **returned}
     written = {name for kernel in program.kernels for name in kernel.writes if name}
     given = {one.name for one in program.given}
 
     def called(name: str) -> str:
         if name in given:
             return name
-        return returned.get(name) or OWN + name
+        return named.get(name) or OWN + name
 
     nodes = tuple(_node(kernel, file, called) for kernel in program.kernels)
     tensors = tuple(_tensors(program.given, program.kernels, value, called))
     matches: list[TensorMatch] = []
     for name in sorted(written):
-        if name not in returned:
+        if name not in named:
             matches += model.matches(OWN + name, value(name))
             continue
-        original, array = returned[name], value(name)
+        original, array = named[name], value(name)
         known = model.value(original)
         if known is not None and array is not None:
             a, b = known.reshape(-1), array.reshape(-1)
             matches.append(TensorMatch(original, original, "name", "", *difference_of([a], [b])))
-    inputs = tuple(one.name for one in program.given if not one.is_weight)
-    return Graph(nodes, tensors, inputs, model.graph.outputs), tuple(matches)
+    return Graph(nodes, tensors, _inputs(program), model.graph.outputs), tuple(matches)
+
+
+def _assigned(program: Program, model: Graph) -> dict[str, str]:
+    """What kernels write into parameters -> the model's tensors, in its order: MindSpore keeps that
+    order, and does not dump what a graph kernel writes in place. Empty where the operators are not
+    the same."""
+    originals = [node for node in model.nodes if node.op_type.startswith(_ASSIGNS)]
+    kernels = [kernel for kernel in program.kernels if _assigning(kernel)]
+    if [[node.op_type] for node in originals] != [_assigning(kernel) for kernel in kernels]:
+        return {}
+    return {
+        kernel.writes[0]: node.outputs[0]
+        for node, kernel in zip(originals, kernels, strict=True)
+        if node.outputs and kernel.writes and kernel.writes[0]
+    }
+
+
+def _assigning(kernel: Kernel) -> list[str]:
+    """Types of the operators of a kernel that write into a parameter."""
+    types = kernel.operators if kernel.inside else (kernel.op_type,)
+    return [one for one in types if one.startswith(_ASSIGNS)]
+
+
+def _inputs(program: Program) -> tuple[str, ...]:
+    """What a run is given that differs from run to run: inputs, and parameters that it changes."""
+    changed = _changed(program.kernels)
+    return tuple(one.name for one in program.given if not one.is_weight or one.name in changed)
 
 
 def _node(kernel: Kernel, file: str, called: Callable[[str], str]) -> Node:
@@ -133,8 +161,14 @@ def _tensors(
     value: ValueOf,
     called: Callable[[str], str],
 ) -> list[Tensor]:
+    changed = _changed(kernels)
     found: dict[str, Tensor] = {
-        one.name: Tensor(one.name, one.dtype or None, one.shape, constant=one.is_weight)
+        one.name: Tensor(
+            one.name,
+            one.dtype or None,
+            one.shape,
+            constant=one.is_weight and one.name not in changed,
+        )
         for one in given
     }
     for name in (name for kernel in kernels for name in kernel.writes if name):
@@ -143,6 +177,12 @@ def _tensors(
         known = (str(array.dtype), tuple(array.shape)) if array is not None else (None, None)
         found[own] = Tensor(own, *known)
     return list(found.values())
+
+
+def _changed(kernels: Iterable[Kernel]) -> set[str]:
+    """What is read by kernels that write into a parameter that they are given: also the others of
+    their inputs, since a graph kernel does not say which it is."""
+    return {name for kernel in kernels if _assigning(kernel) for name in kernel.reads}
 
 
 class _Described(msgspec.Struct):

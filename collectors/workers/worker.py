@@ -136,6 +136,8 @@ def run(
         ended = engine.crash(code, last_words, limits.memory_bytes, library)
         raise ended.at(where) from None
     if reply.failure is not None:
+        if left_no_room:  # what failed is a library's own sentence for it
+            raise scratch.refused(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         raise error_of(reply.failure, where)
     return msgspec.json.decode(reply.answer, type=answer)
 
@@ -218,6 +220,8 @@ def _converse(
                 if not part:
                     break
                 parts.append(part)
+            elif child.poll() is not None:
+                break  # dead, while what it started still holds the pipe
     return b"".join(parts)
 
 

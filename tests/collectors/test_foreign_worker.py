@@ -166,3 +166,25 @@ def test_a_package_that_is_not_there_is_said(python: Path) -> None:
 def test_a_python_that_is_gone_is_said(tmp_path: Path) -> None:
     with pytest.raises(FuseScopeError, match="The Python of the engine's environment cannot be"):
         run(tmp_path / "bin" / "python", EngineJob("fake_engine", SHARED))
+
+
+def test_a_worker_whose_children_outlive_it_is_not_waited_for(python: Path) -> None:
+    """It is killed; what it started still holds the pipe that its answer would come by."""
+    source = (
+        "import os, signal, time\n"
+        "if os.fork() == 0:\n"
+        "    time.sleep(3600)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    with pytest.raises(FuseScopeError) as raised:
+        run(python, engine(python, source))
+    assert raised.value.code != "too_slow" and "SIGKILL" in raised.value.text
+
+
+def test_what_fails_on_a_full_disk_is_the_disk(
+    python: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker.scratch, "is_full", lambda folder: True)
+    with pytest.raises(FuseScopeError) as raised:
+        run(python, engine(python, "raise RuntimeError('Write mem to file failed')"))
+    assert raised.value.code == worker.scratch.refused(OSError(28, "full")).code

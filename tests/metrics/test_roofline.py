@@ -175,9 +175,12 @@ def test_the_first_input_tells_8_bit_numbers_of_other_tools() -> None:
         {
             "op_type": ["Conv2D", "Conv2D", None, "DynamicQuantizeMatMul"],
             "inputs": ["int8[1,3]; int8[3]", "float16[1]; int8[1]", None, "float32[2,2]"],
+            "op_class": ["convolution", "convolution", "", "matrix_product"],
         }
     )
     assert is_int8(rows).tolist() == [True, False, False, True]
+    condition = rows.assign(op_type="If", inputs="uint8[1]", op_class="control_flow")
+    assert not is_int8(condition).any(), "OpenVINO keeps booleans as uint8"
 
 
 def test_time_weighted_mean_is_the_sum() -> None:

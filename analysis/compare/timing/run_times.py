@@ -243,7 +243,8 @@ def run_times(trace: Trace, blocks: list[int] | None) -> RunTimes:
 def _run_times(
     trace: Trace, means: Mapping[TimeSource, Mean], calls: pd.DataFrame, units: _Units
 ) -> RunTimes:
-    resolution_ns = 1000.0 if bool((trace.calls["dur_ns"] % 1000 == 0).all()) else 1.0
+    in_us = any(note.code == "layer_means" for note in trace.diagnostics)  # and means of them
+    resolution_ns = 1000.0 if in_us or bool((trace.calls["dur_ns"] % 1000 == 0).all()) else 1.0
     excess = excess_ns(calls, resolution_ns)
     sums = np.bincount(calls["unit"], weights=excess, minlength=len(units.runs))
     slow = slow_executions(trace, calls, excess, float(units.mean(sums)))

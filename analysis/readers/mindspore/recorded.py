@@ -86,7 +86,7 @@ class RecordedExecutions:
         self, ran: Executions, names: Sequence[str], run: int, executions: Sequence[int]
     ) -> None:
         nodes = self._nodes([names[at] for at in executions])
-        self._unjoined += sum(node is None for node in nodes) if self.graph is not None else 0
+        self._unjoined += self.graph is not None and None in nodes
         for at, node in zip(executions, nodes, strict=True):
             name = names[at]
             tensors = {} if node is None else self._tensors(node)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 
-from analysis.compare.groups.lineage import lineage
+from analysis.compare.groups.lineage import Lineage, lineage
 from collectors.mindspore.dumped import Values
-from collectors.mindspore.program import Kernel, Program, parse_program
+from collectors.mindspore.program import Given, Inside, Kernel, Program, parse_program
 from collectors.mindspore.variant_graph import Originals, graph_of, model_graph, told_otherwise
 from collectors.models.array import Array
 from tests.collectors.mindspore.program_texts import FUSED, PARTS, UNFUSED
@@ -98,3 +100,34 @@ def test_what_akg_wrote_of_a_kernel_is_held_against_the_program() -> None:
     assert told_otherwise([kernel], {kernel.info: info("Mul")}) == 1
     assert told_otherwise([kernel], {kernel.info: info("Add", "Mul")}) == 1
     assert told_otherwise([kernel], {}) == 0
+
+
+def test_what_a_run_changes_is_no_constant_and_its_operators_run() -> None:
+    """`count += x; return count * 2 + x`: MindSpore dumps nothing of a graph kernel in place."""
+    given = (Given("count", "float32", (4,), True), Given("x", "float32", (4,), False))
+    assign = Kernel("AssignAdd-op0", "AssignAdd", ("count", "x"), ("AssignAdd-op0",))
+    mul = Kernel("Mul-op0", "Mul", ("count",), ("Mul-op0",))
+    add = Kernel("Add-op0", "Add", ("Mul-op0", "x"), ("Add-op0",))
+    unfused = Program(given, (assign, mul, add), add.writes)
+    x = np.arange(4, dtype="f4")
+    values = {assign.name: x, mul.name: x * 2, add.name: x * 3}
+
+    def fused(*kernels: Kernel) -> Lineage:
+        program = Program(given, kernels, kernels[-1].writes)
+        own = {kernels[-1].name: x * 3}
+        return lineage(original, *graph_of(program, own.get, Originals(original, values.get), ""))
+
+    original = model_graph(unfused, cast(Values, SimpleNamespace(array=values.get)), "")
+    assert original.inputs == ("count", "x") and not original.tensor["count"].constant
+    in_place = Kernel(
+        "GraphKernel_AssignAdd-op0", "GraphKernel_AssignAdd", ("count", "x"), ("own",),
+        inside=(Inside("AssignAdd", "AssignAdd", ""),),
+    )  # fmt: skip
+    both = Kernel("GraphKernel_Mul_Add-op0", "GraphKernel_Mul_Add", ("count", "x"), ("sum",),
+                  inside=(Inside("Mul", "Mul", ""), Inside("Add", "Add", "")))  # fmt: skip
+    found = fused(in_place, both)
+    assert [(group.original, group.optimised, group.fate) for group in found.groups] == [
+        (("AssignAdd-op0",), (in_place.name,), "runs"),
+        (("Mul-op0", "Add-op0"), (both.name,), "runs"),
+    ]
+    assert found.mismatches == () and found.unexplained == ()
