@@ -160,6 +160,7 @@ def _graphs_sentence(comparison: Comparison) -> str:
 
 
 _WITHOUT_GRAPHS = Message("No groups are known: the files have no graphs of the model.")
+_NOT_SHOWN = Message("No groups are known, as the engine did not show its graph: {reason:name}.")
 _ONE_GRAPH = Message("No groups are known: one side has no graph.")
 _ODD_GRAPHS = Message("No groups are known: the graphs cannot be compared with each other.")
 _DISAGREE = Message("No operators of the two sides agree in type, shapes and count.")
@@ -197,6 +198,12 @@ def _no_groups(comparison: Comparison) -> str:
     if all(side.engine is not None and side.engine.name == "jax" for side in sides):
         return _OWN_PROGRAMS.text()
     before, after = (bool(s.trace.operators["inputs"].isna().all()) for s in sides)
+    shown = (side.variant.why_no_graph for side in sides if side.variant is not None)
+    if why := next(filter(None, shown), ""):  # recording it again would give the same
+        return paragraph(
+            _NOT_SHOWN.text(reason=clean_text(why)),
+            (_DISAGREE_BARE if before or after else _DISAGREE).text(),
+        )
     return paragraph(
         (_WITHOUT_GRAPHS, _ONE_GRAPH, _ODD_GRAPHS)[graphs].text(),
         (_DISAGREE_BARE if before or after else _DISAGREE).text(),

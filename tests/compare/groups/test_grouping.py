@@ -16,6 +16,7 @@ from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Diagnostic
 from analysis.wording import diagnostic_sentence
+from analysis.wording.fusion.groups import coverage_sentence
 from tests.factories import experiment_zip
 
 ODD = "\x1b[31m\u202e"
@@ -70,6 +71,11 @@ def test_why_the_engine_showed_no_graph_is_said(recorded: Experiment) -> None:
     assert diagnostic_sentence(note_of(found, "graph_not_shown")) == (
         f"Candidate: The engine did not show its graph: two{SHOWN}. "
         "Fusion groups could not be read from graphs."
+    )
+    none = replace(found, fusion=replace(found.fusion, groups=()))
+    assert coverage_sentence(none) == (
+        f"No groups are known, as the engine did not show its graph: two{SHOWN}. No operators of "
+        "the two sides agree in type, shapes and count."
     )
 
 
