@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from analysis.advice.finding import Finding, FindingCode, Findings, Gain, Unanswered
+from analysis.advice.finding import (
+    Finding,
+    FindingCode,
+    Findings,
+    Gain,
+    Unanswered,
+    Unknown,
+)
 from analysis.advice.kinds.absorbable import light_after_heavy
 from analysis.advice.kinds.chains import light_chains
 from analysis.advice.kinds.conversions import fallback, reorders, type_conversions
@@ -68,14 +75,11 @@ def findings(subject: Subject) -> Findings:
     save. Nothing is found without operators, and of a variant that shows operators before fusion by
     copying each result out of the model, since that is what limits it.
     """
-    variant = subject.side.variant
-    is_marked = variant is not None and variant.is_marked
+    untold = _why_nothing(subject)
     found: list[Finding] = []
     unanswered: list[Unanswered] = []
     for code, kind in KINDS.items():
-        answer: Answer = "no_operators" if subject.operators.empty else "marked"
-        if answer == "marked" and not is_marked:
-            answer = kind(subject)
+        answer: Answer = untold or kind(subject)
         if isinstance(answer, str):
             unanswered.append(Unanswered(code, answer))
         else:
@@ -86,6 +90,14 @@ def findings(subject: Subject) -> Findings:
         subject.run_ns,
         subject.trace.has_runs,
     )
+
+
+def _why_nothing(subject: Subject) -> Unknown | None:
+    """Why no kind can be asked about."""
+    if subject.operators.empty:
+        return "no_operators"
+    variant = subject.side.variant
+    return "marked" if variant is not None and variant.is_marked else None
 
 
 def _within(finding: Finding, run_ns: float | None) -> Finding:

@@ -10,8 +10,8 @@ from analysis.compare.side import Side
 from analysis.metrics.step import NoStep, StepParts, step_of, why_no_step
 
 StepPart = Literal["computing", "communication", "copies", "idle"]
-_APART = 2.0  # the change as profiled over that without the profiler
 PARTS: tuple[StepPart, ...] = ("computing", "communication", "copies", "idle")
+_MOSTLY_PROFILER = 2.0  # the change as profiled over that without the profiler
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def step_change(comparison: Comparison) -> StepChange | None:
         return None
     total = comparison.ledger.reconciliation
     measured_ns = total.delta_ns if total.of == "unprofiled_wall" else None
-    if measured_ns is not None and abs(whole_ns) > _APART * abs(measured_ns):
+    if measured_ns is not None and abs(whole_ns) > _MOSTLY_PROFILER * abs(measured_ns):
         return None
     parts = {
         part: part_ns(after, part) - part_ns(before, part)

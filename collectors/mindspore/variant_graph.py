@@ -7,6 +7,7 @@ inputs, with the weights moved a little.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +28,8 @@ TOLERANCE = 1e-3  # as for ONNX Runtime, torch and jax; docs/fusion.md
 HALF_TOLERANCE = 1e-2
 OWN = "%"  # before the names of a variant's tensors, as before none of the model's
 LISTED_CHARS = 400
-_ASSIGNS = ("Assign", "Scatter", "Apply")  # operators that write into their first input
+# Operators that write into their first input; ScatterNd and others make a tensor of their own.
+_ASSIGNS = re.compile(r"Assign|Apply[A-Z]|Scatter(Nd)?(Update|Add|Sub|Mul|Div|Max|Min)$")
 
 ValueOf = Callable[[str], Array | None]
 
@@ -110,7 +112,7 @@ def _assigned(program: Program, model: Graph) -> dict[str, str]:
     """What kernels write into parameters -> the model's tensors, in its order: MindSpore keeps that
     order, and does not dump what a graph kernel writes in place. Empty where the operators are not
     the same."""
-    originals = [node for node in model.nodes if node.op_type.startswith(_ASSIGNS)]
+    originals = [node for node in model.nodes if _ASSIGNS.match(node.op_type)]
     kernels = [kernel for kernel in program.kernels if _assigning(kernel)]
     if [[node.op_type] for node in originals] != [_assigning(kernel) for kernel in kernels]:
         return {}
@@ -124,7 +126,7 @@ def _assigned(program: Program, model: Graph) -> dict[str, str]:
 def _assigning(kernel: Kernel) -> list[str]:
     """Types of the operators of a kernel that write into a parameter."""
     types = kernel.operators if kernel.inside else (kernel.op_type,)
-    return [one for one in types if one.startswith(_ASSIGNS)]
+    return [one for one in types if _ASSIGNS.match(one)]
 
 
 def _inputs(program: Program) -> tuple[str, ...]:

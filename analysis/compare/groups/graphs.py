@@ -180,8 +180,9 @@ def _copies(graph: Graph | None) -> frozenset[str]:
     """Nodes whose results leave the model without being among its own: what shows a tensor to
     whoever watches the run."""
     found: set[str] = set()
-    for node in reversed(graph.nodes if graph else ()):
-        assert graph is not None
+    if graph is None:
+        return frozenset()
+    for node in reversed(graph.nodes):
         is_own = any(name in graph.returned for name in node.outputs)
         readers = (one for name in node.outputs for one in graph.consumers.get(name, ()))
         if not is_own and all(reader.name in found for reader in readers):
