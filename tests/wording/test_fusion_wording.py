@@ -403,6 +403,13 @@ def test_the_share_is_that_of_the_ledger_s_lines(plain: Comparison) -> None:
     assert sentence.startswith("80 % of the gain in groups comes from 2 Conv groups.")
 
 
+def test_a_pattern_that_lost_more_than_it_gained_did_not_gain(plain: Comparison) -> None:
+    rows = [("Conv", "replaced", 1, 1, 1.0), ("Conv", "replaced", 1, 1, -3.0)]
+    sentence = told(plain, rows, delta_ns=-2 * MS)
+    assert "No pattern of operators gained as a whole." in sentence
+    assert "No group gained." in told(plain, rows[1:], delta_ns=-2 * MS)
+
+
 def test_repeats_of_an_operator_are_of_its_family(plain: Comparison) -> None:
     rows = [
         ("MatMul + Add ×2 + ReduceMean", "fused", 4, 1, 3.0),

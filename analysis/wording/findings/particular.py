@@ -24,7 +24,7 @@ MORE_THAN_THEIRS = Message(
 )
 IDLE_ALONE = Message(
     "Look at the largest gaps in the timeline and at what the host does there, and prepare data "
-    "ahead. The run has one operator, so there are no fewer to start."
+    "ahead."
 )
 # Of operators that memory limits, and of those far below their roof: with and without depthwise
 # convolutions among them.

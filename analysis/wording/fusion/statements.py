@@ -29,6 +29,8 @@ _NOT_KNOWN = Message("It is not known which operators became which.")
 _NO_GAINS = Message("What each group gained is not known: a file does not mark its runs.")
 _NONE_GAINED = Message("No group gained.")
 _NONE_LOST = Message("No group got slower.")
+_NO_PATTERN_GAINED = Message("No pattern of operators gained as a whole.")
+_NO_PATTERN_LOST = Message("No pattern of operators got slower as a whole.")
 _GAIN_FROM = Message(
     "**{share}** of the gain in groups comes from {n:count} {pattern:name} group.",
     "**{share}** of the gain in groups comes from {n:count} {pattern:name} groups.",
@@ -112,7 +114,10 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     by_family = gains.groupby(families).sum().sort_values(ascending=False, kind="stable")
     whole = float(by_family[by_family > 0].sum())
     if whole <= 0:
-        return [*start, *lead, (_NONE_LOST if slower else _NONE_GAINED).parts()]
+        none, no_pattern = (
+            (_NONE_LOST, _NO_PATTERN_LOST) if slower else (_NONE_GAINED, _NO_PATTERN_GAINED)
+        )
+        return [*start, *lead, (no_pattern if (gains > 0).any() else none).parts()]
     best = str(by_family.index[0])
     members = rows[families == best]
     share = _share(float(by_family.iloc[0]) / whole)

@@ -15,6 +15,7 @@ from analysis.advice import Subject, findings
 from analysis.compare import Comparison, compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.side import side_of_variant
+from analysis.compare.timing.run_times import run_times
 from analysis.compare.timing.verdict import decided
 from analysis.experiment import Experiment
 from analysis.gate.condition import parse_condition
@@ -143,3 +144,10 @@ def test_what_stands_for_a_result_is_not_an_inserted_operator() -> None:
     assert len(pair().fusion.inserted[0]) > 100
     for inserted in pair().fusion.inserted:
         assert "Output" not in {operator.op_type for operator in inserted}
+
+
+def test_times_of_layers_are_known_to_a_microsecond() -> None:
+    """Means of whole µs, so not all are multiples of it."""
+    trace = side_of_variant(sample(), "fused").trace
+    assert (trace.calls["dur_ns"] % 1000 != 0).any()
+    assert run_times(trace, None).resolution_ns == 1000
