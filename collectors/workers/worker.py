@@ -215,8 +215,10 @@ def _converse(
                 raise engine.too_slow(limits.seconds).at(where)
             if watched_bytes and foreign.resident_bytes(child.pid, watched_bytes) > watched_bytes:
                 raise engine.too_big(watched_bytes).at(where)
-            has_ended = child.poll() is not None  # asked first: what it wrote is there by then
-            if selector.select(0 if has_ended else min(left, POLL_S)):
+            has_ended = (
+                child.poll() is not None
+            )  # asked first, since its last words may be on the way
+            if selector.select(min(left, POLL_S)):
                 part = os.read(child.stdout.fileno(), 1 << 16)
                 if not part:
                     break
