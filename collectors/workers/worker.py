@@ -215,9 +215,8 @@ def _converse(
                 raise engine.too_slow(limits.seconds).at(where)
             if watched_bytes and foreign.resident_bytes(child.pid, watched_bytes) > watched_bytes:
                 raise engine.too_big(watched_bytes).at(where)
-            has_ended = (
-                child.poll() is not None
-            )  # asked first, since its last words may be on the way
+            # Asked before the pipe is looked at, as its last words may be on the way.
+            has_ended = child.poll() is not None
             if selector.select(min(left, POLL_S)):
                 part = os.read(child.stdout.fileno(), 1 << 16)
                 if not part:
