@@ -40,6 +40,7 @@ _COUNT = "bytes"
 _COUNT_AGAIN_S = 24 * 3600.0  # others may have put entries there
 _PATIENCE_S = 10.0
 _STEP_S = 0.02
+_LOOKS = 5  # at an entry that is replaced while it is read
 _MOST_HELD = 8192  # entries whose descriptions, of 2 to 10 kB, are kept in memory
 
 
@@ -82,12 +83,16 @@ class Store:
     def trace(self, key: str) -> Trace | None:
         """The trace that was kept under this key, by any version of the readers, the newest first;
         None where there is none, or it is damaged. Counts as a use of it."""
-        for held in self._named(key):
-            with contextlib.suppress(*UNREADABLE):
-                entry = entries.described(held)
-                found = entries.trace(held, entry)
-                os.utime(held / entries.DESCRIPTION)
-                return found
+        for _ in range(_LOOKS):
+            there = self._there(key)
+            for folder, *_ in there:
+                with contextlib.suppress(*UNREADABLE):
+                    found = entries.trace(folder, entries.described(folder))
+                    with contextlib.suppress(OSError):  # gone since, or of another user
+                        os.utime(folder / entries.DESCRIPTION)
+                    return found
+            if self._there(key) == there:
+                break
         return None
 
     def entry(self, key: str, reader: int | None = None) -> Entry | None:
@@ -171,6 +176,15 @@ class Store:
             return []
         there = (reader / f"hash={key}" for reader in self._readers())
         return [folder for folder in there if folder.is_dir()]
+
+    def _there(self, key: str) -> list[tuple[Path, int, int]]:
+        """The same, with what tells whether one was replaced."""
+        found = []
+        for folder in self._named(key):
+            with contextlib.suppress(OSError):
+                state = folder.stat()
+                found.append((folder, state.st_ino, state.st_ctime_ns))
+        return found
 
     def _readers(self) -> list[Path]:
         """Folders of the versions of the readers, this one first, then the newest of the others."""

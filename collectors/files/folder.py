@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 import secrets
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, Any, Self
 
 from collectors.files import ownership
 
@@ -50,9 +52,13 @@ class FolderDraft:
             os.fsync(file.fileno())
 
     def publish(self) -> None:
-        """Gives the folder its name, in place of one that has it. Raises OSError, and then what was
-        there stays."""
+        """Gives the folder its name, in place of one that has it; where the system can exchange two
+        folders, somebody who looks always finds one. Raises OSError, and then what was there
+        stays."""
         _sync(self.path)
+        if self.target.is_dir() and _exchange(self.path, self.target):
+            _sync(self.target.parent)
+            return  # what was there goes with the end of the block
         before = _hidden(self.target)
         with contextlib.suppress(FileNotFoundError):
             os.rename(self.target, before)
@@ -85,6 +91,18 @@ def remove(folder: Path) -> None:
 
 def _hidden(target: Path) -> Path:
     return target.with_name(f".{target.name[:_NAME_CHARS]}.{secrets.token_hex(4)}{_ENDING}")
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Gives two folders each other's name in one step. False where that was not done."""
+    library = ctypes.CDLL(None)
+    names = os.fsencode(one), os.fsencode(other)
+    if sys.platform == "darwin":
+        swap: Any = getattr(library, "renamex_np", None)
+        return swap is not None and swap(*names, 2) == 0  # RENAME_SWAP
+    rename: Any = getattr(library, "renameat2", None)
+    here = -100  # AT_FDCWD
+    return rename is not None and rename(here, names[0], here, names[1], 2) == 0  # RENAME_EXCHANGE
 
 
 def _sync(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,9 +20,9 @@ from analysis.columnar.tables import columnar
 from analysis.errors import FuseScopeError
 from analysis.readers import READER_VERSION
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from app.store import facts, keeping
+from app.store import entries, facts, keeping
 from app.store import store as store_module
-from app.store.entries import DESCRIPTION
+from app.store.entries import DESCRIPTION, Entry
 from app.store.facts import Facts
 from app.store.store import VERSION, Store
 
@@ -236,9 +237,11 @@ PROCESS = """
 import os, signal, sys
 from pathlib import Path
 import pyarrow.parquet as pq
+from app.store import store as store_module
 from app.store.store import Store
 from tests.store.test_store import put
 
+store_module._PATIENCE_S = 300.0  # of a disk that hangs for a while
 store = Store(Path(sys.argv[1]), 1024**3)
 if sys.argv[2] == "die":
     write, left = pq.write_table, [3]
@@ -250,6 +253,12 @@ if sys.argv[2] == "die":
         write(table, file, **options)
     pq.write_table = dying
     put(store, 1)
+elif sys.argv[2] == "read":
+    print(flush=True)
+    for _ in range(400):
+        assert store.trace(f"{99:064x}") is not None
+        assert store.entry(f"{99:064x}") is not None
+        assert [held.entry.key for held in store.held()] == [f"{99:064x}"]
 else:
     for seed in range(int(sys.argv[2]), int(sys.argv[2]) + 6):
         put(store, seed)
@@ -263,7 +272,9 @@ Start = Callable[[str], subprocess.Popen[bytes]]
 def start(store: Store) -> Start:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return lambda what: subprocess.Popen(
-        [sys.executable, "-c", PROCESS, str(store.folder), what], env=environment
+        [sys.executable, "-c", PROCESS, str(store.folder), what],
+        env=environment,
+        stdout=subprocess.PIPE,
     )
 
 
@@ -295,6 +306,37 @@ def test_two_processes_share_a_store(store: Store, start: Start) -> None:
             trace(int(name, 16)).calls["dur_ns"],  # type: ignore[union-attr]
         )
     assert list(store.folder.rglob("*.partial")) == []
+
+
+def test_an_entry_that_is_replaced_is_there_all_the_time(store: Store, start: Start) -> None:
+    put(store, 99)
+    with start("read") as reader:
+        assert reader.stdout is not None
+        reader.stdout.readline()
+        while reader.poll() is None:
+            put(store, 99)
+    assert reader.returncode == 0
+
+
+def test_an_entry_that_is_replaced_while_it_is_read_is_read_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, 1)
+    described = entries.described
+
+    def slow(folder: Path) -> Entry:
+        found = described(folder)
+        if not replaced:
+            replaced.append(folder)
+            shutil.rmtree(folder)
+            put(store, 1)
+            raise FileNotFoundError
+        return found
+
+    replaced: list[Path] = []
+    monkeypatch.setattr(entries, "described", slow)
+    assert durations(store.trace(key(1))) == list(range(1, 51))
+    assert len(replaced) == 1
 
 
 def test_columnar_is_what_is_on_the_disk(store: Store) -> None:
