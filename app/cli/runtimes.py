@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,6 +10,7 @@ import typer
 from analysis import units
 from analysis.errors import FuseScopeError
 from analysis.messages import paragraph, say
+from app.cli import interruption
 
 if TYPE_CHECKING:
     from analysis.messages import Said
@@ -58,7 +57,7 @@ def add(
         _tell_own(json)
         return
     engine = engine_of(name)
-    signal.signal(signal.SIGTERM, _interrupt)
+    interruption.heed()
     progress = _Progress()
     try:
         with adding.adding(engine, progress) as found:
@@ -186,8 +185,3 @@ class _Progress:
         """Clears the line, for something else to be printed there."""
         if self._line is not None:
             self._line.stop()
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    """Whoever ends us politely gets what Ctrl-C gets."""
-    raise KeyboardInterrupt

@@ -162,7 +162,7 @@ def test_a_recording_ends_with_the_next_command(tmp_path: Path) -> None:
     assert "Recorded 1 block" in done.stderr
 
 
-@pytest.mark.parametrize("polite", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("polite", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_keeps_complete_blocks(tmp_path: Path, polite: signal.Signals) -> None:
     child = subprocess.Popen(
         [

@@ -76,6 +76,13 @@ def test_a_recording_of_two_releases_is_no_model_to_be_optimised(recording: str)
         (("e.zip", "--head", "fusd", "--fail-if", "fusion.lost > 0"), "no_such_variant"),
         (("e.zip", "--fail-if", "agreement_top1 < 0.9"), "gate_not_judged"),
         (("mynet", "--fail-if", "fusion.lost > 0"), "gate_needs_variants"),
+        (("mynt", "--fail-if", "fusion.lost > 0"), "model_unknown_in_zoo"),
+        (("gone.onnx", "--fail-if", "fusion.lost > 0"), "model_unknown"),
+        (("net.py:build", "--fail-if", "fusion.lost > 0"), "gate_of_code"),
+        (
+            ("net.py:build", "--fail-if", "operators > 0", "--base", "eager", "--head", "fused"),
+            "gate_of_code",
+        ),
         (("p.json", "--fail-if", "fusion.lost > 0"), "one_side"),
         (("e.zip", "--fail-if", "fusion.lost > 0", "--html", "e.zip"), "output_is_an_input"),
     ],

@@ -43,9 +43,10 @@ def stand_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     monkeypatch.setattr(adding, "disk_bytes", lambda folder: 21_000_000)
     monkeypatch.setattr(Pip, "available", lambda pip: pip.engine.builds[0])
     monkeypatch.setattr(Pip, "install", install_at_once)
-    ended = signal.getsignal(signal.SIGTERM)
+    ended = {polite: signal.getsignal(polite) for polite in (signal.SIGTERM, signal.SIGHUP)}
     yield
-    signal.signal(signal.SIGTERM, ended)
+    for polite, handler in ended.items():
+        signal.signal(polite, handler)
 
 
 def run(*arguments: str) -> Result:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from analysis.errors import FuseScopeError
 from analysis.messages import say
 from app.cli import streams
+from app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
     from analysis.advice.missed_fusions import MissedFusion
@@ -63,7 +64,7 @@ def judge_one(
     from app.cli.reading import read_given
 
     is_short = asked.structure and html is None and asked.out is None
-    if is_short and not is_recording(given) and _can_be_optimised(asked):
+    if is_short and not is_recording(given) and _can_be_optimised(given, asked):
         return _optimised(given, conditions, asked, keep)
     value = read_given(recording_of(given, asked))
     sides = choose_sides(value, None, asked.base or None, asked.head or None)
@@ -92,7 +93,7 @@ def recording_of(given: Path, asked: Asked) -> Path:
     variants in the same blocks. Raises FuseScopeError."""
     if is_recording(given):
         return given
-    _check_variants(asked)
+    _check_asked(given, asked)
     return recorded(given, asked, (asked.base, asked.head), {})
 
 
@@ -101,7 +102,6 @@ def recorded(
 ) -> Path:
     """The file of a recording of the model with both variants, the first one as baseline; `models`
     has the files of those that are other models."""
-    from app.cli.recording import run as recording_run
     from app.sources.rule_files import read_variants
 
     try:
@@ -149,15 +149,30 @@ def names_of(old: Path, new: Path) -> tuple[str, str]:
     return first, second
 
 
-def _check_variants(asked: Asked) -> None:
+def _check_asked(given: Path, asked: Asked) -> None:
+    _check_model(given)
     if not asked.base or not asked.head:
         raise FuseScopeError("gate_needs_variants")
 
 
-def _can_be_optimised(asked: Asked) -> bool:
+def _check_model(given: Path) -> None:
+    """Before anything is asked of a model: whether it is one that a gate records."""
+    try:
+        from collectors.record import Recording
+    except ImportError as error:
+        raise recording_run.missing_package(error) from None
+    try:
+        Recording(model=str(given)).plan()
+    except FuseScopeError as error:
+        if error.code != "engine_not_said":
+            raise
+        raise FuseScopeError("gate_of_code", model=str(given)) from None
+
+
+def _can_be_optimised(given: Path, asked: Asked) -> bool:
     from app.cli.gating.optimising import can_be_optimised
 
-    _check_variants(asked)
+    _check_asked(given, asked)
     return asked.base != asked.head and can_be_optimised((asked.base, asked.head))
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shlex
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.messages import say
+from app.cli import interruption
 from app.cli.recording import run as recording_run
-from app.cli.releases.optimising import Line, interrupt
+from app.cli.releases.optimising import Line
 
 if TYPE_CHECKING:
     from analysis.releases.history import History
@@ -33,7 +33,7 @@ def optimised(models: Sequence[Path], variants: Sequence[str]) -> tuple[dict[str
         from collectors.record import Recording
     except ImportError as error:
         raise recording_run.missing_package(error) from None
-    signal.signal(signal.SIGTERM, interrupt)
+    interruption.heed()
     command = shlex.join(["fusescope", *sys.argv[1:]])
     with Line() as line:
         line.show(say("The engine optimises {models:name}", models=", ".join(_names(models))))

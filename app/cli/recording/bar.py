@@ -41,7 +41,8 @@ class RecordingBar:
         trace: TracebackType | None,
     ) -> None:
         if self._console.is_terminal:
-            self._bar.stop()
+            with suppress(OSError):  # the terminal is gone
+                self._bar.stop()
 
     def __call__(self, step: Step) -> None:
         left = "" if step.seconds_left is None or step.stage == "done" else _left(step.seconds_left)
@@ -49,9 +50,7 @@ class RecordingBar:
             line = (
                 say("{step} ({left})", step=step.message, left=left) if left else str(step.message)
             )
-            with suppress(
-                OSError, SystemExit
-            ):  # a recording goes on when nobody reads how far it is
+            with suppress(OSError, SystemExit):  # whoever read how far it is is gone
                 self._console.print(line, markup=False, highlight=False, soft_wrap=True)
             return
         stages = list(_SHARES)
@@ -60,7 +59,8 @@ class RecordingBar:
         end = _SHARES[stages[min(place + 1, len(stages) - 1)]]
         share = start + (end - start) * step.done / max(step.total, 1)
         self._bar.update(self._task, completed=share, description=str(step.message), left=left)
-        self._bar.refresh()
+        with suppress(OSError):
+            self._bar.refresh()
 
 
 def _left(seconds: float) -> str:

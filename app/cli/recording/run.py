@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from analysis.errors import FuseScopeError
+from app.cli import interruption
 
 if TYPE_CHECKING:
     from analysis.experiment import ExperimentRecord
@@ -20,10 +19,11 @@ OnProgress = Callable[["Progress"], None]
 
 
 def run(recording: Recording, *, progress_json: bool = False) -> Path:
-    """Records, and returns the path of the file. Ctrl-C and SIGTERM keep complete blocks."""
+    """Records, and returns the path of the file. Ctrl-C, SIGTERM and a hang-up keep
+    complete blocks."""
     from collectors.record import record
 
-    signal.signal(signal.SIGTERM, _interrupt)
+    interruption.heed()
     with _json_lines() if progress_json else _bar() as on_progress:
         return record(recording, on_progress=on_progress, enough=_decided)
 
@@ -52,11 +52,6 @@ def _decided(experiment: ExperimentRecord) -> bool:
     from analysis.compare.timing.verdict import decided
 
     return decided(experiment)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    """Whoever ends us politely gets the complete blocks, as with Ctrl-C."""
-    raise KeyboardInterrupt
 
 
 def _json_lines() -> AbstractContextManager[OnProgress]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-import signal
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
 from analysis.errors import FuseScopeError
 from analysis.messages import paragraph, say
-from app.cli import streams
+from app.cli import interruption, streams
 from app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def optimised(
         raise recording_run.missing_package(error) from None
     recording = recording_of(model, batch, shapes)
     recording.plan()  # refuses before anything is fetched
-    signal.signal(signal.SIGTERM, interrupt)
+    interruption.heed()
     try:
         if isinstance(releases, tuple):
             found = collector.find_both(*releases)
@@ -137,8 +136,3 @@ class Line:
             with contextlib.suppress(OSError):
                 # The end with the line: releases are fetched and run side by side.
                 print(f"{said}\n", end="", file=sys.stderr, flush=True)
-
-
-def interrupt(_signal: int, _frame: object) -> None:
-    """Whoever ends us politely gets what Ctrl-C gets."""
-    raise KeyboardInterrupt

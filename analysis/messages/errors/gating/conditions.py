@@ -23,6 +23,7 @@ ConditionsError = Literal[
     "gate_needs_variants",
     "gate_no_structure",
     "gate_not_judged",
+    "gate_of_code",
     "gate_structure_only",
     "gate_third_model",
     "gate_variant_beside_model",
@@ -103,6 +104,10 @@ CONDITIONS: Mapping[ConditionsError, ErrorText] = {
     "gate_needs_variants": ErrorText(
         Message("A model is recorded as two variants, and both have to be named"),
         Message("For example: --base unfused --head fused."),
+    ),
+    "gate_of_code": ErrorText(
+        Message("{model:name} is Python code, which a gate does not record"),
+        Message("Record it with fusescope collect --runtime, and give the recording to the gate."),
     ),
     "gate_no_structure": ErrorText(
         Message("The graph that {variant:name} ran was not recorded, so there is nothing to keep"),
