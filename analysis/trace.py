@@ -62,7 +62,7 @@ DiagnosticCode = Literal[
     "notes_unknown",
     "one_class", "one_process_each", "one_side_unknown", "operator_counts_differ",
     "operators_over_one", "operators_unnamed", "originals_recomputed", "originals_unmatched",
-    "other_baseline", "other_events", "outside_runs",
+    "other_baseline", "other_events", "outputs_not_compared", "outside_runs",
     "overlapping_calls", "paired", "paired_engines", "paired_providers", "paired_releases",
     "paired_spin", "part_missing", "part_unreadable",
     "profiled_headline", "profiler_inflation", "providers_differ", "quantised", "recorded_with",

@@ -282,6 +282,9 @@ def _accuracy(baseline: Side, candidate: Side, figures: dict[str, Figure]) -> It
     """Whether both sides compute the same, each against the recording's baseline."""
     for side, name in ((baseline, "baseline"), (candidate, "candidate")):
         difference = getattr(figures["output_difference"], name).value
+        found = side.variant.output_difference if side.variant else None
+        if difference is None and found is not None:
+            yield _note("warning", "outputs_not_compared", side=name, absolute=found.absolute)
         if side.is_quantised:
             yield _note("warning", "quantised", side=name, relative=difference)
         elif difference is not None and difference > MAX_DIFFERENCE:

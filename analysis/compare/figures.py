@@ -334,14 +334,19 @@ def _memory(side: Side) -> tuple[Quantity]:
 
 
 def _output_difference(baseline: Side, candidate: Side) -> Figure:
-    """Relative difference of outputs; only known against the recording's own baseline."""
+    """Relative difference of outputs; only known against the recording's own baseline, and where
+    both gave finite numbers of one shape."""
     values = []
     for side in (baseline, candidate):
         difference = side.variant.output_difference if side.variant else None
-        value = difference.relative if difference else None
+        value: float | None = None
+        reason: Reason = "not_recorded"
         if side.experiment and side.label == side.experiment.record.settings.baseline:
             value = 0.0
-        values.append(_quantity(value, "number", "not_recorded"))
+        elif difference is not None:
+            value = difference.relative
+            reason = "outputs_not_numbers" if difference.absolute is None else "outputs_zero"
+        values.append(_quantity(value, "number", reason))
     return Figure("output_difference", values[0], values[1], kind="none")
 
 

@@ -25,6 +25,7 @@ _FIRST = (
     "operator_counts_differ",
     "quantised",
     "large_output_difference",
+    "outputs_not_compared",
     "boundaries_included",
     "requests_at_once",
     "devices_differ",

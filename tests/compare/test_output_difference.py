@@ -68,6 +68,38 @@ def test_more_than_rounding_is_a_doubt(relative: float, warns: bool) -> None:
         assert "0.00011" in sentence
 
 
+@pytest.mark.parametrize(
+    ("difference", "sentence", "reason"),
+    [
+        (
+            OutputDifference(None, None),
+            (
+                "Candidate: Its outputs could not be compared with those of the recording's baseline: "
+                "they hold NaN or infinity, have another shape or are not numbers. Whether it computes "
+                "the same model is not known."
+            ),
+            "outputs_not_numbers",
+        ),
+        (
+            OutputDifference(0.25, None),
+            (
+                "Candidate: The recording's baseline gave only zeros, and its outputs differ from them "
+                "by up to 0.25. Whether it computes the same model is not known."
+            ),
+            "outputs_zero",
+        ),
+    ],
+)
+def test_outputs_without_a_difference_are_a_doubt(
+    difference: OutputDifference, sentence: str, reason: str
+) -> None:
+    comparison = compared(output_difference=difference)
+    assert said(comparison)["outputs_not_compared"] == sentence
+    figure = comparison.figure("output_difference")
+    assert (figure.candidate.value, figure.candidate.reason) == (None, reason)
+    assert "outputs_not_compared" not in said(compared())
+
+
 def test_the_doubt_is_on_the_side_that_differs() -> None:
     comparison = compared("fused", "basic", output_difference=OutputDifference(1.0, 0.5))
     [note] = [n for n in comparison.diagnostics if n.code == "large_output_difference"]

@@ -34,6 +34,27 @@ _IN_PIECES = Message("It runs in pieces and passes tensors between them. The oth
 _KERNEL_ALONE = Message("Compare with {same_cut:name} to see the kernel alone.")
 
 
+def outputs(note: Diagnostic) -> NoteText:
+    return _NOT_NUMBERS if note.values.get("absolute") is None else _BESIDE_ZEROS
+
+
+_CHECK_MODEL = Message("Whether it computes the same model is not known.")
+_NOT_NUMBERS = told(
+    Message(
+        "Its outputs could not be compared with those of the recording's baseline: they hold NaN "
+        "or infinity, have another shape or are not numbers."
+    ),
+    _CHECK_MODEL,
+)
+_BESIDE_ZEROS = told(
+    Message(
+        "The recording's baseline gave only zeros, and its outputs differ from them by up to "
+        "{absolute:number}."
+    ),
+    _CHECK_MODEL,
+)
+
+
 def load(note: Diagnostic) -> NoteText:
     return _LOAD_BEFORE if note.values.get("after") is None else _LOAD
 

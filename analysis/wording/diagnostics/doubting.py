@@ -422,6 +422,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("This is more than rounding explains: check that it computes the same model."),
     ),
+    "outputs_not_compared": depending.outputs,
     "quantised": depending.quantised,
     "one_class": told(
         Message("The recording's baseline chose one class for all of {samples:samples}."),

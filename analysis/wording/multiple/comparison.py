@@ -213,8 +213,8 @@ def _bases(multiple: MultipleComparison, codes: Sequence[str]) -> str:
 # Doubts about comparing at all; those about single operators are left to the comparison of a pair.
 _ABOUT_ALL = (
     "different_models", "same_variant", "same_file", "graphs_of_two_models", "heavy_counts_differ",
-    "operator_counts_differ", "quantised", "large_output_difference", "boundaries_included",
-    "requests_at_once",
+    "operator_counts_differ", "quantised", "large_output_difference", "outputs_not_compared",
+    "boundaries_included", "requests_at_once",
     "devices_differ", "engines_differ", "providers_differ", "translated", "levels_differ",
     "tools_differ", "formats_differ", "versions_differ",
     "recordings_differ", "compared_cut_short", "control", "load_seen", "stopped_interrupted",
