@@ -74,17 +74,17 @@ def test_more_than_rounding_is_a_doubt(relative: float, warns: bool) -> None:
         (
             OutputDifference(None, None),
             (
-                "Candidate: Its outputs could not be compared with those of the recording's baseline: "
-                "they hold NaN or infinity, have another shape or are not numbers. Whether it computes "
-                "the same model is not known."
+                "Candidate: Its outputs could not be compared with those of the recording's "
+                "baseline: they hold NaN or infinity, have another shape or are not numbers. "
+                "Whether it computes the same model is not known."
             ),
             "outputs_not_numbers",
         ),
         (
             OutputDifference(0.25, None),
             (
-                "Candidate: The recording's baseline gave only zeros, and its outputs differ from them "
-                "by up to 0.25. Whether it computes the same model is not known."
+                "Candidate: The recording's baseline gave only zeros, and its outputs differ from "
+                "them by up to 0.25. Whether it computes the same model is not known."
             ),
             "outputs_zero",
         ),
