@@ -8,7 +8,7 @@ execution of a run is the n-th operator of the variant's graph.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from analysis.graph import Graph, Node
@@ -18,6 +18,7 @@ from analysis.readers.building.trace_tables import build_trace, shape_text
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.beside import type_of
 from analysis.readers.mindspore.executions import Executions, read_timestamps
+from analysis.readers.mindspore.numbering import nodes_of, numbers_of
 from analysis.trace import Diagnostic, Meta, Trace, merged, noted, runs_frame
 
 
@@ -109,30 +110,17 @@ class RecordedExecutions:
         if self.graph is None:
             return [None] * len(names)
         if not self._is_eager:
-            return self._by_number(names)
+            return nodes_of(names, self.graph)
         nodes = [node for node in self.graph.nodes if "view" not in node.attributes]
         if [node.op_type for node in nodes] != [type_of(name) for name in names]:
             return [None] * len(names)
         return list(nodes)
 
-    def _by_number(self, names: Sequence[str]) -> list[Node | None]:
-        """MindSpore numbers what has the same name, over all graphs of a process, so the numbers of
-        a profile begin elsewhere than those of the graph, in the same order."""
-        assert self.graph is not None
-        known, ran = _numbers(self.graph.node), _numbers(names)
-        found = {
-            f"{base}-op{number}": self.graph.node[f"{base}-op{own}"]
-            for base, numbers in ran.items()
-            if len(numbers) == len(known.get(base, ()))
-            for number, own in zip(numbers, known[base], strict=True)
-        }
-        return [found.get(name) for name in names]
-
     def _as_first(self, names: Sequence[str]) -> list[str]:
         """'x/Mul-op7' as 'x/Mul-op4' where the first file has that in its place; a name that has
         another count of numbers there keeps its own."""
         anew = {}
-        for base, numbers in _numbers(names).items():
+        for base, numbers in numbers_of(names).items():
             first = self._first.setdefault(base, numbers)
             if len(first) == len(numbers):
                 for number, own in zip(numbers, first, strict=True):
@@ -157,16 +145,6 @@ class RecordedExecutions:
             "bytes_param": _bytes(graph, weights),
             "bytes_out": _bytes(graph, written),
         }
-
-
-def _numbers(names: Iterable[str]) -> dict[str, list[int]]:
-    """Name without its number -> the numbers that it has, in order."""
-    found: dict[str, set[int]] = {}
-    for name in names:
-        base, mark, number = name.rpartition("-op")
-        if mark and number.isdecimal() and len(number) < 10:
-            found.setdefault(base, set()).add(int(number))
-    return {base: sorted(numbers) for base, numbers in found.items()}
 
 
 def _shapes(graph: Graph, names: Sequence[str]) -> str:

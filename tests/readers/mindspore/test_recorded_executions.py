@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from analysis.errors import FuseScopeError
@@ -71,6 +73,51 @@ def test_numbers_of_a_later_compilation_are_those_of_the_graph_in_order() -> Non
     assert set(made.operators["inputs"]) == {"float32[2,4]"}
     assert set(made.operators["bytes_out"]) == {32}
     assert not codes(made).keys() & {"calls_not_of_graph", "outside_runs"}
+
+
+RESHAPED = Graph(
+    nodes=(
+        Node("net/Reshape-op0", "Reshape", ("x",), ("a",)),
+        Node("net/BatchNorm-op0", "BatchNorm", ("a",), ("b",)),
+        Node("net/Reshape-op1", "Reshape", ("b",), ("c",)),
+        Node("net/Reshape-op2", "Reshape", ("c",), ("d",)),
+        Node("net/Mul-op0", "Mul", ("d",), ("e",)),
+        Node("net/Reshape-op3", "Reshape", ("e",), ("f",)),
+    ),
+    tensors=tuple(Tensor(name, "float32", (2, 4)) for name in "xabcdef"),
+    inputs=("x",),
+    outputs=("f",),
+)
+
+
+@pytest.mark.parametrize(
+    ("ran", "is_known"),
+    [
+        ("Reshape BatchNorm Mul", {0: "Reshape-op0"}),
+        ("BatchNorm Mul Reshape", {2: "Reshape-op3"}),
+        ("Reshape BatchNorm Mul Reshape", {0: "Reshape-op0", 3: "Reshape-op3"}),
+        ("BatchNorm Reshape Reshape Mul", {1: "Reshape-op1", 2: "Reshape-op2"}),
+        ("BatchNorm Reshape Mul", {}),  # one of two
+        ("Reshape BatchNorm Reshape Mul", {}),
+        ("Reshape Reshape BatchNorm Mul", {}),  # two of one
+    ],
+)
+def test_which_of_the_same_name_ran_is_told_by_what_ran_around_it(
+    ran: str, is_known: dict[int, str]
+) -> None:
+    """MindSpore leaves out a Reshape that need not copy."""
+    numbers = count(7)
+    lines = [
+        line(f"net/{name}-op{next(numbers) if name == 'Reshape' else 3}", (10 + 20 * place, 0.01))
+        for place, name in enumerate(ran.split())
+    ]
+    made = trace(RESHAPED, *lines)
+    names = made.operators["name"].take(made.calls["operator"]).tolist()
+    known = {node.name for node in RESHAPED.nodes}
+    reshapes = [at for at, name in enumerate(ran.split()) if name == "Reshape"]
+    joined = {at: names[at].removeprefix("net/") for at in reshapes if names[at] in known}
+    assert joined == is_known
+    assert ("calls_not_of_graph" in codes(made)) == (len(is_known) < len(reshapes))
 
 
 def test_of_an_eager_run_the_order_says_which_operator_it_is() -> None:
