@@ -212,7 +212,7 @@ class Profile(msgspec.Struct, frozen=True):
 
 class OutputDifference(msgspec.Struct, frozen=True):
     """Against the baseline's outputs on the same input: max|a-b| and max|a-b| / max|a|. Both None
-    where outputs are not finite numbers of one shape; the ratio alone where a is all zero."""
+    where outputs are not finite numbers of one shape; the ratio alone where an a is all zero."""
 
     absolute: Real | None
     relative: Real | None

@@ -482,9 +482,9 @@ REASONS: Mapping[Reason, Message] = {
     ),
     "on_device": Message("it ran on a device, where this is not known"),
     "outputs_not_numbers": Message(
-        "outputs hold NaN or infinity, have another shape or are not numbers"
+        "outputs hold NaN or infinity, or their sizes, shapes or types cannot be compared"
     ),
-    "outputs_zero": Message("the recording's baseline gave only zeros"),
+    "outputs_zero": Message("an output of the recording's baseline is all zeros"),
     "no_flops": Message(
         "the FLOPs of its operators are not counted, or their shapes are not known"
     ),

@@ -23,7 +23,10 @@ pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
 
 ROOT = Path(__file__).resolve().parents[2]
 # A shell's background job ignores Ctrl-C, and so would its children.
-HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+HEARS_CTRL_C = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "signal.signal(signal.SIGTERM, signal.SIG_DFL); signal.signal(signal.SIGHUP, signal.SIG_DFL); "
+)
 RUN = (
     "import typer; from app.cli.collect import collect; app = typer.Typer(); "
     "app.command()(collect); app(prog_name='fusescope collect')"
@@ -186,6 +189,8 @@ def test_an_interruption_keeps_complete_blocks(tmp_path: Path, polite: signal.Si
         if step["stage"] == "blocks" and step["done"] >= 1:
             break
     child.send_signal(polite)
+    if polite is not signal.SIGINT:
+        child.send_signal(polite)  # as a shell and the system do
     rest, told = child.communicate(timeout=GIVE_UP_S)
     last = json.loads(rest.splitlines()[-1])
     assert child.returncode == 0, told

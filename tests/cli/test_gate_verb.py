@@ -83,6 +83,10 @@ def test_a_recording_of_two_releases_is_no_model_to_be_optimised(recording: str)
             ("net.py:build", "--fail-if", "operators > 0", "--base", "eager", "--head", "fused"),
             "gate_of_code",
         ),
+        (
+            ("net.py:build", "new.onnx", "--structure", "--fail-if", "fusion.lost > 0"),
+            "gate_of_code",
+        ),
         (("p.json", "--fail-if", "fusion.lost > 0"), "one_side"),
         (("e.zip", "--fail-if", "fusion.lost > 0", "--html", "e.zip"), "output_is_an_input"),
     ],

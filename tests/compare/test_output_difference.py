@@ -74,17 +74,18 @@ def test_more_than_rounding_is_a_doubt(relative: float, warns: bool) -> None:
         (
             OutputDifference(None, None),
             (
-                "Candidate: Its outputs could not be compared with those of the recording's "
-                "baseline: they hold NaN or infinity, have another shape or are not numbers. "
-                "Whether it computes the same model is not known."
+                "Candidate: Its outputs and those of the recording's baseline could not be "
+                "compared: one side holds NaN or infinity, or sizes, shapes or types cannot be "
+                "compared. Whether it computes the same model is not known."
             ),
             "outputs_not_numbers",
         ),
         (
             OutputDifference(0.25, None),
             (
-                "Candidate: The recording's baseline gave only zeros, and its outputs differ from "
-                "them by up to 0.25. Whether it computes the same model is not known."
+                "Candidate: An output that is all zeros in the recording's baseline is not zero "
+                "here; outputs differ by up to 0.25. Whether it computes the same model is not "
+                "known."
             ),
             "outputs_zero",
         ),

@@ -39,6 +39,7 @@ CommandsError = Literal[
     "sweep_too_large",
     "table_unwritable",
     "tables_unwritable",
+    "try_interrupted",
 ]
 _OTHER_PLACE = Message("Choose another place with {option}.")
 COMMANDS: Mapping[CommandsError, ErrorText] = {
@@ -162,5 +163,11 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
     "tables_unwritable": ErrorText(
         Message("The tables cannot be written: {reason:name}"),
         _OTHER_PLACE,
+    ),
+    "try_interrupted": ErrorText(
+        Message("The recording was interrupted, so nothing was tried"),
+        Message(
+            "Its complete blocks are kept. Try with them: fusescope advise {given:name} --try N."
+        ),
     ),
 }

@@ -39,7 +39,7 @@ def numbers_of(names: Iterable[str]) -> dict[str, list[int]]:
     found: dict[str, set[int]] = {}
     for name in names:
         base, mark, number = name.rpartition("-op")
-        if mark and number.isdecimal() and len(number) < 10:
+        if mark and number.isdecimal() and len(number) < 10 and str(int(number)) == number:
             found.setdefault(base, set()).add(int(number))
     return {base: sorted(numbers) for base, numbers in found.items()}
 

@@ -37,6 +37,7 @@ class RecordedExecutions:
     _outside: int = 0
     _unjoined: int = 0
     _first: dict[str, list[int]] = field(default_factory=dict)  # numbers of a name in that file
+    _last: tuple[Sequence[str], list[Node | None]] = ((), [])  # names of a run, and their nodes
 
     def add(
         self,
@@ -110,7 +111,9 @@ class RecordedExecutions:
         if self.graph is None:
             return [None] * len(names)
         if not self._is_eager:
-            return nodes_of(names, self.graph)
+            if names != self._last[0]:  # most runs of a process are alike
+                self._last = names, nodes_of(names, self.graph)
+            return self._last[1]
         nodes = [node for node in self.graph.nodes if "view" not in node.attributes]
         if [node.op_type for node in nodes] != [type_of(name) for name in names]:
             return [None] * len(names)

@@ -41,15 +41,15 @@ def outputs(note: Diagnostic) -> NoteText:
 _CHECK_MODEL = Message("Whether it computes the same model is not known.")
 _NOT_NUMBERS = told(
     Message(
-        "Its outputs could not be compared with those of the recording's baseline: they hold NaN "
-        "or infinity, have another shape or are not numbers."
+        "Its outputs and those of the recording's baseline could not be compared: one side holds "
+        "NaN or infinity, or sizes, shapes or types cannot be compared."
     ),
     _CHECK_MODEL,
 )
 _BESIDE_ZEROS = told(
     Message(
-        "The recording's baseline gave only zeros, and its outputs differ from them by up to "
-        "{absolute:number}."
+        "An output that is all zeros in the recording's baseline is not zero here; outputs differ "
+        "by up to {absolute:number}."
     ),
     _CHECK_MODEL,
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from analysis.errors import FuseScopeError
 from analysis.messages import say
 from app.cli import streams
+from app.cli.gating.optimising import check_model
 from app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def recorded(
         from collectors.record import Recording
     except ImportError as error:
         raise recording_run.missing_package(error) from None
+    check_model(model)
     names, rules = read_variants(variants)
     recording = Recording(
         model=str(model),
@@ -150,23 +152,9 @@ def names_of(old: Path, new: Path) -> tuple[str, str]:
 
 
 def _check_asked(given: Path, asked: Asked) -> None:
-    _check_model(given)
+    check_model(given)
     if not asked.base or not asked.head:
         raise FuseScopeError("gate_needs_variants")
-
-
-def _check_model(given: Path) -> None:
-    """Before anything is asked of a model: whether it is one that a gate records."""
-    try:
-        from collectors.record import Recording
-    except ImportError as error:
-        raise recording_run.missing_package(error) from None
-    try:
-        Recording(model=str(given)).plan()
-    except FuseScopeError as error:
-        if error.code != "engine_not_said":
-            raise
-        raise FuseScopeError("gate_of_code", model=str(given)) from None
 
 
 def _can_be_optimised(given: Path, asked: Asked) -> bool:

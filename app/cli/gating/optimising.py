@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.errors import FuseScopeError
 from analysis.messages import say
 from app.cli import interruption
 from app.cli.recording import run as recording_run
@@ -26,6 +27,20 @@ def can_be_optimised(variants: Sequence[str]) -> bool:
     return needs_no_recording(variants)
 
 
+def check_model(given: Path) -> None:
+    """Before anything is asked of a model: whether it is one that a gate records."""
+    try:
+        from collectors.record import Recording
+    except ImportError as error:
+        raise recording_run.missing_package(error) from None
+    try:
+        Recording(model=str(given)).plan()
+    except FuseScopeError as error:
+        if error.code != "engine_not_said":
+            raise
+        raise FuseScopeError("gate_of_code", model=str(given)) from None
+
+
 def optimised(models: Sequence[Path], variants: Sequence[str]) -> tuple[dict[str, History], ...]:
     """What the engine makes of each model, by variant. Raises FuseScopeError."""
     try:
@@ -33,6 +48,8 @@ def optimised(models: Sequence[Path], variants: Sequence[str]) -> tuple[dict[str
         from collectors.record import Recording
     except ImportError as error:
         raise recording_run.missing_package(error) from None
+    for one in models:
+        check_model(one)
     interruption.heed()
     command = shlex.join(["fusescope", *sys.argv[1:]])
     with Line() as line:

@@ -101,7 +101,10 @@ def _first(trial: Trial) -> tuple[Experiment, Recording]:
             command=_COMMAND,
         )
         path = recording_run.run(recording, progress_json=False)
-        return _read(path), recording
+        found = _read(path)
+        if found.record.outcome.stopped == "interrupted":
+            raise FuseScopeError("try_interrupted", given=shlex.quote(recording_run.relative(path)))
+        return found, recording
     value = read_given(trial.given)
     if not isinstance(value, Experiment):
         raise FuseScopeError("recording_has_no_model", where=trial.given.name)
