@@ -50,7 +50,7 @@ class RecordingBar:
             line = (
                 say("{step} ({left})", step=step.message, left=left) if left else str(step.message)
             )
-            with suppress(OSError, SystemExit):  # whoever read how far it is is gone
+            with suppress(OSError, SystemExit):  # nobody reads how far it is
                 self._console.print(line, markup=False, highlight=False, soft_wrap=True)
             return
         stages = list(_SHARES)
