@@ -23,7 +23,7 @@ from analysis.compare.comparison import Comparison
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.input.source import Source
-from analysis.report import tables, timelines
+from analysis.report import pages, tables, timelines
 from analysis.report.html import report_file_name, report_html
 from analysis.trace import Trace
 from tests.factories import (
@@ -395,6 +395,25 @@ def test_timelines_of_very_many_executions_say_down_to_which_time_they_are_exact
     ]
     assert f"{told}{units.duration(2 ** data['level'])}:" in Page(short).text
     assert [side["calls_count"] for side in data["sides"]] == [3000, 3000]
+
+
+def test_paths_of_pictures_are_whole_however_short_texts_must_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """40 boxes and 12 blocks of 3 runs are more data than a text may have here."""
+    monkeypatch.setattr(pages, "MAX_SHOWN", 100)
+    boxes = profile([renamed(UNFUSED_OPERATORS[0], f"layer_{n}/Conv") for n in range(40)])
+    times = {name: [5.0 + n / 100 for n in range(12)] for name in ("unfused", "fused")}
+    reports = (
+        report_html(compare(*choose_sides(boxes, boxes))),
+        report_html(of_experiment(times)),
+    )
+    of_timelines, of_runs = (
+        [path["d"] or "" for path in Page(report).of("path") if "d" in path] for report in reports
+    )
+    assert not [data for data in (*of_timelines, *of_runs) if "…" in data]
+    assert [data.count("z") for data in of_timelines][:2] == [40, 40]
+    assert [data.count("h0") for data in of_runs if len(data) > 100 and "h0" in data] == [36] * 3
 
 
 def test_operators_come_largest_change_first() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from analysis.axis import LogScale, Tick, log_time_ticks
 from analysis.compare.comparison import Comparison
 from analysis.distribution import PADDING, ROLES, Column, Role, distribution
+from analysis.report.pictures.path_data import path_data
 
 # The plot's own units; it is stretched to the page.
 WIDTH, HEIGHT = 1000, 100
@@ -110,7 +111,7 @@ def _marks(columns: Sequence[Column], scale: LogScale) -> tuple[Mark, ...]:
                 y = _height(strip.typical_ns, scale)
                 lines.append(f"M{start:.1f} {y}h{room:.1f}")
     return tuple(
-        Mark(role, "".join(dots), "".join(warmup), "".join(lines))
+        Mark(role, path_data(dots), path_data(warmup), path_data(lines))
         for role, (dots, warmup, lines) in parts.items()
         if dots or warmup
     )

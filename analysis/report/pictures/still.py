@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.axis import Tick, time_ticks
+from analysis.report.pictures.path_data import path_data
 
 # Units across the picture, about one a pixel; boxes thinner than THIN share a unit.
 WIDTH = 1200
@@ -111,7 +112,7 @@ def _paths(
     for unit, shares in thin.items():
         name = max(shares, key=shares.__getitem__)
         paths[name].append(_box(unit, min(1.0, max(0.4, sum(shares.values())))))
-    return tuple((name, "".join(parts)) for name, parts in sorted(paths.items()))
+    return tuple((name, path_data(parts)) for name, parts in sorted(paths.items()))
 
 
 def _box(left: float, width: float) -> str:
