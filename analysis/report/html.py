@@ -243,17 +243,18 @@ def _trust(comparison: Comparison) -> dict[str, Any]:
     """The line under the verdict and the whole list: doubts, general ones apart, then notes."""
     found = trust(comparison.diagnostics)
 
-    def told(notes: Iterable[Diagnostic]) -> list[tuple[str, str]]:
-        return [(note.severity, minus(wording.diagnostic_sentence(note))) for note in notes]
+    def sentences(diagnostics: Iterable[Diagnostic]) -> list[str]:
+        return [minus(wording.diagnostic_sentence(one)) for one in diagnostics]
 
     return {
         "line": minus(wording.trust_line(found)),
         "doubts": found.doubts,
-        "specific": told(found.specific),
-        "general": told(found.general),
-        "notes": told(found.notes),
+        "specific": sentences(found.specific),
+        "general": sentences(found.general),
+        "notes": sentences(found.notes),
         "general_head": wording.general_doubt(found),
-        "count": len(comparison.diagnostics),
+        "all": wording.all_of_them(found),
+        "is_empty": not comparison.diagnostics,
     }
 
 

@@ -12,6 +12,9 @@ GENERAL_DOUBT = Message(
 )
 _NOT_ALL_TOLD = Message("The files do not tell all that they were recorded with.")
 NO_DOUBT = Message("No doubt was found.")
+_DOUBTS_AND_NOTES = Message("All doubts ({doubts:count}) and notes ({notes:count})")
+_ONLY_DOUBTS = Message("All doubts ({doubts:count})")
+_ONLY_NOTES = Message("All notes ({notes:count})")
 _DOUBTS = Message("{n:count} doubt.", "{n:count} doubts.")
 _MAX = 2
 
@@ -20,6 +23,14 @@ def general_doubt(trust: Trust) -> str:
     """What the general doubts come to: where order tells of drift, it is not one of them."""
     is_apart = any(note.code == "unpaired" for note in trust.general)
     return (GENERAL_DOUBT if is_apart else _NOT_ALL_TOLD).text()
+
+
+def all_of_them(trust: Trust) -> str:
+    """Return the head of the whole list: doubts and notes, each counted by itself as listed."""
+    counts = {"doubts": trust.doubts, "notes": len(trust.notes)}
+    if not trust.notes:
+        return _ONLY_DOUBTS.text(**counts)
+    return (_DOUBTS_AND_NOTES if trust.doubts else _ONLY_NOTES).text(**counts)
 
 
 def trust_line(trust: Trust) -> str:

@@ -247,19 +247,21 @@ def trust(comparison: Comparison) -> DeltaGenerator:
         st.markdown(f"{icon} **{wording.TRUST}**", width="content")
         st.text(wording.trust_line(found), width="stretch")
     with line:
-        everything = st.popover(say("More"), help=say("Every doubt and note"))
+        everything = st.popover(say("More"), help=own(wording.all_of_them(found)))
     with everything:
         _trust(found)
     return everything
 
 
 def _trust(found: Trust) -> None:
+    """Draw a mark for each doubt that is counted; what any two files raise is one of them."""
+    if found.specific or found.general or found.notes:
+        st.markdown(f"**{own(wording.all_of_them(found))}**")
     for doubt in found.specific:
         note(wording.diagnostic_sentence(doubt), _WARNING)
     if found.general:
-        st.markdown(f"**{own(wording.general_doubt(found))}**")
-    for doubt in found.general:
-        note(wording.diagnostic_sentence(doubt), _WARNING)
+        parts = map(wording.diagnostic_sentence, found.general)
+        note("\n".join((wording.general_doubt(found), *parts)), _WARNING)
     for known in found.notes:
         note(wording.diagnostic_sentence(known), _INFO)
 

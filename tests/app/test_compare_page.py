@@ -29,7 +29,7 @@ from analysis.report.html import report_html
 from analysis.report.multiple.html import multiple_html
 from analysis.wording.trust import GENERAL_DOUBT
 from app import state
-from app.parts import pair
+from app.parts import pair, panels
 from app.sources import comparisons, loading, places
 from app.state.session import MAX_OPENED
 from tests.app.conftest import BLOCKS
@@ -214,6 +214,10 @@ def test_two_profiles_and_what_is_known_of_them(start: Start) -> None:
         "The profiles do not name",
     ):
         assert any(told in text for text in texts(page)), told
+    # The list marks as many doubts as are counted.
+    assert list(markdown_texts(page)).count(panels._WARNING) == 1
+    notes = list(markdown_texts(page)).count(panels._INFO)
+    assert f"**All doubts (1) and notes ({notes})**" in markdown_texts(page)
     # The head names the files and what recorded them.
     for role, name in (("Baseline", "before.json"), ("Candidate", "after.json")):
         head = f"{role}: {name}, recorded with ONNX Runtime"

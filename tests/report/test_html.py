@@ -269,6 +269,24 @@ def test_bare_profiles_say_why_parts_are_missing() -> None:
     assert "1 doubt. They are two separate recordings" in page.text
 
 
+def test_doubts_and_notes_are_counted_apart_and_as_they_are_marked() -> None:
+    sound = Path(__file__).resolve().parents[2] / "sample_traces" / "mobilenetv2.zip"
+    recorded = read(Source("sample.zip", sound.read_bytes()))
+    for comparison, line in (
+        (of_profiles(), "1 doubt."),  # three that any two separate files raise count as one
+        (of_experiment(), "2 doubts."),
+        (compare(*choose_sides(recorded)), "No doubt was found."),
+    ):
+        section = re.search(r'<section id="trust".*?</section>', report_html(comparison), re.DOTALL)
+        assert section is not None
+        shown = Page(section[0])
+        marks = [mark.get("class") for mark in shown.of("li") if "class" in mark]
+        doubts, notes = marks.count("warning"), marks.count("info")
+        head = f"All doubts ({doubts}) and notes ({notes})" if doubts else f"All notes ({notes})"
+        assert line in shown.text and head in shown.text
+        assert line.startswith(f"{doubts} " if doubts else "No") and notes > 0
+
+
 def test_sections_stand_in_the_order_of_the_dashboard() -> None:
     html = report_html(compare(*choose_sides(experiment())))
     ids = re.findall(r'<section id="(\w+)"', html)
