@@ -94,6 +94,9 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
             code = "paired_engines"
         yield _note("info", code, blocks=verdict.samples[0], rounds=first.settings.rounds)
         return
+    if _same_file(baseline, candidate):
+        yield _note("warning", "same_file")
+        return
     order = order_of(baseline, candidate)
     if order is None:
         yield _note("warning", "unpaired", of=verdict.of)
@@ -112,8 +115,12 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
     else:
         devices = all(side.trace.meta.device for side in (baseline, candidate))
         yield _note("warning", "machines_unknown", **({"devices": 1} if devices else {}))
-        if baseline.trace.meta.sha256 == candidate.trace.meta.sha256:
-            yield _note("warning", "same_file")
+
+
+def _same_file(baseline: Side, candidate: Side) -> bool:
+    """Return True if both sides are one profile, so that nothing of two recordings applies."""
+    is_recorded_here = baseline.experiment or candidate.experiment
+    return not is_recorded_here and baseline.trace.meta.sha256 == candidate.trace.meta.sha256
 
 
 _ORDERS: Mapping[FileOrder, tuple[Severity, DiagnosticCode]] = {
@@ -263,9 +270,12 @@ def _profiled_headline(
 ) -> Iterator[Diagnostic]:
     """Which side the profiler's charge for every operator favours: the one that runs fewer.
 
-    Two profilers do not charge alike, so of them nothing is said; nor where runs are not known.
+    Two profilers do not charge alike, so of them nothing is said; nor where runs are not known, nor
+    of one file on both sides.
     """
     if verdict.of == "unprofiled_wall" or verdict.reason == "different_models":
+        return
+    if _same_file(baseline, candidate):
         return
     values: dict[str, Value] = {"of": verdict.of}
     ran = [round(float(operators[f"count_{side}"].sum())) for side in ("baseline", "candidate")]

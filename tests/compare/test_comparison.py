@@ -13,6 +13,7 @@ from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.matching import match_operators, match_types
 from analysis.compare.side import Side, side_of_trace, side_of_variant
+from analysis.compare.trust import trust
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.graph import COMPILED_DOMAIN
@@ -169,7 +170,9 @@ def test_what_speaks_for_a_paired_comparison() -> None:
 def test_what_the_profilers_charge_does_is_told_by_what_changed(
     before: list[Operator], after: list[Operator], told: str
 ) -> None:
-    traces = [trace_of(profile_json(ops, runs=9), "p.json") for ops in (before, after)]
+    traces = [
+        trace_of(profile_json(ops, runs), "p.json") for ops, runs in ((before, 9), (after, 8))
+    ]
     if len(before) > len(after):
         traces = [
             replace(trace, meta=replace(trace.meta, device=device))
@@ -343,6 +346,15 @@ def test_a_variant_beside_itself_is_said() -> None:
     other = compare(side_of_variant(experiment, "unfused"), side_of_variant(experiment, "fused"))
     assert other.diagnostics
     assert "same_variant" not in [note.code for note in other.diagnostics]
+
+
+def test_one_file_on_both_sides_is_not_two_separate_recordings() -> None:
+    data = profile_json(FUSED_OPERATORS, runs=9)
+    first, copy = (side_of_trace(trace_of(data, name)) for name in ("a.json", "copy of a.json"))
+    same = compare(first, copy)
+    of_two_recordings = {"unpaired", "one_process_each", "machines_unknown", "profiled_headline"}
+    assert "same_file" in codes(same) and not codes(same) & of_two_recordings
+    assert [note.code for note in trust(same.diagnostics).specific][0] == "same_file"
 
 
 def test_the_bandwidth_of_copies_is_no_hardware_counter() -> None:
