@@ -49,7 +49,7 @@ def icicle(nodes: Sequence[Node], colours: Colours = LIGHT) -> go.Figure | None:
             customdata=[
                 label_text(
                     say(
-                        "{name:name}: {time:duration} ({share:percent}), {n:operators}",
+                        "{name:name}: {time:duration} ({share:percent}), {n:distinct}",
                         name=node_text(node),
                         time=node.ns,
                         share=share,

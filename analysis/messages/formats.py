@@ -42,6 +42,8 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "blocks": noun("{n:count} block", "{n:count} blocks"),
     "runs": noun("{n:count} run", "{n:count} runs"),
     "operators": noun("{n:count} operator", "{n:count} operators"),
+    # Operators by name, of which each is executed once or many times.
+    "distinct": noun("{n:count} distinct operator", "{n:count} distinct operators"),
     "groups": noun("{n:count} group", "{n:count} groups"),
     "executions": noun("{n:count} execution", "{n:count} executions"),
     "iterations": noun("{n:count} iteration", "{n:count} iterations"),

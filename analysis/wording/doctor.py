@@ -70,7 +70,7 @@ _RECOGNISED: Mapping[tuple[bool, bool], Message] = {
 
 
 def read_sentence(found: Examination) -> str:
-    """'3 steps, 412 operators and 1 236 executions.'; un-profiled runs where there are any."""
+    """Return '3 steps, 412 distinct operators and 1 236 executions.', and un-profiled runs."""
     kind = found.run_kind or ""
     counts = [
         (len(found.variants), "variants"),
@@ -78,7 +78,7 @@ def read_sentence(found: Examination) -> str:
         (found.samples or None, "unprofiled_runs"),
     ]
     told = [shown(count, noun) for count, noun in counts[not found.variants :] if count is not None]
-    told += [shown(found.operators, "operators"), shown(found.rows, "executions")]
+    told += [shown(found.operators, "distinct"), shown(found.rows, "executions")]
     return say("{counts}.", counts=listed(told))
 
 

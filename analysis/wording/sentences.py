@@ -270,11 +270,11 @@ def light_work(comparison: Comparison) -> str:
     before, after = comparison.small_ops
     return say(
         "light time {time_before:duration} → {time_after:duration}, {before:count} → "
-        "{after:operators}",
+        "{after:executions}",
         time_before=before.light_ns,
         time_after=after.light_ns,
-        before=before.light_count,
-        after=after.light_count,
+        before=round(before.light_count),
+        after=round(after.light_count),
     )
 
 
@@ -458,12 +458,12 @@ def opened_sentence(value: Trace | Experiment) -> str:
     tool, operators = value.meta.tool, len(value.operators)
     if not value.has_runs and not value.profiled_runs.empty:
         return say(
-            "{tool:name} profile: runs not marked, {operators:operators}.",
+            "{tool:name} profile: runs not marked, {operators:distinct}.",
             tool=tool,
             operators=operators,
         )
     return say(
-        "{tool:name} profile: {runs:runs}, {operators:operators}.",
+        "{tool:name} profile: {runs:runs}, {operators:distinct}.",
         tool=tool,
         runs=len(value.profiled_runs),
         operators=operators,

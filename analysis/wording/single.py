@@ -72,7 +72,7 @@ def trace_facts(side: Side) -> str:
         executions = round(facts.executions)
         told.append(
             say(
-                "{executions:executions} of {n:operators}.",
+                "{executions:executions} of {n:distinct}.",
                 executions=executions,
                 n=facts.operators,
             )

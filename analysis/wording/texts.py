@@ -80,7 +80,9 @@ FIGURES: Mapping[str, FigureText] = {
         "lower",
     ),
     "light_count": FigureText(
-        Message("light operators"), Message("Light operators executed {per}."), "lower"
+        Message("light executions"),
+        Message("Executions of light operators {per}."),
+        "lower",
     ),
     "short_op_time": FigureText(
         Message("short-op ratio (time)"),

@@ -167,7 +167,7 @@ def _counts(facts: Mapping[str, Any]) -> str:
     }
     if facts["fields"]["runs"]:
         return say(
-            "{runs:runs} ({profiled:count} profiled), {operators:operators} a run, {rows:rows}, "
+            "{runs:runs} ({profiled:count} profiled), {operators:executions} a run, {rows:rows}, "
             "{time:duration} in operators.",
             operators=facts["operators"],
             **counts,

@@ -98,8 +98,8 @@ def _told(shown: Shown, found: int, count: int, *, is_ascend: bool) -> None:
     """How many were found, and what Ascend's table has in total."""
     if found < count:
         some = say(
-            "{found:count} of {n:count} operator",
-            "{found:count} of {n:count} operators",
+            "{found:count} of {n:count} distinct operator",
+            "{found:count} of {n:count} distinct operators",
             found=found,
             n=count,
         )

@@ -114,7 +114,7 @@ def test_the_first_screen_compares_the_sample(start: Start) -> None:
     assert lead in " ".join(markdown_texts(page))
     fused = re.compile(r"fused.* \d+ µs.: computing .* and idle ")
     assert any(map(fused.search, captions)), captions
-    light = r"^light time .* → .*, \d+ → \d+ operators$"
+    light = r"^light time .* → .*, \d+ → \d+ executions$"
     assert any(re.search(light, text) for text in captions), captions
     # On a narrow page columns follow each other in the order in which they are drawn: files are
     # opened above the verdict; the sample is named before it, and paths stand after that.
@@ -248,7 +248,7 @@ def test_two_profiles_become_baseline_and_candidate_by_name(start: Start) -> Non
     assert folded(page)
     page.selectbox(key="choose_baseline").set_value("sample:mobilenetv2/unfused").run()
     assert "The baseline is a sample that comes with FuseScope." in texts(page)
-    assert "4 operators" in "".join(told)
+    assert "4 distinct operators" in "".join(told)
 
 
 def test_an_experiment_compares_its_baseline_with_its_fastest_variant(start: Start) -> None:

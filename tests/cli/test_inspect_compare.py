@@ -174,7 +174,7 @@ def test_heads_of_several_variants_are_whole_words(
 
 def test_inspect_prints_what_a_file_can_answer(fusescope: Run) -> None:
     out = fusescope("inspect", "before.json").stdout
-    assert "6 runs (6 profiled), 4 operators a run" in out
+    assert "6 runs (6 profiled), 4 executions a run" in out
     assert "It contains start times, " in out
     assert "hardware counters, names of the operators inside fused ones" in out
 

@@ -354,7 +354,7 @@ def test_one_file_on_both_sides_is_not_two_separate_recordings() -> None:
     same = compare(first, copy)
     of_two_recordings = {"unpaired", "one_process_each", "machines_unknown", "profiled_headline"}
     assert "same_file" in codes(same) and not codes(same) & of_two_recordings
-    assert [note.code for note in trust(same.diagnostics).specific][0] == "same_file"
+    assert trust(same.diagnostics).specific[0].code == "same_file"
 
 
 def test_the_bandwidth_of_copies_is_no_hardware_counter() -> None:

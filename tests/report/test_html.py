@@ -117,7 +117,7 @@ def test_verdict_numbers_and_tables_are_text_that_needs_no_script() -> None:
     assert "10.0 ms → 5.00 ms" in page.text
     # small-op ratio: (30 + 20) / 200 µs, and none
     assert "25.0 % → 0.0 %" in page.text
-    assert "light time 50.0 µs → 0 ns, 2 → 0 operators" in page.text
+    assert "light time 50.0 µs → 0 ns, 2 → 0 executions" in page.text
     assert "a/BatchNormalization" in page.text
     assert "−30.0 µs" in page.text
     for heading in ("Figures", "Timelines", "Can I trust this?", "Op types", "Operators"):
@@ -386,7 +386,7 @@ def test_many_operators_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(tables, "VISIBLE_ROWS", 2)
     monkeypatch.setattr(tables, "MAX_ROWS", 3)
     page = Page(report_html(of_experiment()))
-    assert "sum of all 4 operators" in page.text
+    assert "sum of all 4 distinct operators" in page.text
     assert "1 more operator " in page.text
     assert "1 more operator with a smaller change is not in this report" in page.text
     rows = [row["data-row"] for row in page.of("tr") if row.get("data-row")]

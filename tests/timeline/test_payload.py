@@ -196,8 +196,8 @@ def test_operators_that_run_many_times_are_told_from_their_executions() -> None:
     side = side_of([(100 + 200 * i, 50) for i in range(4)])
     calls = side.trace.calls.assign(operator=[0, 1, 0, 0]).astype(side.trace.calls.dtypes)
     again = replace(side, trace=replace(side.trace, calls=calls))
-    assert drawn(again)["caption"].startswith("2 operators in 4 executions, ")
-    assert drawn(side)["caption"].startswith("4 operators, ")
+    assert drawn(again)["caption"].startswith("2 distinct operators in 4 executions, ")
+    assert drawn(side)["caption"].startswith("4 distinct operators, ")
 
 
 def test_the_axis_reaches_to_the_end_of_what_is_not_drawn() -> None:

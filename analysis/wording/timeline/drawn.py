@@ -12,9 +12,9 @@ PICKED_IS_HIDDEN = Message(
 )
 _AND = Message("{facts}, {fact}")
 _THEN = Message("{facts}; {sentence}")
-OPERATORS = Message("{n:count} operator", "{n:count} operators")
+OPERATORS = Message("{n:count} distinct operator", "{n:count} distinct operators")
 EXECUTIONS = Message(
-    "{operators:operators} in {n:count} execution", "{operators:operators} in {n:count} executions"
+    "{operators:distinct} in {n:count} execution", "{operators:distinct} in {n:count} executions"
 )
 PROFILED = Message("{time:duration} as profiled")
 BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
