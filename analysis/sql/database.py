@@ -1,13 +1,17 @@
-"""A DuckDB in memory that reads files below the given folders, and can do nothing else.
+"""A DuckDB in memory that reads the files it is given, and can do nothing else.
 
-No other file, no network, no extension, no variable of Python, nothing spilt to a disk, and no
-setting that a question could change: all of it is closed before the first question.
+No other file, no network, no extension, no variable of Python, nothing written or spilt to a disk,
+and no setting that a question could change: all of it is closed before the first question.
 """
 
 from __future__ import annotations
 
+import contextlib
+import queue
 import re
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from analysis.errors import FuseScopeError
 from analysis.limits import MIB
+from analysis.sql import question
 from analysis.text import clean_text
 
 if TYPE_CHECKING:
@@ -22,6 +27,11 @@ if TYPE_CHECKING:
 
 MEMORY_BYTES = 1024 * MIB
 THREADS = 2
+SECONDS = 60.0  # that a question may take
+Row = tuple[Any, ...]
+_BATCH = 64  # rows that are Python's at a time: one may have long texts
+_WAITING = 4  # batches that wait to be taken
+_END_S = 1.0  # DuckDB heeds an interruption within this, or only after a long time
 _CLOSED = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -41,27 +51,47 @@ class Answer:
 
     columns: tuple[str, ...]
     types: tuple[str, ...]
-    rows: list[tuple[Any, ...]]
+    rows: list[Row]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The same, whose rows come in batches while DuckDB finds them."""
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    batches: Iterator[list[Row]]
 
 
 class Database:
-    """Open until the end of the block. `table` and `view` are for whoever opens it, `answer` is for
-    questions of others."""
+    """Open until the end of the block. `file`, `table` and `view` are for whoever opens it,
+    `stream` and `answer` are for questions of others. `seconds` is how long each may take."""
 
     def __init__(
-        self, folders: Sequence[Path], *, memory_bytes: int = MEMORY_BYTES, threads: int = THREADS
+        self,
+        *,
+        memory_bytes: int = MEMORY_BYTES,
+        threads: int = THREADS,
+        seconds: float = SECONDS,
     ) -> None:
-        """Raises FuseScopeError without DuckDB."""
+        """Raises FuseScopeError without DuckDB or fsspec."""
         try:
             import duckdb
         except ImportError as error:
             raise FuseScopeError("package_missing", package="duckdb", extra="tables") from error
+        try:
+            from analysis.sql.kept_files import PROTOCOL, KeptFiles
+        except ImportError as error:
+            raise FuseScopeError("package_missing", package="fsspec", extra="tables") from error
         self._duckdb = duckdb
+        self._seconds = seconds
+        self._files = KeptFiles()
+        self._asking: _Asking | None = None
         self._database = duckdb.connect(":memory:")
+        self._database.register_filesystem(self._files)
         self._set("memory_limit", f"'{max(1, memory_bytes // MIB)}MiB'")
         self._set("threads", str(threads))
-        listed = ", ".join(quoted(f"{folder}/") for folder in folders)
-        self._set("allowed_directories", f"[{listed}]")
+        self._set("allowed_directories", f"['{PROTOCOL}:///']")
         for name, value in _CLOSED.items():
             self._set(name, value)
         self._set("lock_configuration", "true")
@@ -75,42 +105,161 @@ class Database:
         _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
-        self._database.close()
+        self._end_asking()
+        if not self.is_stuck:
+            self._database.close()
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether DuckDB does not heed that it was interrupted: only the end of the process ends
+        it."""
+        return self._asking is not None and self._asking.is_alive()
+
+    @property
+    def lost(self) -> frozenset[str]:
+        """Entries whose files are damaged or gone, as far as questions wanted them."""
+        return frozenset(self._files.lost)
+
+    def file(self, name: str, path: Path, crc32: int, entry: str) -> str:
+        """Let views read a file of an entry by a name such as `reader=1/hash=0a/calls.parquet`;
+        the address by which they do."""
+        return self._files.add(name, path, crc32, entry)
 
     def table(self, name: str, rows: pa.Table) -> None:
-        """Make a table of these rows."""
+        """Make a table of these rows, in place of one of this name."""
         self._database.register("given", rows)
-        self._database.execute(f'create table "{name}" as select * from given')
+        self._database.execute(f'create or replace table "{name}" as select * from given')
         self._database.unregister("given")
 
     def view(self, name: str, select: str) -> None:
-        """Make a view of this query of our own."""
-        self._database.execute(f'create view "{name}" as {select}')
-
-    def answer(self, question: str, maximum: int | None = None) -> Answer:
-        """What a single SELECT gives, its first rows up to `maximum`. Raises FuseScopeError for
-        anything else, and for one that cannot be answered."""
-        errors = self._duckdb
+        """Make a view of this query of our own, in place of one of this name. Raises FuseScopeError
+        where it reads what is damaged."""
         try:
-            statements = self._database.extract_statements(question)
-            if len(statements) != 1:
-                raise FuseScopeError("sql_not_one", n=len(statements))
-            if statements[0].type != errors.StatementType.SELECT:
-                raise FuseScopeError("sql_not_a_question")
-            result = self._database.execute(statements[0])
-            described = result.description or []
-            rows = result.fetchall() if maximum is None else result.fetchmany(maximum)
-        except errors.OutOfMemoryException:
-            raise FuseScopeError("sql_memory") from None
-        except errors.PermissionException:
-            raise FuseScopeError("sql_elsewhere") from None
-        except errors.Error as error:
-            raise _wrong(str(error)) from None
+            self._database.execute(f'create or replace view "{name}" as {select}')
+        except self._duckdb.Error as error:
+            raise self.told(error) from None
+
+    def answer(self, text: str, maximum: int | None = None) -> Answer:
+        """Return what a single SELECT gives, its first rows up to `maximum`. Raises FuseScopeError
+        for anything else, and for one that cannot be answered."""
+        stream = self.stream(text)
+        rows: list[Row] = []
+        for batch in stream.batches:
+            rows += batch
+            if maximum is not None and len(rows) >= maximum:
+                break
+        self._end_asking()
+        return Answer(stream.columns, stream.types, rows[:maximum])
+
+    def stream(self, text: str) -> Stream:
+        """Return the same, row by row. Ends the question before. Raises FuseScopeError, also while
+        the batches are taken."""
+        self._end_asking()
+        if self.is_stuck:
+            raise FuseScopeError("sql_time", n=round(self._seconds))
+        self._asking = _Asking(self, text, self._seconds)
+        self._asking.start()
+        described = self._asking.next()
         names = tuple(clean_text(str(column[0]), 120) for column in described)
-        return Answer(names, tuple(str(column[1]) for column in described), rows)
+        types = tuple(str(column[1]) for column in described)
+        return Stream(names, types, self._asking.batches())
+
+    def executed(self, text: str) -> Any:
+        """Execute a question that was checked; DuckDB's result. Raises FuseScopeError or an error
+        of DuckDB."""
+        statements = self._database.extract_statements(text)
+        if len(statements) != 1:
+            raise FuseScopeError("sql_not_one", n=len(statements))
+        if statements[0].type != self._duckdb.StatementType.SELECT:
+            raise FuseScopeError("sql_not_a_question")
+        [[serialised]] = self._database.execute("select json_serialize_sql(?)", [text]).fetchall()
+        question.check(serialised)
+        return self._database.execute(statements[0])
+
+    def told(self, error: Exception) -> FuseScopeError:
+        """Return what a user is told of an error of DuckDB."""
+        errors = self._duckdb
+        if isinstance(error, FuseScopeError):
+            return error
+        if isinstance(error, errors.OutOfMemoryException | MemoryError):
+            return FuseScopeError("sql_memory")
+        if isinstance(error, errors.PermissionException):
+            return FuseScopeError("sql_elsewhere")
+        if isinstance(error, errors.InterruptException):
+            return FuseScopeError("sql_time", n=round(self._seconds))
+        if isinstance(error, RecursionError):
+            return FuseScopeError("sql_deep")
+        return _wrong(str(error))
+
+    def interrupt(self) -> None:
+        """End what DuckDB does, as soon as it heeds that."""
+        self._database.interrupt()
+
+    def _end_asking(self) -> None:
+        if self._asking is not None:
+            self._asking.end()
 
     def _set(self, name: str, value: str) -> None:
         self._database.execute(f"set {name} = {value}")
+
+
+class _Asking(threading.Thread):
+    """A question that is being answered. DuckDB does not look at signals while it makes a plan, so
+    it has a thread of its own, and whoever asked can be interrupted at any time."""
+
+    def __init__(self, database: Database, text: str, seconds: float) -> None:
+        super().__init__(daemon=True)
+        self._database = database
+        self._text = text
+        self._left = seconds
+        self._seconds = seconds
+        self._found: queue.Queue[Any] = queue.Queue(_WAITING)
+        self._is_ended = threading.Event()
+
+    def run(self) -> None:
+        """Put the description of the columns, the batches and None into the queue; an error in
+        place of any of them."""
+        try:
+            result = self._database.executed(self._text)
+            self._put(result.description or [])
+            while not self._is_ended.is_set() and (rows := result.fetchmany(_BATCH)):
+                self._put(rows)
+            self._put(None)
+        except Exception as error:  # noqa: BLE001 - whoever asked gets it
+            self._put(self._database.told(error))
+
+    def next(self) -> Any:
+        """Return what comes next. Raises FuseScopeError, also if the time is up."""
+        began = time.monotonic()
+        try:
+            found = self._found.get(timeout=max(0.0, self._left))
+        except queue.Empty:
+            raise FuseScopeError("sql_time", n=round(self._seconds)) from None
+        self._left -= time.monotonic() - began
+        if isinstance(found, FuseScopeError):
+            raise found
+        return found
+
+    def batches(self) -> Iterator[list[Row]]:
+        """Return the batches. Only the time in which they are waited for counts."""
+        while (rows := self.next()) is not None:
+            yield rows
+
+    def end(self) -> None:
+        """End it, if it has not ended."""
+        self._is_ended.set()
+        deadline = time.monotonic() + _END_S
+        while self.is_alive() and time.monotonic() < deadline:
+            self._database.interrupt()
+            with contextlib.suppress(queue.Empty):
+                self._found.get_nowait()
+            self.join(0.02)
+
+    def _put(self, found: object) -> None:
+        while not self._is_ended.is_set():
+            with contextlib.suppress(queue.Full):
+                self._found.put(found, timeout=0.1)
+                return
 
 
 def quoted(text: object) -> str:
@@ -118,9 +267,9 @@ def quoted(text: object) -> str:
     return "'" + str(text).replace("'", "''") + "'"
 
 
-def files(paths: Sequence[Path]) -> str:
-    """The paths as `read_parquet` takes them."""
-    return "[" + ", ".join(quoted(path) for path in paths) + "]"
+def files(addresses: Sequence[str]) -> str:
+    """The addresses as `read_parquet` takes them."""
+    return "[" + ", ".join(quoted(address) for address in addresses) + "]"
 
 
 def _wrong(text: str) -> FuseScopeError:

@@ -3,44 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 import msgspec
-import pandas as pd
 
-from analysis.report.exports.table_csv import table_csv
-from analysis.sql.database import Answer
+from analysis.errors import FuseScopeError
+from analysis.report.exports.table_csv import csv_bytes
+from analysis.sql.database import Stream
 from analysis.text import clean_text
 
 SCHEMA_VERSION = 1
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "REAL", "NUMBER")
 _LONGEST_WHOLE = 2**63  # JSON has longer ones as text, which no reader rounds
 _CHARS = 200
+_DEEPEST = 100  # lists within lists
 
 
-def answer_json(answer: Answer) -> bytes:
-    """UTF-8, indented: `columns` with name and type, `rows` as lists in their order."""
+def json_parts(stream: Stream) -> Iterator[bytes]:
+    """UTF-8, indented, in parts: `columns` with name and type, `rows` as lists in their order.
+    Raises FuseScopeError where a cell nests too deeply."""
     value = {
         "schema_version": SCHEMA_VERSION,
         "columns": [
             {"name": name, "type": kind}
-            for name, kind in zip(answer.columns, answer.types, strict=True)
+            for name, kind in zip(stream.columns, stream.types, strict=True)
         ],
-        "rows": [[plain(cell) for cell in row] for row in answer.rows],
+        "rows": [],
     }
-    return msgspec.json.format(msgspec.json.encode(value), indent=1)
+    head, _, end = msgspec.json.format(msgspec.json.encode(value), indent=1).rpartition(b"[]")
+    yield head + b"["
+    between = b"\n  "
+    for batch in stream.batches:
+        rows = [
+            msgspec.json.format(msgspec.json.encode([plain(cell) for cell in row]), indent=1)
+            for row in batch
+        ]
+        # No text has a line end of its own in JSON.
+        yield between + b",\n  ".join(row.replace(b"\n", b"\n  ") for row in rows)
+        between = b",\n  "
+    yield (b"]" if between == b"\n  " else b"\n ]") + end
 
 
-def answer_csv(answer: Answer) -> bytes:
-    """The rows with a line of heads, as a spreadsheet may open them."""
-    cells = [[_csv_cell(plain(cell)) for cell in row] for row in answer.rows]
-    columns = {i: [row[i] for row in cells] for i in range(len(answer.columns))}
-    table = pd.DataFrame(columns, dtype="object")
-    table.columns = pd.Index(answer.columns)
-    return table_csv(table)
+def csv_parts(stream: Stream) -> Iterator[bytes]:
+    """The rows with a line of heads, as a spreadsheet may open them, in parts. Raises
+    FuseScopeError where a cell nests too deeply."""
+    yield csv_bytes(stream.columns, [], is_start=True)
+    for batch in stream.batches:
+        rows = [[_csv_cell(plain(cell)) for cell in row] for row in batch]
+        yield csv_bytes(None, rows, is_start=False)
 
 
 def cell_text(cell: object) -> str:
@@ -59,8 +72,11 @@ def is_number(kind: str) -> bool:
     return any(word in kind.upper() for word in _NUMBERS) and "[" not in kind
 
 
-def plain(cell: Any) -> Any:
-    """The cell as JSON has it; what is not a number is null."""
+def plain(cell: Any, depth: int = 0) -> Any:
+    """The cell as JSON has it; what is not a number is null. Raises FuseScopeError where it nests
+    too deeply."""
+    if depth > _DEEPEST:
+        raise FuseScopeError("sql_deep")
     if cell is None or isinstance(cell, bool):
         return cell
     if isinstance(cell, int):
@@ -75,9 +91,9 @@ def plain(cell: Any) -> Any:
     if isinstance(cell, bytes | bytearray):
         return bytes(cell).hex()
     if isinstance(cell, Mapping):
-        return {str(name): plain(value) for name, value in cell.items()}
+        return {str(name): plain(value, depth + 1) for name, value in cell.items()}
     if isinstance(cell, list | tuple):
-        return [plain(value) for value in cell]
+        return [plain(value, depth + 1) for value in cell]
     return str(cell)
 
 

@@ -33,7 +33,7 @@ def filesystem(text: str) -> tuple[Any, str, str]:
     try:
         import fsspec
     except ImportError as error:
-        raise FuseScopeError("package_missing", package="fsspec", extra="cluster") from error
+        raise FuseScopeError("package_missing", package="fsspec", extra="tables") from error
     try:
         system, path = fsspec.core.url_to_fs(text)
     except (ImportError, ValueError, OSError) as error:

@@ -5,22 +5,23 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from analysis.columnar.header import CALLS, MAIN, OPERATORS, RUNS
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.readers import READER_VERSION, read_path
-from analysis.sql.database import Database, files
+from analysis.sql.database import SECONDS, Answer, Database, Stream, files
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, RUN_COLUMNS
 from app.library.items import RECORDED, Item, items, recording_hash, store
 from app.sources import choices, places
 from app.store import keeping
-from app.store.store import TRACES, Store
+from app.store.store import Held, Store
 
 TRACES_TABLE = "traces"
 TABLES = (TRACES_TABLE, *MAIN)
@@ -31,6 +32,8 @@ _SQL_TYPES = {
 }  # fmt: skip
 _SCHEMAS = {RUNS: RUN_COLUMNS, OPERATORS: OPERATOR_COLUMNS, CALLS: CALL_COLUMNS}
 _MOST_THREADS = 4
+_HASH_CHARS = 12
+_T = TypeVar("_T")
 # Columns of `traces` and their types in Arrow.
 FACTS = {
     "hash": "string", "name": "string", "kind": "string", "recording": "string",
@@ -41,52 +44,116 @@ FACTS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
 class Prepared:
-    """The library as tables; `unread` are files of recordings that could not be read."""
+    """The library as tables. `unread` are files of recordings that could not be read; `damaged` are
+    names of entries that are left out, because their files are not as they were written: known
+    once a question wanted them."""
 
-    database: Database
-    unread: tuple[str, ...]
+    def __init__(
+        self, database: Database, unread: Sequence[str], kept: Sequence[_Kept], damaged: list[str]
+    ) -> None:
+        self.unread = tuple(unread)
+        self.damaged = damaged
+        self._database = database
+        self._kept = list(kept)
+        self._defined: set[str] = set()
+
+    def stream(self, question: str) -> Stream:
+        """Return what a question gives, without what is damaged. Raises FuseScopeError."""
+        return self._whole(question, lambda: self._database.stream(question))
+
+    def answer(self, question: str, maximum: int | None = None) -> Answer:
+        """Return the same, its first rows up to `maximum`. Raises FuseScopeError."""
+        return self._whole(question, lambda: self._database.answer(question, maximum))
+
+    def _whole(self, question: str, ask: Callable[[], _T]) -> _T:
+        while True:
+            try:
+                self._define(question)
+                return ask()
+            except FuseScopeError:
+                lost = [one for one in self._kept if one.key in self._database.lost]
+                if not lost:
+                    raise
+                self.damaged += [one.name for one in lost]
+                self._kept = [one for one in self._kept if one not in lost]
+                self._defined.clear()
+
+    def _define(self, question: str) -> None:
+        """The tables that the question may name: every one of them is read for its view."""
+        import pyarrow as pa
+
+        text = question.lower()
+        wanted = {name for name in TABLES if name in text} or set(TABLES)
+        if TRACES_TABLE not in self._defined:
+            columns = {
+                name: pa.array([one.row[name] for one in self._kept], pa.type_for_alias(kind))
+                for name, kind in FACTS.items()
+            }
+            self._database.table(TRACES_TABLE, pa.table(columns))
+            self._defined.add(TRACES_TABLE)
+        for name in MAIN:
+            if name in wanted and name not in self._defined:
+                addresses = [one.files[name] for one in self._kept]
+                self._database.view(name, _select(name, addresses))
+                self._defined.add(name)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """An entry: its key, its name, its row in `traces`, and the addresses of its tables."""
+
+    key: str
+    name: str
+    row: Mapping[str, object]
+    files: Mapping[str, str]
 
 
 @contextmanager
-def opened() -> Iterator[Prepared]:
-    """The library, to be asked. Recordings that are not in the store yet are read first. Raises
-    FuseScopeError."""
-    import pyarrow as pa
-
+def opened(seconds: float = SECONDS) -> Iterator[Prepared]:
+    """The library, to be asked; no question may take longer than `seconds`. Recordings that are not
+    in the store yet are read first. Raises FuseScopeError."""
     kept_in = store()
     listed = items()
     unread = tuple(_with_recordings(kept_in, listed))
-    rows, folders = _rows(kept_in, listed)
-    with Database(
-        [kept_in.folder / TRACES], threads=min(_MOST_THREADS, os.cpu_count() or 1)
-    ) as database:
-        columns = {
-            name: pa.array([row[name] for row in rows], pa.type_for_alias(kind))
-            for name, kind in FACTS.items()
-        }
-        database.table(TRACES_TABLE, pa.table(columns))
-        for name in MAIN:
-            database.view(name, _select(name, [folder / f"{name}.parquet" for folder in folders]))
-        yield Prepared(database, unread)
+    with Database(threads=min(_MOST_THREADS, os.cpu_count() or 1), seconds=seconds) as database:
+        kept = [
+            _Kept(held.entry.key, str(row["name"]), row, _addresses(database, held))
+            for held, row in _rows(kept_in, listed)
+        ]
+        damaged = [f"{key[:_HASH_CHARS]}…" for key in kept_in.damaged()]
+        yield Prepared(database, unread, kept, damaged)
 
 
-def _select(name: str, paths: list[Path]) -> str:
-    if not paths:
+def _addresses(database: Database, held: Held) -> dict[str, str]:
+    entry = held.entry
+    folder = f"reader={entry.reader}/hash={entry.key}"
+    return {
+        name: database.file(
+            f"{folder}/{name}.parquet",
+            held.folder / f"{name}.parquet",
+            entry.checks[name],
+            entry.key,
+        )
+        for name in MAIN
+    }
+
+
+def _select(name: str, addresses: Sequence[str]) -> str:
+    if not addresses:
         empty = ", ".join(
             f'null::{_SQL_TYPES[dtype]} as "{column}"' for column, dtype in _SCHEMAS[name].items()
         )
         return f"select ''::VARCHAR as trace, ''::VARCHAR as hash, {empty} where false"
     return (
         f"select t.name as trace, p.hash, p.* exclude (hash, reader) from read_parquet("
-        f"{files(paths)}, union_by_name = true, hive_partitioning = true, "
+        f"{files(addresses)}, union_by_name = true, hive_partitioning = true, "
         "hive_types = {'hash': VARCHAR, 'reader': VARCHAR}) p "
         f"join {TRACES_TABLE} t on t.hash = p.hash"
     )
 
 
-def _rows(kept_in: Store, listed: list[Item]) -> tuple[list[dict[str, object]], list[Path]]:
+def _rows(kept_in: Store, listed: list[Item]) -> Iterator[tuple[Held, dict[str, object]]]:
     by_key = {item.hash: item for item in listed if item.kind == "trace"}
     by_file = {item.id.removeprefix(RECORDED): item for item in listed if item.kind == "experiment"}
     current = {
@@ -95,8 +162,6 @@ def _rows(kept_in: Store, listed: list[Item]) -> tuple[list[dict[str, object]], 
         if (record := choices.record_at(places.experiments_folder() / name)) is not None
         for key in _keys(record).values()
     }
-    rows: list[dict[str, object]] = []
-    folders = []
     for held in kept_in.held():
         entry, meta = held.entry, held.entry.header.meta
         if entry.recording:
@@ -106,8 +171,8 @@ def _rows(kept_in: Store, listed: list[Item]) -> tuple[list[dict[str, object]], 
         if item is None:
             continue
         variant = meta.variant if entry.recording else None
-        folders.append(held.folder)
-        rows.append(
+        yield (
+            held,
             {
                 "hash": entry.key,
                 "name": f"{item.name}/{variant}" if variant else item.name,
@@ -127,9 +192,8 @@ def _rows(kept_in: Store, listed: list[Item]) -> tuple[list[dict[str, object]], 
                 "run_is_profiled": entry.is_profiled,
                 "operators_ns": entry.operators_ns,
                 **{name: entry.rows[name] for name in MAIN},
-            }
+            },
         )
-    return rows, folders
 
 
 def _with_recordings(kept_in: Store, listed: list[Item]) -> Iterator[str]:

@@ -135,6 +135,16 @@ class Store:
                 found.setdefault(held.entry.key, held)
         return sorted(found.values(), key=lambda one: (-one.used_ns, one.entry.key))
 
+    def damaged(self) -> list[str]:
+        """Return the keys of entries that no description can be read of."""
+        read, unread = set(), set()
+        for folder in self._folders():
+            try:
+                read.add(_held(folder).entry.key)
+            except UNREADABLE:
+                unread.add(folder.name.removeprefix("hash="))
+        return sorted(unread - read)
+
     @property
     def bytes(self) -> int:
         """What all entries take on the disk."""

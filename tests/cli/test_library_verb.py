@@ -8,6 +8,10 @@ import io
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import IO
 
@@ -84,6 +88,26 @@ def test_sql_prints_a_table_json_and_csv(library: Store) -> None:
     assert "operators_ns" in run("sql")
     assert refusal("sql", "drop table traces").startswith("Only SELECT is answered")
     assert refusal("sql", question, "--csv", "--json").startswith("--json and --csv do not go")
+    endless = "select count(*) from range(1000000000) a, range(1000) b where a.range % 7 = b.range"
+    assert refusal("sql", endless, "--seconds", "0.2").startswith("This question took longer than")
+
+
+def test_a_question_ends_at_once_when_it_is_interrupted(library: Store) -> None:
+    endless = "select count(*) from range(1000000000) a, range(1000) b where a.range % 7 = b.range"
+    nested = f"{'[' * 400}x{']' * 400}"
+    # DuckDB plans this one for minutes, and heeds nothing while it does.
+    planned = f"with a as (select {nested} x from (select 1 x)), b as (select {nested} x from a), "
+    planned += f"c as (select {nested} x from b), d as (select {nested} x from c) select x from d"
+    for question in (endless, planned):
+        asked = subprocess.Popen(
+            [sys.executable, "-m", "app.cli.main", "sql", question],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        time.sleep(4)
+        asked.send_signal(signal.SIGINT)
+        _, said = asked.communicate(timeout=20)
+        assert asked.returncode == 130, said
+        assert "Something went wrong" not in said and "Traceback" not in said
 
 
 def test_recordings_beyond_those_that_are_listed_are_counted(

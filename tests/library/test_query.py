@@ -14,6 +14,7 @@ from app.library.items import named
 from app.library.query import FACTS, TABLES, opened
 from app.sources import places
 from app.store.store import Store
+from tests.store.test_store import key, put
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
 QUERIES = re.findall(r"^```sql\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -23,7 +24,7 @@ def test_the_worked_queries_answer(library: Store) -> None:
     changes.tag(named("1.json"), ["nightly"])
     assert len(QUERIES) == 5
     with opened() as prepared:
-        answers = [prepared.database.answer(query) for query in QUERIES]
+        answers = [prepared.answer(query) for query in QUERIES]
     assert all(answer.rows for answer in answers)
     fastest = answers[0]
     assert fastest.columns == ("model", "fastest", "ms")
@@ -38,7 +39,7 @@ def test_every_column_is_described(library: Store) -> None:
             section = next(one for one in sections if one.startswith(f"`{name}`"))
             described = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", section, re.MULTILINE)
             columns = [column for row in described for column in re.findall(r"`(\w+)`", row)]
-            found = prepared.database.answer(f"select * from {name} limit 0").columns
+            found = prepared.answer(f"select * from {name} limit 0").columns
             assert columns == list(found), name
     assert list(FACTS)[:2] == ["hash", "name"]
 
@@ -46,7 +47,7 @@ def test_every_column_is_described(library: Store) -> None:
 def test_traces_and_variants_have_their_names_and_all_calls(library: Store) -> None:
     changes.rename(named("2.json"), "it's", [])
     with opened() as prepared:
-        ask = prepared.database.answer
+        ask = prepared.answer
         assert ask("select name, kind, calls from traces where kind = 'trace' order by 1").rows == [
             ("1.json", "trace", 50),
             ("it's", "trace", 50),
@@ -74,7 +75,7 @@ def test_an_empty_library_has_the_same_tables(
     changes.clear()
     with opened() as prepared:
         for name in TABLES:
-            assert prepared.database.answer(f"select count(*) from {name}").rows == [(0,)]
+            assert prepared.answer(f"select count(*) from {name}").rows == [(0,)]
 
 
 def test_a_recording_that_cannot_be_read_is_named(library: Store) -> None:
@@ -86,4 +87,28 @@ def test_a_recording_that_cannot_be_read_is_named(library: Store) -> None:
     (places.experiments_folder() / "small.zip").write_bytes(out.getvalue())
     with opened() as prepared:
         assert prepared.unread == ("small.zip",)
-        assert prepared.database.answer("select count(*) from traces").rows == [(2,)]
+        assert prepared.answer("select count(*) from traces").rows == [(2,)]
+
+
+def test_damaged_entries_are_named_and_left_out(library: Store) -> None:
+    """A flipped bit of a table, a truncated one, and a description that was changed."""
+    put(library, 3)
+    put(library, 4)
+    question = "select trace, sum(dur_ns) from calls join traces using (hash) group by 1 order by 1"
+    folders = {held.entry.name: held.folder for held in library.held() if held.entry.name}
+    calls = folders["1.json"] / "calls.parquet"
+    data = bytearray(calls.read_bytes())
+    data[len(data) // 2] ^= 1
+    calls.write_bytes(data)
+    (folders["2.json"] / "runs.parquet").write_bytes(b"PAR1")
+    (folders["3.json"] / "entry.json").write_bytes(b"{}")
+    with opened() as prepared:
+        names = prepared.answer("select name from traces where kind = 'trace' order by 1").rows
+        assert names == [("1.json",), ("2.json",), ("4.json",)]  # none of their tables is read
+        assert prepared.damaged == [f"{key(3)[:12]}…"]
+        rows = prepared.answer(question.replace("join traces", "join traces t")).rows
+        assert [name for name, _ in rows if name.endswith(".json")] == ["2.json", "4.json"]
+        assert prepared.damaged[1:] == ["1.json"]
+        assert prepared.answer("select count(distinct trace) from runs where trace like '%.json'")
+        assert prepared.damaged[1:] == ["1.json", "2.json"]
+        assert prepared.answer("select name from traces where kind = 'trace'").rows == [("4.json",)]

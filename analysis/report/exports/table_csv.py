@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -18,15 +19,26 @@ def table_csv(table: pd.DataFrame) -> bytes:
     Text that would start a formula, also after spaces or in full-width form, gets a leading '.
     Numbers stay numbers; missing cells are empty.
     """
+    return csv_bytes(table.columns, table.itertuples(index=False), is_start=True)
+
+
+def csv_bytes(
+    columns: Iterable[object] | None, rows: Iterable[Sequence[Any]], *, is_start: bool
+) -> bytes:
+    """The rows likewise, behind a line of the columns; without it and the mark, they go on a table
+    that has begun."""
     out = io.StringIO(newline="")
     writer = csv.writer(out)
-    writer.writerow([_cell(str(name)) for name in table.columns])
-    for row in table.itertuples(index=False):
+    if columns is not None:
+        writer.writerow([_cell(str(name)) for name in columns])
+    for row in rows:
         writer.writerow([_cell(value) for value in row])
-    return out.getvalue().encode("utf-8-sig")
+    return out.getvalue().encode("utf-8-sig" if is_start else "utf-8")
 
 
 def _cell(value: Any) -> Any:
+    if value is None or type(value) is int:
+        return value
     if not isinstance(value, str):
         return "" if pd.isna(value) else value
     start = unicodedata.normalize("NFKC", value.lstrip(" \u00a0\u3000"))[:1]

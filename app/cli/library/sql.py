@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from analysis.errors import FuseScopeError
 from analysis.messages import listed, say
 from app.cli import memory, streams
 
 if TYPE_CHECKING:
-    from analysis.sql.database import Answer, Database
+    from analysis.sql.database import Answer
+    from app.library.query import Prepared
 
 _MAX_ROWS = 200  # that a terminal gets
 
@@ -23,40 +26,66 @@ def sql(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/sql.md).")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    seconds: Annotated[
+        float,
+        typer.Option("--seconds", min=0.1, help="How long the question may take.", metavar="S"),
+    ] = 60.0,
 ) -> None:
     """Answer a question in SQL about the traces and recordings in the library."""
-    from analysis.errors import FuseScopeError
-
     if json and csv:
         raise FuseScopeError("options_exclude", first="--json", second="--csv")
     with memory.lasting():
         from app.library.query import opened
 
-    with opened() as prepared:
-        if prepared.unread:
-            streams.tell(
-                say(
-                    "{files:name} could not be read and is left out.",
-                    "{files:name} could not be read and are left out.",
-                    n=len(prepared.unread),
-                    files=listed(prepared.unread),
-                )
-            )
+    with opened(seconds) as prepared:
+        _tell_unread(prepared.unread)
         if question is None:
-            _print_tables(prepared.database)
-            return
-        answer = prepared.database.answer(question, None if json or csv else _MAX_ROWS + 1)
-    if json:
-        from analysis.sql.written import answer_json
+            _print_tables(prepared)
+        elif json or csv:
+            _write(prepared, question, is_json=json)
+        else:
+            answer = prepared.answer(question, _MAX_ROWS + 1)
+            _tell_damaged(prepared.damaged)
+            _print(answer)
 
-        streams.write_json(answer_json(answer))
-    elif csv:
-        from analysis.sql.written import answer_csv
 
-        sys.stdout.flush()
-        sys.stdout.buffer.write(answer_csv(answer))
-    else:
-        _print(answer)
+def _write(prepared: Prepared, question: str, *, is_json: bool) -> None:
+    """Writes all rows while DuckDB finds them: they need not fit in memory."""
+    from analysis.sql.written import csv_parts, json_parts
+
+    stream = prepared.stream(question)
+    _tell_damaged(prepared.damaged)
+    if is_json:
+        streams.write_json_parts(json_parts(stream))
+        return
+    sys.stdout.flush()
+    for part in csv_parts(stream):
+        sys.stdout.buffer.write(part)
+
+
+def _tell_unread(names: Sequence[str]) -> None:
+    if names:
+        streams.tell(
+            say(
+                "{files:name} could not be read and is left out.",
+                "{files:name} could not be read and are left out.",
+                n=len(names),
+                files=listed(names),
+            )
+        )
+
+
+def _tell_damaged(names: Sequence[str]) -> None:
+    if names:
+        streams.tell(
+            say(
+                "{entries:name} is damaged in the library and is left out. Open its file again.",
+                "{entries:name} are damaged in the library and are left out. Open their files "
+                "again.",
+                n=len(names),
+                entries=listed(names),
+            )
+        )
 
 
 def _print(answer: Answer) -> None:
@@ -80,7 +109,7 @@ def _print(answer: Answer) -> None:
         console.print(told, style="dim")
 
 
-def _print_tables(database: Database) -> None:
+def _print_tables(prepared: Prepared) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -90,7 +119,7 @@ def _print_tables(database: Database) -> None:
     table.add_column(say("Table"), no_wrap=True)
     table.add_column(say("Columns"))
     for name in TABLES:
-        found = database.answer(f"select * from {name} limit 0")
+        found = prepared.answer(f"select * from {name} limit 0")
         table.add_row(name, ", ".join(found.columns))
     console = Console(highlight=False, markup=False, emoji=False)
     console.print(table)
