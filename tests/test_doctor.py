@@ -52,7 +52,7 @@ def test_a_profile_says_what_it_can_answer() -> None:
         "are of one process. Give five or more files a side for smaller ones."
     )
     assert answer(found, "verdict") == (True, told)
-    assert answer(found, "dispatch_gap") == (True, "Dispatch gap: From start times inside runs.")
+    assert answer(found, "dispatch_gap") == (True, "Idle time: From start times inside runs.")
     available, sentence = answer(found, "compute_utilisation")
     assert not available
     assert sentence.startswith("Compute utilisation: FLOPs are known, but the machine's peak")
@@ -182,7 +182,7 @@ def test_an_answer_that_some_variants_lack_names_them() -> None:
     assert isinstance(value, Experiment)
     found = examine(value)
     sentence = "No start times in openvino:fused. The figure is there for the other variants."
-    assert answer(found, "dispatch_gap") == (False, f"Dispatch gap: {sentence}")
+    assert answer(found, "dispatch_gap") == (False, f"Idle time: {sentence}")
     assert answer(found, "timeline") == (False, f"Timeline: {sentence}")
     assert answer(found, "counters") == (
         False,

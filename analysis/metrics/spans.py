@@ -1,4 +1,4 @@
-"""Run span, busy time and dispatch gap of each run."""
+"""Run span, busy time and idle time of each run."""
 
 from __future__ import annotations
 

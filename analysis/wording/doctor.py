@@ -36,7 +36,7 @@ FIGURE_LABELS: Mapping[FigureCode, Message] = {
     "verdict": Message("Verdict"),
     "small_ops": Message("Small-op ratio"),
     "short_ops": Message("Short-op ratio"),
-    "dispatch_gap": Message("Dispatch gap"),
+    "dispatch_gap": Message("Idle time"),
     "compute_utilisation": Message("Compute utilisation"),
     "bytes_moved": Message("Bytes moved"),
     "cache": Message("Modelled cache"),
@@ -167,7 +167,7 @@ def answer_text(answer: Answer) -> str:
 
 
 def answer_sentence(answer: Answer) -> str:
-    """'Dispatch gap: No start times. Files of this format never contain this.'"""
+    """'Idle time: No start times. Files of this format never contain this.'"""
     return say("{figure}: {text}", figure=FIGURE_LABELS[answer.figure], text=answer_text(answer))
 
 

@@ -168,7 +168,7 @@ NOTES: Mapping[NoteCode, NoteText] = {
     "weak_attribution": told(
         Message("Profiled times explain only part of the change from {before} to {after}."),
         Message(
-            "Slow executions, dispatch and profiler bias together changed by "
+            "Slow executions, idle time and profiler bias together changed by "
             "{beside_ns:signed_duration}, the whole run changed by {delta_ns:signed_duration}."
         ),
     ),

@@ -312,7 +312,7 @@ def agreement_text(comparison: Comparison) -> str:
 
 
 def gap_statistic(comparison: Comparison) -> str:
-    """That the dispatch gap is a mean, and why it can exceed the latency; '' of one run a side."""
+    """That the idle time is a mean, and why it can exceed the latency; '' of one run a side."""
     gap, latency = comparison.figure("dispatch_gap"), comparison.figure("latency")
     traces = (comparison.baseline.trace, comparison.candidate.trace)
     if not gap.is_known or all(len(trace.profiled_runs) < 2 for trace in traces):

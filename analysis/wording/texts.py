@@ -112,10 +112,11 @@ FIGURES: Mapping[str, FigureText] = {
         "lower",
     ),
     "device_idle": FigureText(
-        Message("device idle"),
+        Message("idle share"),
         Message(
-            "1 - device busy / profiled run span: the part of the run in which the device waited, "
-            "for the host to launch or for data. Not computable where kernels outlive their run."
+            "Idle time / profiled run span: the part of the run in which the device ran nothing, "
+            "waiting for the host to launch or for data. Not computable where kernels outlive "
+            "their run."
         ),
         "lower",
     ),
@@ -249,7 +250,7 @@ FIGURES: Mapping[str, FigureText] = {
         "higher",
     ),
     "dispatch_gap": FigureText(
-        Message("dispatch gap"),
+        Message("idle time"),
         Message(
             "Profiled run span - time in it in which an operator ran: {mean}. Kernels that "
             "outlive the run that started them count where they ran."

@@ -50,7 +50,7 @@ def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
 
     The baseline's run, its profiler bias and overlap, which lead to what its operators and the
     gaps between them take; the patterns with the largest |gain|, the other groups in one step,
-    what is in no group, communication, slow executions and dispatch; then back to the candidate's
+    what is in no group, communication, slow executions and idle time; then back to the candidate's
     run by its own overlap and bias. In this order no step goes below zero: everything is taken
     from where it was. Rounding below SHOWN_ROUNDING_NS is part of the last term, whose note says
     so. Empty where the traces have no time of a whole run in common. Labels and notes hold text of

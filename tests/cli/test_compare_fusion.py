@@ -38,7 +38,7 @@ def test_lines_add_up_to_the_gain_of_the_run() -> None:
     text = printed(of_variants())
     first = cells(text, "Conv + BatchNormalization + Relu → FusedConv")
     assert first == ["1", "150 µs", "110 µs", "+40.0 µs", "0.8 %"]
-    assert cells(text, "dispatch") == ["+4.00 µs", "0.1 %"]
+    assert cells(text, "idle time") == ["+4.00 µs", "0.1 %"]
     assert cells(text, "profiler bias") == ["+4.96 ms", "99.1 %"]
     assert cells(text, "= the whole run, un-profiled wall time") == ["+5.00 ms", "100.0 %"]
     assert "All original operators are accounted for: 4 of 4" in text

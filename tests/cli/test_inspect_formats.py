@@ -30,7 +30,7 @@ def test_the_doctor_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert out.startswith("p.json: ONNX Runtime profile, written by ONNX Runtime.")
     assert "dropped: The file is cut off before its end. Its last" in out
     assert "Verdict              no   Only a point estimate: " in out
-    assert "Dispatch gap         yes  From start times inside runs" in out
+    assert "Idle time            yes  From start times inside runs" in out
     assert "Missing: un-profiled run times, hardware counters" in out
 
 
@@ -80,7 +80,7 @@ def test_a_file_without_runs_has_no_figures_per_run(
     out = capsys.readouterr().out
     assert "Each file has one time, so the noise is unknown" in " ".join(out.split())
     assert "one file each" in out
-    assert "Not known: throughput and dispatch gap. Reason: the file does not mark its runs." in out
+    assert "Not known: throughput and idle time. Reason: the file does not mark its runs." in out
 
 
 @pytest.mark.parametrize("verb", ["inspect", "compare"])

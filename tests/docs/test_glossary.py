@@ -25,7 +25,7 @@ FIXED = {
     "compute utilisation": "算力利用率",
     "baseline": "基线",
     "comparison": "对比",
-    "dispatch gap": "下发间隔",
+    "idle time": "空闲时间",
     "end-to-end latency": "端到端时延",
     "throughput": "吞吐率",
     "confidence interval": "置信区间",

@@ -252,7 +252,7 @@ def test_csv_has_every_group_and_the_terms() -> None:
         *("150000", "110000", "40000"),
     )
     terms = {line["line"]: line["gain_ns"] for line in lines[2:]}
-    assert terms["dispatch"] == "4000"
+    assert terms["idle time"] == "4000"
     assert sum(int(line["gain_ns"]) for line in lines) == 5_000_000
 
 
@@ -276,7 +276,7 @@ def test_the_waterfall_leads_from_one_time_to_the_other() -> None:
         ("unfused", "10.0 ms"),
         ("profiler bias, baseline", "−9.79 ms"),  # 10 ms un-profiled, 210 µs profiled
         ("Conv + BatchNormalization + Relu", "−40.0 µs"),
-        ("dispatch", "−4.00 µs"),
+        ("idle time", "−4.00 µs"),
         ("profiler bias, candidate", "+4.83 ms"),
         ("fused", "5.00 ms"),
     ]

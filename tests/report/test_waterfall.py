@@ -109,7 +109,7 @@ def test_totals_patterns_and_terms_in_their_order() -> None:
         Step("Gemm", 500_000, "slower", "→ Conv"),
         Step("operators in no group", 20_000, "term"),
         Step("slow executions", 70_000, "term"),
-        Step("dispatch", -100_000, "term"),
+        Step("idle time", -100_000, "term"),
         Step("overlap of streams, candidate", -MS, "term", "operators 9.49 ms"),
         Step("profiler bias, candidate", -700_002, "term", AFTER),
         Step("fused", 7_789_998, "total"),

@@ -182,7 +182,7 @@ def test_nothing_fused_says_where_the_change_is(plain: Comparison) -> None:
     nothing = "Nothing was fused: both sides ran the same operators."
     assert told(plain, kept) == nothing
     assert told(plain, kept, delta_ns=-8 * MS, dispatch_ns=-7 * MS, groups_ns=-MS) == (
-        f"{nothing} The whole run gained 8.00 ms. The largest term, dispatch, gained 7.00 ms."
+        f"{nothing} The whole run gained 8.00 ms. The largest term, idle time, gained 7.00 ms."
     )
     assert told(plain, kept, delta_ns=-8 * MS, groups_ns=-8 * MS) == (
         f"{nothing} The whole run gained 8.00 ms. All of it is in operators."
@@ -192,7 +192,7 @@ def test_nothing_fused_says_where_the_change_is(plain: Comparison) -> None:
     )
     # A loss is called one, and a term may be against the whole.
     assert told(plain, kept, delta_ns=46_600_000, dispatch_ns=-30 * MS, groups_ns=MS) == (
-        f"{nothing} The whole run lost 46.6 ms. The largest term, dispatch, gained 30.0 ms."
+        f"{nothing} The whole run lost 46.6 ms. The largest term, idle time, gained 30.0 ms."
     )
 
 
@@ -351,7 +351,7 @@ def test_the_sum_names_every_term_that_is_there() -> None:
         profiler_bias_ns=1_300_000,
     )
     assert reconciliation_sentence(sum_) == (
-        "Change of the mean run: -5.00 ms = groups -6.00 ms, slow executions +200 µs, dispatch "
+        "Change of the mean run: -5.00 ms = groups -6.00 ms, slow executions +200 µs, idle time "
         "-500 µs, profiler bias +1.30 ms."
     )
     assert reconciliation_sentence(Reconciliation("kernel_sum")) == ""

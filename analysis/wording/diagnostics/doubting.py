@@ -454,7 +454,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "weak_attribution": told(
         Message("The operators' own times explain only part of the change."),
         Message(
-            "Slow executions, dispatch and profiler bias together changed by "
+            "Slow executions, idle time and profiler bias together changed by "
             "{beside_ns:signed_duration}, the whole run changed by {delta_ns:signed_duration}."
         ),
     ),

@@ -99,7 +99,7 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
             "{n:count} events of torch.compile's own code (guards and wrappers, "
             "{own_ns:duration} together) are not operators and were left out.",
         ),
-        Message("Their time is dispatch: it is in the gaps between operators."),
+        Message("Their time is part of the idle time between operators."),
     ),
     "compiler_map": told(
         Message(

@@ -48,7 +48,7 @@ KNOWN_BY_HELP = Message(
 MODULES_HELP = Message(
     "Fusion groups by the module of the model that their operators belong to, from its graph, "
     "whatever an engine calls its operators. A group of several modules stands with the one that "
-    "holds all of them. Operators in no group, dispatch and profiler bias are in no module."
+    "holds all of them. Operators in no group, idle time and profiler bias are in no module."
 )
 NO_MODULE = Message("no module in common")
 LEDGER_HELP = Message(

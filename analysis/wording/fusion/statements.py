@@ -191,7 +191,7 @@ def _largest(sum_: Reconciliation) -> Term | None:
 
 
 def _largest_term(sum_: Reconciliation) -> list[Statement]:
-    """'The whole run gained 8.22 ms. The largest term, dispatch, gained 7.22 ms.'; [] where none
+    """'The whole run gained 8.22 ms. The largest term, idle time, gained 7.22 ms.'; [] where none
     is."""
     name = _largest(sum_)
     if name is None:

@@ -27,8 +27,8 @@ WATERFALL_HELP = Message(
     "From the baseline's time to the candidate's, {mean}. Groups and ungrouped operators "
     "are changes of profiled time. Communication is a term of its own; what of it ran beside "
     "operators is taken back in the overlap of streams. Slow executions: what single ones, of more "
-    "than three times their operator's median, took beyond it. Dispatch is the change of the time "
-    "between operators. Profiler bias is the change of (un-profiled time - profiled run span): the "
+    "than three times their operator's median, took beyond it. Idle time is the time of a run in "
+    "which nothing ran. Profiler bias is the change of (un-profiled time - profiled run span): the "
     "profiler adds time to every operator, and fusion removes operators. The picture shows each "
     "side's own: from the baseline's run to its profiled run first, and from the candidate's "
     "profiled run to its run last; likewise the overlap of streams. Every term is computed from "
@@ -40,7 +40,7 @@ TERMS: Mapping[Term, Message] = {
     "communication_ns": Message("communication"),
     "slow_ns": Message("slow executions"),
     "overlap_ns": Message("overlap of streams"),
-    "dispatch_ns": Message("dispatch"),
+    "dispatch_ns": Message("idle time"),
     "profiler_bias_ns": Message("profiler bias"),
     "rounding_ns": Message("rounding"),
 }

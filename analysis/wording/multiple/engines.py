@@ -142,7 +142,7 @@ _COMPARES = (
         "inflation says, and OpenVINO's are means of whole µs without a start."
     ),
     Message(
-        "Dispatch gaps, waits and timelines compare only where both engines tell when an operator "
+        "Idle time, waits and timelines compare only where both engines tell when an operator "
         "started. And what a difference comes from is the engine as a whole: kernels, layouts and "
         "threads as well as fusion."
     ),
