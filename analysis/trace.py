@@ -43,8 +43,8 @@ DiagnosticCode = Literal[
     "contradiction", "control",
     "counter_units_differ", "counters_ambiguous", "counters_beyond", "counters_differ",
     "counters_on_one_side", "cut_short", "database_half_written", "decided_at",
-    "detail_borrowed", "detail_differs", "device_memory", "devices_differ", "different_models",
-    "engine_profiles_differ", "engines_differ",
+    "detail_borrowed", "detail_differs", "device_counts_differ", "device_memory",
+    "devices_differ", "different_models", "engine_profiles_differ", "engines_differ",
     "event_cap", "files_alternate", "files_in_turn", "files_paired", "files_undated",
     "files_unlike", "formats_differ", "governor", "graph_ambiguous", "graph_foreign",
     "graph_missing", "graph_not_shown", "graph_unusable", "graphs_of_two_models", "graphs_whole",
@@ -60,6 +60,7 @@ DiagnosticCode = Literal[
     "no_device_rows", "no_kernels", "no_operators", "no_runs", "nodes_by_kernels",
     "nodes_without_kernels", "not_in_graph", "not_operators",
     "notes_unknown",
+    "one_of_devices", "one_of_processes", "one_recording",
     "one_class", "one_process_each", "one_side_unknown", "operator_counts_differ",
     "operators_over_one", "operators_unnamed", "originals_recomputed", "originals_unmatched",
     "other_baseline", "other_events", "outputs_not_compared", "outside_runs",
@@ -209,7 +210,8 @@ class Trace:
     the device, None where the file has no calls of the host to a device; `originals` are operators
     of the model that members name, in the order of one run, none where no compiler told them;
     `program` the operators of the host behind the calls of a device, None where a compiler made one
-    of them, and where the file does not say it."""
+    of them, and where the file does not say it; `others` are the other processes or devices of the
+    same file, each under the name of its `meta.variant`, none where there is one."""
 
     meta: Meta
     runs: pd.DataFrame
@@ -221,6 +223,7 @@ class Trace:
     host_waits: HostWaits | None = None
     originals: tuple[Original, ...] = ()
     program: Program | None = None
+    others: tuple[Trace, ...] = ()
 
     def __post_init__(self) -> None:
         _check("runs", self.runs, RUN_COLUMNS)
@@ -234,6 +237,12 @@ class Trace:
             raise ValueError("calls: operator is not in operators")
         if any((table["dur_ns"].to_numpy() < 0).any() for table in (self.calls, self.runs)):
             raise ValueError("a duration is negative")
+
+    @cached_property
+    def units(self) -> Mapping[str, Trace]:
+        """The processes or devices of the file by name, this one first; none where it has one."""
+        every = (self, *self.others) if self.others else ()
+        return {trace.meta.variant or "": trace for trace in every}
 
     @cached_property
     def profiled_runs(self) -> pd.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from analysis.compare.side import Side, side_of_trace, side_of_variant
+from analysis.compare.side import Side, holds_several, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.spelling import nearest
@@ -32,9 +32,15 @@ def choose_sides(
     """
     if second is None:
         if not isinstance(first, Experiment):
+            if first.others:
+                return side_of(first, baseline), side_of(
+                    first, candidate or _other(first, baseline)
+                )
             raise FuseScopeError("one_side", where=first.meta.file_name)
         base, other = chosen_names(first.record, baseline, candidate)
         return side_of(first, base), side_of(first, other)
+    if isinstance(first, Trace) and isinstance(second, Trace) and not (baseline or candidate):
+        return side_of_trace(first), side_of_trace(like(first, second))
     if isinstance(first, Experiment) and isinstance(second, Experiment):
         shared = [name for name in first.record.names if name in second.record.names]
         usual = next((name for name in PREFERRED if name in shared), shared[0] if shared else None)
@@ -96,9 +102,38 @@ def side_of(value: Trace | Experiment, name: str | None) -> Side:
         if name is None:
             name = default_candidate(value.record, default_baseline(value.record))
         return side_of_variant(value, _named(value, name))
-    if name is not None:
-        raise FuseScopeError("profile_has_no_variants", where=value.meta.file_name)
-    return side_of_trace(value)
+    return side_of_trace(value if name is None else unit(value, name))
+
+
+def unit(trace: Trace, name: str) -> Trace:
+    """The process or device of this name in the file of a trace. Raises FuseScopeError for an
+    unknown name, naming the nearest, and where the file holds only one."""
+    if not trace.others:
+        raise FuseScopeError("profile_has_no_variants", where=trace.meta.file_name)
+    if name in trace.units:
+        return trace.units[name]
+    raise FuseScopeError(
+        "no_such_unit",
+        where=trace.meta.file_name,
+        unit=name[:60],
+        known=", ".join(trace.units),
+        nearest=nearest(name, list(trace.units)),
+    )
+
+
+def like(first: Trace, second: Trace) -> Trace:
+    """The process or device of the second file that has the name of the first one's, where it does
+    as much as the one that is shown; else that."""
+    name = first.meta.variant if holds_several(first) else None
+    same = second.units.get(name or "")
+    if same is None or 2 * int(same.calls["dur_ns"].sum()) < int(second.calls["dur_ns"].sum()):
+        return second
+    return same
+
+
+def _other(trace: Trace, name: str | None) -> str:
+    """The first process or device of a file beside the named one, or beside the one shown."""
+    return next(one for one in trace.units if one != (name or trace.meta.variant))
 
 
 def _named(experiment: Experiment, name: str) -> str:

@@ -16,7 +16,7 @@ from analysis.compare.comparison import Figure
 from analysis.compare.files.pooled import unlike_files
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
-from analysis.compare.side import Side, engines_differ
+from analysis.compare.side import Side, engines_differ, units_of
 from analysis.compare.timing.file_order import FileOrder
 from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
 from analysis.compare.timing.verdict import Verdict
@@ -97,8 +97,11 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
     if _same_file(baseline, candidate):
         yield _note("warning", "same_file")
         return
+    is_one = _are_of_one_file(baseline, candidate)
     order = order_of(baseline, candidate)
-    if order is None:
+    if is_one:
+        yield _note("info", "one_recording")
+    elif order is None:
         yield _note("warning", "unpaired", of=verdict.of)
     else:
         severity, code = _ORDERS[order]
@@ -112,15 +115,35 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
         yield from _different_recordings(baseline, candidate, first, second)
     elif first is not None or second is not None:
         yield _note("warning", "one_side_unknown")
-    else:
+    elif not is_one:
         devices = all(side.trace.meta.device for side in (baseline, candidate))
         yield _note("warning", "machines_unknown", **({"devices": 1} if devices else {}))
+    yield from _unit_counts(baseline, candidate)
 
 
 def _same_file(baseline: Side, candidate: Side) -> bool:
     """Return True if both sides are one profile, so that nothing of two recordings applies."""
     is_recorded_here = baseline.experiment or candidate.experiment
-    return not is_recorded_here and baseline.trace.meta.sha256 == candidate.trace.meta.sha256
+    first, second = baseline.trace.meta, candidate.trace.meta
+    is_one = (first.sha256, first.variant) == (second.sha256, second.variant)
+    return not is_recorded_here and is_one
+
+
+def _are_of_one_file(baseline: Side, candidate: Side) -> bool:
+    """True for two processes or devices that one profiler recorded at the same time."""
+    first, second = baseline.trace.meta, candidate.trace.meta
+    are_units = all(units_of(side.trace) is not None for side in (baseline, candidate))
+    return are_units and first.sha256 == second.sha256 and first.variant != second.variant
+
+
+def _unit_counts(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
+    """Files of different numbers of processes or devices: the figures are of one on each side."""
+    found = [units_of(side.trace) for side in (baseline, candidate)]
+    counts = [note.count if note is not None else 1 for note in found]
+    if counts[0] != counts[1]:
+        processes = any(note is not None and note.code == "one_of_processes" for note in found)
+        of = "processes" if processes else "devices"
+        yield _note("warning", "device_counts_differ", before=counts[0], after=counts[1], units=of)
 
 
 _ORDERS: Mapping[FileOrder, tuple[Severity, DiagnosticCode]] = {

@@ -8,7 +8,7 @@ from typing import Literal
 from analysis.experiment import Engine, Experiment, Peaks, VariantRecord
 from analysis.graph import Graph
 from analysis.operators.devices import runs_on_device
-from analysis.trace import Part, Trace
+from analysis.trace import Diagnostic, Part, Trace
 
 Role = Literal["baseline", "candidate"]
 
@@ -111,5 +111,23 @@ def side_of_variant(experiment: Experiment, name: str) -> Side:
 
 
 def side_of_trace(trace: Trace) -> Side:
-    """A trace of its own, labelled with its file name."""
-    return Side(label=trace.meta.file_name, trace=trace)
+    """A trace of its own, labelled with its file name, and which process or device it is."""
+    return Side(label=label_of(trace.meta.file_name, trace), trace=trace)
+
+
+def label_of(name: str, trace: Trace) -> str:
+    """The label of a trace whose file is called `name`: behind it the process or device that it is
+    of, where the file holds several."""
+    unit = trace.meta.variant
+    return f"{name} · {unit}" if unit and holds_several(trace) else name
+
+
+def holds_several(trace: Trace) -> bool:
+    """True for one of several processes or devices of a file."""
+    return units_of(trace) is not None
+
+
+def units_of(trace: Trace) -> Diagnostic | None:
+    """The note on how many processes or devices the file of a trace holds; None for one."""
+    codes = ("one_of_processes", "one_of_devices")
+    return next((note for note in trace.diagnostics if note.code in codes), None)

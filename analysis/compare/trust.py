@@ -28,6 +28,7 @@ _FIRST = (
     "outputs_not_compared",
     "boundaries_included",
     "requests_at_once",
+    "device_counts_differ",
     "devices_differ",
     "engines_differ",
     "providers_differ",

@@ -52,6 +52,7 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "threads": noun("{n:count} thread", "{n:count} threads"),
     "rows": noun("{n:count} row", "{n:count} rows"),
     "events": noun("{n:count} event", "{n:count} events"),
+    "devices": noun("{n:count} device", "{n:count} devices"),
     "processes": noun("{n:count} process", "{n:count} processes"),
     "rounds": noun("{n:count} round", "{n:count} rounds"),
     "cores": noun("{n:count} core", "{n:count} cores"),

@@ -115,7 +115,7 @@ _FOREIGN = (
 _ZIP = b"PK\x03\x04"
 _JSON = re.compile(rb'\{\s*["}]|\[\s*(?:[\[{"\]\d-]|true|false|null)')
 _MAX_NAMED = 5
-READER_VERSION = 4  # what is kept of a trace was read by it: raise it when a reader reads otherwise
+READER_VERSION = 5  # what is kept of a trace was read by it: raise it when a reader reads otherwise
 
 
 def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:

@@ -54,6 +54,8 @@ def _trace_texts(trace: Trace) -> Iterator[str]:
     for one in trace.originals:
         yield from (one.name, with_spaced_products(one.place))
     yield from _note_texts(trace.diagnostics)
+    for other in trace.others:
+        yield from _trace_texts(other)
 
 
 def _note_texts(notes: Iterable[Diagnostic]) -> Iterator[str]:

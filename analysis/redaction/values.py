@@ -69,6 +69,7 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
         host_waits=trace.host_waits and _renamed(trace.host_waits, redaction),
         program=trace.program and _renamed(trace.program, redaction),
         stacks=trace.stacks and _renamed(trace.stacks, redaction),
+        others=tuple(_trace(other, redaction) for other in trace.others),
     )
     values = ((getattr(made, of.name), getattr(trace, of.name)) for of in fields(Trace))
     return trace if all(_is_same(new, old) for new, old in values) else made

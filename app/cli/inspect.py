@@ -91,7 +91,10 @@ def _print(value: Trace | Experiment) -> None:
     else:
         told = recognised_sentence(examine(value))
         console.print(say("{label}: {text}", label=value.meta.file_name, text=told))
-        _print_trace(console, value)
+        for name, trace in (value.units or {"": value}).items():
+            if name:
+                console.print(f"\n{name}", style="bold")
+            _print_trace(console, trace)
         console.print()
     _print_doctor(console, examine(value))
 

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.compare.side import Side
+from analysis.compare.side import Side, label_of
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers.experiment import Wanted
@@ -71,7 +71,9 @@ def named_by_path(sides: Sequence[Side], paths: Sequence[Path]) -> list[Side]:
     return [
         side
         if side.experiment is not None or (length == 1 and not path.is_dir())
-        else replace(side, label="/".join(display_name(part) for part in end[-length:]))
+        else replace(
+            side, label=label_of("/".join(display_name(part) for part in end[-length:]), side.trace)
+        )
         for side, path, end in zip(sides, paths, ends, strict=True)
     ]
 

@@ -86,7 +86,8 @@ def weight(value: Trace | Experiment) -> int:
         nodes = sum(len(graph.nodes) + len(graph.tensors) for graph in graphs)
         return nodes * _NODE_BYTES + sum(map(weight, value.traces.values()))
     tables = (value.runs, value.operators, value.calls)
-    return _BASE_BYTES + sum(int(table.memory_usage(deep=True).sum()) for table in tables)
+    own = sum(int(table.memory_usage(deep=True).sum()) for table in tables)
+    return _BASE_BYTES + own + sum(map(weight, value.others))
 
 
 def megabytes(size: int) -> str:

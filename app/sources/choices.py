@@ -17,12 +17,20 @@ from pathlib import Path
 import streamlit as st
 
 from analysis.advice.tried import kept, tried
-from analysis.compare.choice import BEFORE_FUSION, chosen_names, default_baseline, same_cut
+from analysis.compare.choice import (
+    BEFORE_FUSION,
+    chosen_names,
+    default_baseline,
+    like,
+    same_cut,
+)
+from analysis.compare.side import label_of
 from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
 from analysis.limits import MIB
 from analysis.messages import Message
 from analysis.readers.packed.report import BOTH
+from analysis.trace import Trace
 from app.sources import places, sides
 from app.state.opened import Opened
 
@@ -55,7 +63,7 @@ def choices(opened: Mapping[str, Opened], asked: Iterable[str | None] = ()) -> t
                 label = _OF_FILE.text(model=model, variant=variant, file=file.name)
                 found.append(Choice(f"{file.id}/{variant}", label))
         else:
-            found.append(Choice(file.id, file.name))
+            found += _units(file)
     experiments = places.experiments()
     for id_ in asked:
         kind, _, rest = (id_ or "").partition(":")
@@ -76,6 +84,24 @@ def choices(opened: Mapping[str, Opened], asked: Iterable[str | None] = ()) -> t
         replace(choice, label=f"{choice.label} · {choice.id}") if choice.label in alike else choice
         for choice in {choice.id: choice for choice in found}.values()
     )
+
+
+def _units(file: Opened) -> list[Choice]:
+    """A profile; of one of several processes or devices each, the one that is shown without its
+    name in the id."""
+    if isinstance(file.value, Experiment):
+        return []
+    if not file.value.others:
+        return [Choice(file.id, file.name)]
+    return [
+        Choice(_id_of(file, trace), label_of(file.name, trace))
+        for trace in file.value.units.values()
+    ]
+
+
+def _id_of(file: Opened, trace: Trace) -> str:
+    """The id of a process or device of a file."""
+    return file.id if trace is file.value else f"{file.id}/{trace.meta.variant}"
 
 
 def with_several(found: Iterable[Choice], ids: Iterable[str | None]) -> tuple[Choice, ...]:
@@ -150,6 +176,10 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
         return _whole(files[0]), _whole(files[0])
     files.sort(key=lambda file: (_place(file), "" if in_order else file.name.lower()))
     ids = [_whole(file) for file in files]
+    if len(ids) > 1:
+        before, after = files[0].value, files[-1].value
+        if isinstance(before, Trace) and isinstance(after, Trace):
+            return ids[0], _id_of(files[-1], like(before, after))
     return (ids[0], ids[-1]) if len(ids) > 1 else (None, ids[0] if ids else None)
 
 

@@ -23,7 +23,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.files import check_apart, side_of_files
 from analysis.compare.files.names import common_name, named_apart
 from analysis.compare.multiple.comparison import MAX_SIDES
-from analysis.compare.side import Side, side_of_trace, side_of_variant
+from analysis.compare.side import Side, label_of, side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import MIB
@@ -175,11 +175,11 @@ def _pooled(
 
 
 def opened_as(id_: str, opened: Mapping[str, Opened]) -> Opened | None:
-    """The opened file that an id names, with or without a variant behind it."""
+    """The opened file that an id names, with or without a variant, process or device behind it."""
     if id_ in opened:
         return opened[id_]
-    of_variant = (f for f in opened.values() if isinstance(f.value, Experiment))
-    return next((file for file in of_variant if id_.startswith(f"{file.id}/")), None)
+    parted = (f for f in opened.values() if isinstance(f.value, Experiment) or f.value.others)
+    return next((file for file in parted if id_.startswith(f"{file.id}/")), None)
 
 
 def _side(value: Trace | Experiment, variant: str, name: str) -> Side:
@@ -187,9 +187,10 @@ def _side(value: Trace | Experiment, variant: str, name: str) -> Side:
         if variant not in value.traces:
             raise Missing()
         return side_of_variant(value, variant)
-    if variant:
+    if variant and variant not in value.units:
         raise Missing()
-    return replace(side_of_trace(value), label=name)
+    trace = value.units[variant] if variant else value
+    return replace(side_of_trace(trace), label=label_of(name, trace))
 
 
 def experiment_at(path: Path) -> Experiment:

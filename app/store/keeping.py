@@ -264,7 +264,12 @@ def _is_worth(source: Source) -> bool:
 
 
 def _put(kept_in: Store, key: str, value: Trace, beside: Beside) -> tuple[Said | None, bool]:
-    """What became of it, and whether it is there: the library is a convenience, no condition."""
+    """What became of it, and whether it is there: the library is a convenience, no condition.
+
+    A file of several processes or devices is not kept: an entry is a single trace.
+    """
+    if value.others:
+        return None, False
     name = value.meta.file_name
     try:
         if keep(kept_in, key, value, beside):

@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.sources import places
+from tests import two_processes
 from tests.app.pages import address, is_clean, markdown_texts, texts
 from tests.factories import CONV, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.patience import GIVE_UP_S
@@ -102,6 +103,20 @@ def test_a_profile_of_a_folder(tree: Path, open_trace: Open) -> None:
     assert is_clean(page)
     assert "as profiled" in page.header[0].value
     assert any("This needs the graphs" in text for text in markdown_texts(page))
+
+
+def test_each_process_of_a_file_can_be_chosen(tree: Path, open_trace: Open) -> None:
+    two_processes.write(tree / "open" / "ranks.sqlite")
+    page = open_trace(trace="file:ranks.sqlite")
+    assert is_clean(page) and "process:40" in page.header[0].value
+    listed = page.selectbox(key="choose_trace").options
+    assert [name for name in listed if "ranks" in name] == [
+        "ranks.sqlite · process:40", "ranks.sqlite · process:41",
+    ]  # fmt: skip
+    page.selectbox(key="choose_trace").set_value("file:ranks.sqlite/process:41").run()
+    assert is_clean(page) and "process:41" in page.header[0].value
+    assert address(page)["trace"] == "file:ranks.sqlite/process:41"
+    assert is_clean(open_trace(trace="file:ranks.sqlite/process:99"))
 
 
 def test_names_are_no_markup(tree: Path, open_trace: Open) -> None:

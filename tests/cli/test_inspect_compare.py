@@ -17,6 +17,7 @@ import pytest
 
 from analysis.releases.history import history_file
 from app.cli.main import main
+from tests import two_processes
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.releases.test_changes import FUSED, PLAIN, history
 
@@ -98,6 +99,34 @@ def test_variants_can_be_named(fusescope: Run) -> None:
     arguments = ("compare", "e.zip", "--baseline", "fused", "--candidate", "unfused", "--json")
     verdict = json.loads(fusescope(*arguments).stdout)["verdict"]
     assert verdict["outcome"] == "slower"
+
+
+def test_processes_of_one_file_can_be_named(fusescope: Run, folder: Path) -> None:
+    two_processes.write(folder / "ranks.sqlite")
+    out = fusescope("inspect", "ranks.sqlite").stdout
+    assert "\nprocess:40\n6 runs (6 profiled), 2 operators a run" in out and "\nprocess:41\n" in out
+    told = " ".join(out.split())
+    assert "This is one of them: process:40 (12 executions, 900 ns)." in told
+    assert "Also in the file: process:41 (12 executions, 1.50 µs)." in told
+    assert "outside every run" not in told and "file of a single process" not in told
+    values = json.loads(fusescope("inspect", "ranks.sqlite", "--json").stdout)
+    assert values["total_kernel_ns"] == 900
+    assert [(unit["name"], unit["total_kernel_ns"]) for unit in values["units"]] == [
+        ("process:40", 900), ("process:41", 1500),
+    ]  # fmt: skip
+    pair = json.loads(fusescope("compare", "ranks.sqlite", "--json").stdout)
+    assert [pair[side]["variant"] for side in ("baseline", "candidate")] == [
+        "process:40", "process:41",
+    ]  # fmt: skip
+    named = ("compare", "ranks.sqlite", "ranks.sqlite", "--candidate", "process:41", "--json")
+    pair = json.loads(fusescope(*named).stdout)
+    assert pair["candidate"]["label"] == "ranks.sqlite · process:41"
+    table = fusescope("compare", "ranks.sqlite", "--variants", "all", "--json").stdout
+    assert [one["variant"] for one in json.loads(table)["variants"]] == ["process:40", "process:41"]
+    advice = fusescope("advise", "ranks.sqlite", "--variant", "process:41").stdout
+    assert "process:41" in advice.splitlines()[0]
+    refused = fusescope("compare", "ranks.sqlite", "--candidate", "process:43")
+    assert refused.returncode == 2 and "Did you mean 'process:41'?" in refused.stderr
 
 
 def test_several_variants_and_files_are_one_table(fusescope: Run, folder: Path) -> None:

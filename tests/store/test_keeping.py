@@ -18,6 +18,7 @@ from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from app.store import keeping, settings
 from app.store.store import Store
+from tests import two_processes
 from tests.factories import UNFUSED_OPERATORS, node_event, session_event
 
 pytestmark = pytest.mark.usefixtures("settled")
@@ -57,6 +58,14 @@ def test_a_file_is_parsed_once(tmp_path: Path, parsed: list[str], name: str) -> 
     assert parsed == [name] and again.said is None
     assert_equal(first.value, again.value)
     assert_equal(again.value, read_path(path))
+
+
+def test_a_file_of_several_processes_is_whole_each_time(tmp_path: Path) -> None:
+    path = aged(two_processes.write(tmp_path / "ranks.sqlite"))
+    for _ in range(2):
+        read = keeping.read_through(path)
+        assert isinstance(read.value, Trace) and read.said is None
+        assert list(read.value.units) == ["process:40", "process:41"]
 
 
 def test_what_changed_is_parsed_anew(tmp_path: Path, parsed: list[str]) -> None:

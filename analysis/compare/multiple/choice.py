@@ -30,11 +30,7 @@ def several_sides(
     names = tuple(dict.fromkeys(variants))
     if not names and len(files) > 1:
         names = _shared([experiment.record for experiment in experiments])
-    wanted = [
-        (file, name)
-        for file in files
-        for name in (_named(file.record, names) if isinstance(file, Experiment) else (None,))
-    ]
+    wanted = [(file, name) for file in files for name in _wanted(file, names, len(files))]
     sides = [file if isinstance(file, Side) else side_of(file, name) for file, name in wanted]
     first = files[0]
     if isinstance(first, Experiment):
@@ -44,8 +40,22 @@ def several_sides(
             own.insert(0, side_of(first, baseline))
         front = next((side for side in own if side.label == name), own[0])
         sides = [front, *(side for side in sides if side is not front)]
+    elif isinstance(first, Trace) and baseline is not None:
+        front = side_of(first, baseline)
+        sides = [front, *(side for side in sides if side.trace is not front.trace)]
     check_number(len(sides))
     return sides
+
+
+def _wanted(
+    file: Trace | Experiment | Side, names: tuple[str, ...], files: int
+) -> Sequence[str | None]:
+    """Which of one file: variants; processes or devices where they are named and it is alone."""
+    if isinstance(file, Experiment):
+        return _named(file.record, names)
+    if isinstance(file, Trace) and file.others and names and files == 1:
+        return tuple(file.units) if ALL in names else names
+    return (None,)
 
 
 def names_of(record: ExperimentRecord, variants: Sequence[str]) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ from analysis.messages.message import Message
 
 ExperimentsError = Literal[
     "experiment_contradiction", "experiment_file_damaged", "experiment_file_missing",
-    "experiment_version", "folder_without_experiments", "graph_cycle", "no_such_variant",
-    "not_an_experiment", "one_side", "profile_has_no_variants", "scaling_of_one_setting",
+    "experiment_version", "folder_without_experiments", "graph_cycle", "no_such_unit",
+    "no_such_variant", "not_an_experiment", "one_side", "profile_has_no_variants",
+    "scaling_of_one_setting",
     "scaling_of_several_models", "too_few_variants", "too_many_experiments", "too_many_variants",
     "variant_unprofiled", "experiment_among_files", "file_on_both_sides", "file_twice",
     "formats_on_one_side", "models_on_one_side", "profilers_on_one_side", "side_without_files",
@@ -44,6 +45,10 @@ EXPERIMENTS: Mapping[ExperimentsError, ErrorText] = {
     "no_such_variant": ErrorText(
         Message("This experiment does not have a variant '{variant:name}'"),
         Message("Its variants are: {known:name}."),
+    ),
+    "no_such_unit": ErrorText(
+        Message("This file does not contain a process or device '{unit:name}'"),
+        Message("It contains: {known:name}."),
     ),
     "one_side": ErrorText(
         Message("A profile is only one side of a comparison"),

@@ -6,8 +6,6 @@ counters, copies of memory, and the agents of the machine.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.readers.amd.rocprofv3 import add_json, is_json
@@ -23,9 +21,7 @@ from analysis.readers.amd.tables import (
     is_dispatches,
 )
 from analysis.readers.amd.timeline import add_timeline, is_timeline
-from analysis.readers.building.launch_calls import launch_calls, with_launches
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.building.wait_calls import host_waits
+from analysis.readers.amd.units import trace_of
 from analysis.readers.input.beside import Beside, headed
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
@@ -47,21 +43,7 @@ def _read(source: Source) -> Trace:
     for other in source.beside:
         if beside.load(other, lambda file: _joined(rows, file)):
             rows.files.append(other.path)
-    trace = build_trace(
-        source.meta(
-            ROCPROF.name,
-            rows.tool,
-            device=rows.device_names(),
-            files=rows.files,
-            private=rows.private,
-        ),
-        rows.columns,
-        notes=rows.notes,
-        limits=source.limits,
-    )
-    if rows.has_calls():
-        trace = replace(trace, host_waits=host_waits(rows.waits, source.limits))
-    return with_launches(trace, launch_calls(rows.launches))
+    return trace_of(rows, ROCPROF.name, source)
 
 
 ROCPROF = Reader(

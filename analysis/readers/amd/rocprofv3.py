@@ -6,7 +6,7 @@ A dispatch names its kernel by number, and agents by a handle. Every part may la
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,7 +22,6 @@ from analysis.readers.amd.rows import (
 )
 from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.building.launch_calls import is_launch
-from analysis.readers.building.processes import several_processes
 from analysis.readers.building.wait_calls import is_wait
 from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.event_windows import collect_events
@@ -138,6 +137,7 @@ class _Node(msgspec.Struct, gc=False):
 
 class _Metadata(msgspec.Struct, gc=False):
     node: _Node | _Cell = None
+    pid: _Number = None
 
 
 class _Records(msgspec.Struct, gc=False):
@@ -175,21 +175,23 @@ def is_json(head: bytes) -> bool:
 def add_json(rows: RocprofRows, data: bytes, where: str) -> None:
     """The dispatches and copies of every process. Raises FuseScopeError when damaged."""
     file = _decoded(valid_utf8(utf8(data), rows.notes), _File, where)
-    of_rows: list[int] = []
+    processes: set[Hashable] = set()
     for number, raw in enumerate(_items(file.tools, where, rows.limits), start=1):
-        _add_tool(rows, _decoded(raw, _Tool, where), where)
-        of_rows += [number] * (len(rows.columns["name"]) - len(of_rows))
-    rows.notes += several_processes(of_rows)
+        tool = _decoded(raw, _Tool, where)
+        told = _handle(_typed(tool.metadata, _Metadata).pid)
+        process = told if told and told not in processes else f"#{number}"
+        processes.add(process)
+        _add_tool(rows, tool, process, where)
 
 
-def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
+def _add_tool(rows: RocprofRows, tool: _Tool, process: str, where: str) -> None:
     kernels = _kernel_names(_typed_items(tool.kernel_symbols, _Symbol, where, rows.limits))
     agents = _agents(rows, _typed_items(tool.agents, _Agent, where, rows.limits))
     metadata = _typed(tool.metadata, _Metadata)
     if isinstance(metadata.node, _Node) and (host := _text(metadata.node.hostname)):
         rows.private["host"] = clean_text(host, 120)
     records = _typed(tool.buffer_records, _Records)
-    _add_calls(rows, tool, where)
+    _add_calls(rows, tool, process, where)
     operations = _operations(tool.strings, where, rows.limits)
     for kind, raw in (
         ("kernel_dispatch", records.kernel_dispatch),
@@ -212,13 +214,14 @@ def _add_tool(rows: RocprofRows, tool: _Tool, where: str) -> None:
         ends, dispatches = columns.pop("end"), columns.pop("dispatch")
         columns["dur_ns"] = list(durations(columns["start_ns"], ends))
         columns["source_row"] = list(range(1, len(names) + 1))
+        columns["process"] = [process] * len(names)
         if kind == "kernel_dispatch":
             del columns["bytes"]
             columns.update(_counter_columns(rows, tool, dispatches, where))
         rows.columns.extend({**kernel_columns(names), **columns})
 
 
-def _add_calls(rows: RocprofRows, tool: _Tool, where: str) -> None:
+def _add_calls(rows: RocprofRows, tool: _Tool, process: str, where: str) -> None:
     """The calls of HIP that launched kernels, and those that waited for the device."""
     kinds = [
         [_text(_typed(name, str)) for name in _items(kind.operations, where, rows.limits)]
@@ -228,7 +231,6 @@ def _add_calls(rows: RocprofRows, tool: _Tool, where: str) -> None:
             _typed(tool.strings, _Strings).buffer_records, _Kind, where, rows.limits
         )
     ]
-    process = (len(rows.launches), len(rows.waits))
     raw = _typed(tool.buffer_records, _Records).hip_api
     if _is_array(raw):
         # An entry of another shape is not a call, so it is not reported.
@@ -239,7 +241,7 @@ def _add_calls(rows: RocprofRows, tool: _Tool, where: str) -> None:
         found = _Calls(kinds)
         found.add(list(_typed_items(raw, _Call, where, rows.limits)))
     for name, thread, start, end in found.calls:
-        rows.add_call(name, (process, thread), start, end)
+        rows.add_call(name, process, thread, start, end)
 
 
 def _is_array(raw: msgspec.Raw) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from analysis.limits import Limits
 from analysis.readers.building.columns import Columns
-from analysis.readers.building.launch_calls import LaunchCall, is_launch
+from analysis.readers.building.launch_calls import is_launch
 from analysis.readers.building.wait_calls import is_wait
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, noted
@@ -16,6 +16,17 @@ from analysis.trace import Diagnostic, noted
 COPY = "MEMORY_COPY"
 MAX_COUNTERS = 300  # of one recording; hardware counts a few dozen at a time
 _OBJECT_FILE = re.compile(r"\s?(?:\(?\.kd\)?|\[clone \.kd\])$")
+
+
+@dataclass(frozen=True, slots=True)
+class HipCall:
+    """A call of HIP: its name, process and thread, start and end in ns; None where not known."""
+
+    name: str
+    process: Hashable
+    thread: Hashable
+    start_ns: int
+    end_ns: int | None
 
 
 @dataclass
@@ -33,8 +44,7 @@ class RocprofRows:
     products: dict[str, str] = field(default_factory=dict)
     private: dict[str, str] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
-    launches: list[LaunchCall] = field(default_factory=list)
-    waits: list[tuple[str, int, int]] = field(default_factory=list)  # name, start and end in ns
+    calls: list[HipCall] = field(default_factory=list)  # that launch or wait
     tool: str = "rocprofv3"
 
     def note_beyond(self, counters: Sequence[str]) -> None:
@@ -48,7 +58,7 @@ class RocprofRows:
         self.products.update(twin.products)
         self.private.update(twin.private)
         if not self.has_calls():
-            self.launches, self.waits = twin.launches, twin.waits
+            self.calls = twin.calls
         if twin.has_copies() and not self.has_copies():
             copied = [str(name).startswith(COPY) for name in twin.columns["name"]]
             self.columns.extend(
@@ -83,21 +93,22 @@ class RocprofRows:
         return any(str(name).startswith(COPY) for name in self.columns["name"])
 
     def add_call(
-        self, name: str | None, thread: Hashable, start_ns: int | None, end_ns: int | None
+        self,
+        name: str | None,
+        process: Hashable,
+        thread: Hashable,
+        start_ns: int | None,
+        end_ns: int | None,
     ) -> None:
         """A call of HIP: kept where it launches something or waits for the device."""
-        if start_ns is None:
+        if start_ns is None or name is None or not (is_launch(name) or is_wait(name)):
             return
         is_whole = end_ns is not None and end_ns >= start_ns
-        if is_launch(name):
-            length = end_ns - start_ns if is_whole and end_ns is not None else None
-            self.launches.append(LaunchCall(thread, start_ns, length))
-        elif name is not None and is_wait(name) and is_whole and end_ns is not None:
-            self.waits.append((name, start_ns, end_ns))
+        self.calls.append(HipCall(name, process, thread, start_ns, end_ns if is_whole else None))
 
     def has_calls(self) -> bool:
         """True when calls of HIP are known."""
-        return bool(self.launches or self.waits)
+        return bool(self.calls)
 
     def meets(self, starts: Sequence[int | None]) -> bool:
         """True when times of another file lie around those of this one: one clock, one run."""
@@ -108,12 +119,10 @@ class RocprofRows:
         reach = max(max(own) - min(own), 10**9)
         return min(other) <= max(own) + reach and max(other) >= min(own) - reach
 
-    def device_names(self) -> str | None:
-        """The products that ran something; all of them where rows name no agent."""
+    def device_names(self, devices: Sequence[object]) -> str | None:
+        """The products among these devices; all of them where they name no agent."""
         used = dict.fromkeys(
-            self.products[device]
-            for device in map(str, self.columns["device"])
-            if device in self.products
+            self.products[device] for device in map(str, devices) if device in self.products
         )
         names = used or dict.fromkeys(self.products.values())
         return clean_text(", ".join(names), 120) or None

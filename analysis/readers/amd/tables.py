@@ -26,6 +26,7 @@ _START = ("Start_Timestamp", "BeginNs", "Start")
 _END = ("End_Timestamp", "EndNs", "End")
 _AGENT = ("Agent_Id", "gpu-id", "GPU_ID")
 _QUEUE = ("Queue_Id", "queue-id")
+_PROCESS = ("Process_Id", "pid")
 # What is not a counter among the columns of the older tables.
 _NO_COUNTERS = frozenset(
     column_key(name)
@@ -66,6 +67,7 @@ def add_dispatches(rows: RocprofRows, source: Source) -> None:
         **kernel_columns(names),
         "device": _devices(table),
         "stream": table.texts(*_QUEUE),
+        "process": table.texts(*_PROCESS),
         "start_ns": starts,
         "dur_ns": durations(starts, ends),
         "source_row": list(table.rows),
@@ -125,8 +127,8 @@ def add_calls(rows: RocprofRows, source: Source) -> bool:
     starts, ends = _ns(table, _START), _ns(table, _END)
     if rows.has_calls() or not rows.meets(starts):
         return False
-    threads = zip(table.texts("Process_Id"), table.texts("Thread_Id"), strict=True)
-    calls = zip(table.texts("Function"), threads, starts, ends, strict=True)
+    threads = (table.texts("Process_Id"), table.texts("Thread_Id"))
+    calls = zip(table.texts("Function"), *threads, starts, ends, strict=True)
     for call in calls:
         rows.add_call(*call)
     rows.notes += table.notes

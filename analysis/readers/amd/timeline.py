@@ -108,7 +108,8 @@ def _add_calls(
     for at, begin, end, start, length in times:
         if begin is None or end is None:
             begin, end = start, None if start is None or length is None else start + length
-        rows.add_call(names[spans.names[at]], lanes[spans.lanes[at]], begin, end)
+        process, thread = lanes[spans.lanes[at]]
+        rows.add_call(names[spans.names[at]], process, thread, begin, end)
 
 
 @dataclass(frozen=True)

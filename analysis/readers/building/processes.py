@@ -1,16 +1,26 @@
-"""Processes and devices: whether one file holds what several ranks recorded.
+"""Processes and devices: one file may hold what several of them did.
 
-Profilers of frameworks record one process a file, and Ascend's one device a process: a file of
-several was put together.
+Where the reader can take them apart, each is a trace of its own: the one that is shown has the
+others in `others`. Where it cannot, the file was put together of several, which is said.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from analysis.errors import FuseScopeError
+from analysis.messages import Message, Said
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode
+from analysis.trace import Diagnostic, DiagnosticCode, Trace, noted
+
+MAX_UNITS = 64  # processes or devices of one file that are taken apart
+_NAMED = 7  # of the others, in a sentence
+_FIGURES = Message("{name:name} ({executions:executions}, {time:duration})")
+_NEXT_FIGURES = Message("{start}, {next}")
+
+Unit = tuple[str, Sequence[int]]
 
 
 def several_processes(of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:
@@ -21,6 +31,146 @@ def several_processes(of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:
 def several_devices(of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:
     """The same for devices, where each has a rank of its own."""
     return _several("several_devices", of_rows)
+
+
+def units_of(
+    processes: Sequence[object],
+    devices: Sequence[object],
+    is_kernel: Sequence[object],
+    process_name: Callable[[object], str] = str,
+) -> list[Unit]:
+    """The rows of each process, and of each of its devices where kernels ran on several: its name,
+    `process:7`, `device:1` or `process:7+device:1`, and the positions of its rows.
+
+    A copy to a device without kernels of its process belongs to the first device of that, a row of
+    no known process to the first one. One unit without a name where there is nothing to take apart,
+    and where there are more than MAX_UNITS.
+    """
+    kernels: dict[object, dict[object, int]] = {}
+    known: dict[object, None] = {}
+    for process, device, has_kernel in zip(processes, devices, is_kernel, strict=True):
+        if process is not None:
+            known.setdefault(process)
+        if has_kernel and device is not None:
+            kernels.setdefault(process, {}).setdefault(device, len(kernels))
+    order = sorted(known, key=lambda one: (_first_device(kernels.get(one, ())), _rank(one)))
+    first = order[0] if order else None
+    found: dict[tuple[object, object], list[int]] = {}
+    for process in order or [None]:
+        for device in sorted(kernels.get(process, ()), key=_rank) or [None]:
+            found[process, device] = []
+    for row, (process, device) in enumerate(zip(processes, devices, strict=True)):
+        own = process if process is not None else first
+        if (own, device) not in found:
+            device = next(of for at, of in found if at == own)
+        found[own, device].append(row)
+    filled = {key: rows for key, rows in found.items() if rows}
+    if not 1 < len(filled) <= MAX_UNITS:
+        return [("", range(len(processes)))]
+    of_process = Counter(process for process, _ in filled)
+    names = {process: process_name(process) for process in of_process}
+    if len(set(names.values())) < len(names):  # of two machines
+        names = {process: str(process) for process in of_process}
+    return [
+        (_unit_name(names[process] if len(names) > 1 else "", device, of_process[process]), rows)
+        for (process, device), rows in filled.items()
+    ]
+
+
+def _first_device(devices: Iterable[object]) -> tuple[int, int, str]:
+    """The rank of a process by its devices; one without kernels comes last."""
+    return min(map(_rank, devices), default=(2, 0, ""))
+
+
+def _unit_name(process: str, device: object, devices: int) -> str:
+    parts = [f"process:{process}"] if process else []
+    if devices > 1:
+        parts.append(f"device:{device}")
+    return clean_text("+".join(parts), 80)
+
+
+def _rank(value: object) -> tuple[int, int, str]:
+    """Numbers by their size, in front of texts."""
+    return (0, value, "") if isinstance(value, int) else (1, 0, str(value))
+
+
+def rows_of(
+    columns: Mapping[str, Sequence[object]], rows: Sequence[int]
+) -> dict[str, list[object]]:
+    """The columns of a unit's rows."""
+    return {name: [values[row] for row in rows] for name, values in columns.items()}
+
+
+def taken_apart(units: Sequence[Unit], build: Callable[[Sequence[int]], Trace]) -> Trace:
+    """The trace that is shown of these units, which `build` makes of their rows; a unit without a
+    single valid time is left out and its rows are counted. Raises FuseScopeError where no unit has
+    one, and what `build` raises."""
+    if len(units) == 1:
+        return build(units[0][1])
+    found: dict[str, Trace] = {}
+    untimed = 0
+    for name, rows in units:
+        try:
+            found[name] = build(rows)
+        except FuseScopeError as error:
+            if error.code != "no_valid_times":
+                raise
+            untimed, refused = untimed + len(rows), error
+    if not found:
+        raise refused
+    shown = shown_of(found)
+    notes = noted("warning", "bad_time", untimed)
+    return replace(shown, diagnostics=(*shown.diagnostics, *notes)) if notes else shown
+
+
+def shown_of(traces: Mapping[str, Trace]) -> Trace:
+    """The trace that stands for a file of several processes or devices, by their names: the first
+    that computes at least half as long as the longest, with the others behind it.
+
+    Each says which one it is, and what the others are. A single one is returned as it is.
+    """
+    if len(traces) == 1:
+        return next(iter(traces.values()))
+    times = {name: int(trace.calls["dur_ns"].sum()) for name, trace in traces.items()}
+    shown = next(name for name, time in times.items() if 2 * time >= max(times.values()))
+    code: DiagnosticCode = (
+        "one_of_processes"
+        if any(name.startswith("process:") for name in traces)
+        else "one_of_devices"
+    )
+    figures = {
+        name: _FIGURES.of(name=name, executions=int(trace.calls["n"].sum()), time=times[name])
+        for name, trace in traces.items()
+    }
+
+    def told(name: str) -> Trace:
+        others = [other for other in traces if other != name]
+        note = Diagnostic(
+            "info",
+            code,
+            len(traces),
+            values={
+                "shown": figures[name],
+                "others": _listed([figures[other] for other in others]),
+            },
+        )
+        trace = traces[name]
+        return replace(
+            trace,
+            meta=replace(trace.meta, variant=name),
+            diagnostics=(note, *trace.diagnostics),
+        )
+
+    every = {name: told(name) for name in traces}
+    others = tuple(trace for name, trace in every.items() if name != shown)
+    return replace(every[shown], others=others)
+
+
+def _listed(figures: Sequence[Said]) -> Said:
+    listed = figures[0]
+    for one in figures[1:_NAMED]:
+        listed = _NEXT_FIGURES.of(start=listed, next=one)
+    return listed if len(figures) <= _NAMED else _NEXT_FIGURES.of(start=listed, next="…")
 
 
 def _several(code: DiagnosticCode, of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:

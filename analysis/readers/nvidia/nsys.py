@@ -8,27 +8,13 @@ an activity has its correlationId; the NVTX range around that call says what lau
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-
-import pandas as pd
+from collections.abc import Mapping
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
+from analysis.readers.building.activities import HostCall, HostRange, Recorded
 from analysis.readers.building.columns import Columns
-from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.building.launch_calls import (
-    LaunchCall,
-    is_launch,
-    launch_calls,
-    with_launches,
-)
-from analysis.readers.building.processes import several_processes
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, open_database, schema_names
 from analysis.readers.input.sqlite_wal import is_of_database
@@ -55,14 +41,8 @@ _COUNTERS = ("registersPerThread", "staticSharedMemory", "dynamicSharedMemory") 
 # NVTX push/pop and start/end ranges, NVTX's own and those that carry a domain's string.
 _RANGES = frozenset((59, 60, 70, 71))
 _PUSH_POP = frozenset((59, 70))
-_MARK = re.compile(
-    r"(?P<stem>(?:[\w.]{0,40}[\s:_.#-])?(?:profiler_?step|step|iter(?:ation)?|batch|inference|"
-    r"request|forward_?pass))(?P<number>[\s:_.#=()\[\]-]*\d{1,12}\W?)?",
-    re.IGNORECASE,
-)
 _VERSION = re.compile(r"_v\d{1,6}$")  # cudaLaunchKernel_v7000
 _PID = ~0xFFFFFF  # globalTid without its thread
-_MAX_DEPTH = 256
 
 
 def _sniff(head: bytes) -> bool:
@@ -83,25 +63,10 @@ def _read(source: Source) -> Trace:
             raise FuseScopeError("nsys_empty", where=source.name)
         if not database.read(_KERNEL, "start") and notes == database.notes:
             notes.append(Diagnostic("warning", "no_kernels"))
-        notes += several_processes(columns["process"])
         ranges = _ranges(database, strings)
-        marks = _marks(ranges)
-        marking = {id(mark) for mark in marks}
-        _add_launchers(columns, launches, [r for r in ranges if id(r) not in marking])
-        runs = None
-        if marks:
-            runs, columns["run"] = _runs(columns, launches, marks, notes)
-        del columns["correlation"], columns["process"]
         meta = _meta(NSYS.name, database, source)
-    trace = build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
-    if launches:
-        waits = (
-            (call.name, call.start, call.end)
-            for call in launches.values()
-            if call.name is not None and call.end is not None and is_wait(call.name)
-        )
-        trace = replace(trace, host_waits=host_waits(waits, source.limits))
-    return with_launches(trace, launch_calls(_launch_calls(launches, marks)))
+    recorded = Recorded(meta, columns, launches, ranges, notes, source.limits)
+    return recorded.trace(_process_number)
 
 
 NSYS = Reader(
@@ -132,31 +97,11 @@ def _holds_nsys(database: Database) -> bool:
     )
 
 
-@dataclass(frozen=True)
-class _Launch:
-    """A call of the host that launched something: when, on which thread, its name."""
-
-    start: int
-    thread: int
-    name: str | None
-    end: int | None = None
-
-
-@dataclass(frozen=True)
-class _Range:
-    """An NVTX range of the host; `thread` is None where its ends may be on two threads."""
-
-    start: int
-    end: int
-    text: str
-    process: int
-    thread: int | None
-
-
 def _activities(
     database: Database, strings: Mapping[int, str], notes: list[Diagnostic]
 ) -> dict[str, list[object]]:
-    """Kernels, copies and fills as columns of a trace, with correlation and process.
+    """Kernels, copies and fills as columns of a trace, with correlation, process and `number` of
+    the device.
 
     Graphs that were recorded as a whole stand for the kernels in them.
     """
@@ -177,7 +122,6 @@ def _activities(
     )
     columns = Columns("name", "process")
     devices = _device_names(database)
-    several = len({pid for table, _ in tables for pid in table.integers("globalPid")}) > 1
     for table, names in tables:
         starts, ends = table.integers("start"), table.integers("end")
         pids = table.integers("globalPid")
@@ -189,10 +133,7 @@ def _activities(
                 None if number is None else devices.get(number, str(number))
                 for number in table.integers("deviceId")
             ],
-            "stream": [
-                f"{pid}:{stream}" if several and stream is not None else stream
-                for stream, pid in zip(table.texts("streamId"), pids, strict=True)
-            ],
+            "stream": list(table.texts("streamId")),
             "start_ns": list(starts),
             "dur_ns": [
                 None if start is None or end is None else end - start
@@ -201,6 +142,8 @@ def _activities(
             "source_row": list(range(1, len(table) + 1)),
             "correlation": list(table.integers("correlationId")),
             "process": [None if pid is None else pid & _PID for pid in pids],
+            "number": list(table.integers("deviceId")),
+            "is_kernel": [table is kernels or table is graphs] * len(table),
             **{counter: list(table.numbers(counter)) for counter in ("bytes", *_COUNTERS)},
         }
         columns.extend(rows)
@@ -232,10 +175,12 @@ def _device_names(database: Database) -> dict[int, str]:
     return found
 
 
-def _launches(database: Database, strings: Mapping[int, str]) -> dict[tuple[int, int], _Launch]:
+def _launches(
+    database: Database, strings: Mapping[int, str]
+) -> dict[tuple[object, object], HostCall]:
     """(process, correlationId) -> the call that launched it."""
     calls = database.read(_RUNTIME, "start", "end", "globalTid", "correlationId", "nameId")
-    found = {}
+    found: dict[tuple[object, object], HostCall] = {}
     for start, end, thread, correlation, name in zip(
         calls.integers("start"),
         calls.integers("end"),
@@ -247,11 +192,16 @@ def _launches(database: Database, strings: Mapping[int, str]) -> dict[tuple[int,
         if start is not None and thread is not None and correlation is not None:
             text = strings.get(name) if name is not None else None
             call = _VERSION.sub("", text) if text else None
-            found[thread & _PID, correlation] = _Launch(start, thread, call, end)
+            found[thread & _PID, correlation] = HostCall(start, thread, call, end)
     return found
 
 
-def _ranges(database: Database, strings: Mapping[int, str]) -> list[_Range]:
+def _process_number(process: object) -> str:
+    """The number that the machine gave a process: the middle of its globalPid."""
+    return str(int(str(process)) >> 24 & 0xFFFFFF)
+
+
+def _ranges(database: Database, strings: Mapping[int, str]) -> list[HostRange]:
     """NVTX ranges with both ends and a text, by start, the outer before the inner."""
     table = database.read("NVTX_EVENTS", "start", "end", "eventType", "text", "textId", "globalTid")
     found = []
@@ -269,125 +219,8 @@ def _ranges(database: Database, strings: Mapping[int, str]) -> list[_Range]:
             continue
         if kind in _RANGES or kind is None:
             own = thread if kind in _PUSH_POP else None
-            found.append(_Range(start, end, text, thread & _PID, own))
+            found.append(HostRange(start, end, text, thread & _PID, own))
     return sorted(found, key=lambda r: (r.start, -r.end))
-
-
-def _marks(ranges: Iterable[_Range]) -> list[_Range]:
-    """The ranges that mark runs: numbered or repeated, of one kind, one after the other.
-
-    The most numerous such kind, so steps inside epochs; none where they overlap.
-    """
-    kinds: dict[tuple[str, int], list[_Range]] = defaultdict(list)
-    for r in ranges:
-        match = _MARK.fullmatch(r.text.strip()[:120])
-        if match:
-            kinds[match["stem"].lower(), r.process].append(r)
-    usable = [
-        found
-        for found in kinds.values()
-        if len(found) > 1 and all(a.end <= b.start for a, b in pairwise(found))
-    ]
-    return max(usable, key=len, default=[])
-
-
-def _add_launchers(
-    columns: dict[str, list[object]],
-    launches: Mapping[tuple[int, int], _Launch],
-    ranges: Iterable[_Range],
-) -> None:
-    """What launched each activity: the innermost NVTX range, else the call of the host."""
-    inside = _innermost(launches, ranges)
-    keys = zip(columns["process"], columns["correlation"], strict=True)
-    found: list[object] = []
-    for key in keys:
-        launch = launches.get(key)  # type: ignore[arg-type]
-        found.append(inside.get(key) or (launch.name if launch is not None else None))
-    columns["launched_by"] = found
-
-
-def _innermost(
-    launches: Mapping[tuple[int, int], _Launch], ranges: Iterable[_Range]
-) -> dict[tuple[object, object], str]:
-    """(process, correlationId) -> the text of the innermost push/pop range around its launch."""
-    by_thread: dict[int, list[_Range]] = defaultdict(list)
-    for r in ranges:
-        if r.thread is not None:
-            by_thread[r.thread].append(r)
-    calls: dict[int, list[tuple[int, tuple[int, int]]]] = defaultdict(list)
-    for key, launch in launches.items():
-        if launch.thread in by_thread:
-            calls[launch.thread].append((launch.start, key))
-    found: dict[tuple[object, object], str] = {}
-    for thread, starts in calls.items():
-        open_ranges: list[_Range] = []
-        pending = iter(by_thread[thread])
-        following = next(pending, None)
-        for start, key in sorted(starts):
-            while following is not None and following.start <= start:
-                while open_ranges and open_ranges[-1].end <= following.start:
-                    open_ranges.pop()
-                if len(open_ranges) < _MAX_DEPTH:
-                    open_ranges.append(following)
-                following = next(pending, None)
-            while open_ranges and open_ranges[-1].end <= start:
-                open_ranges.pop()
-            if open_ranges:
-                found[key] = open_ranges[-1].text
-    return found
-
-
-def _runs(
-    columns: Mapping[str, list[object]],
-    launches: Mapping[tuple[int, int], _Launch],
-    marks: list[_Range],
-    notes: list[Diagnostic],
-) -> tuple[pd.DataFrame, list[object]]:
-    """One run a mark, from its first activity to its last, and each activity's run.
-
-    Activities belong to the mark that was open when they were launched: the device works behind
-    the host, so the mark's own times say little about it.
-    """
-    begins, lasts = [mark.start for mark in marks], [mark.end - 1 for mark in marks]
-    labels: list[object] = []
-    first, last = list(begins), [mark.end for mark in marks]
-    seen: set[int] = set()
-    for process, correlation, start, dur in zip(
-        columns["process"], columns["correlation"], columns["start_ns"], columns["dur_ns"],
-        strict=True,
-    ):  # fmt: skip
-        launch = launches.get((process, correlation))  # type: ignore[arg-type]
-        run = span_at(begins, lasts, launch.start if launch is not None else start)
-        if run is not None and process not in (None, marks[run].process):
-            run = None
-        labels.append(run)
-        if run is not None and isinstance(start, int) and isinstance(dur, int) and dur >= 0:
-            first[run] = min(first[run], start) if run in seen else start
-            last[run] = max(last[run], start + dur) if run in seen else start + dur
-            seen.add(run)
-    notes += noted("info", "outside_runs", sum(label is None for label in labels))
-    kind = "step" if "step" in Counter(m.text.lower() for m in marks).most_common(1)[0][0] else ""
-    lengths = [end - start for start, end in zip(first, last, strict=True)]
-    return profiled_runs(kind or "iteration", first, lengths), labels
-
-
-def _launch_calls(
-    launches: Mapping[tuple[int, int], _Launch], marks: Sequence[_Range]
-) -> list[LaunchCall]:
-    """Calls that launch kernels, each in the run that was open then."""
-    begins, lasts = [mark.start for mark in marks], [mark.end - 1 for mark in marks]
-    found = []
-    for (process, _), launch in launches.items():
-        if not is_launch(launch.name):
-            continue
-        run: int | None = 0
-        if marks:
-            run = span_at(begins, lasts, launch.start)
-            run = run if run is not None and process == marks[run].process else None
-        ended = launch.end is not None and launch.end >= launch.start
-        dur_ns = (launch.end or 0) - launch.start if ended else None
-        found.append(LaunchCall(launch.thread, launch.start, dur_ns, run))
-    return found
 
 
 def _meta(name: str, database: Database, source: Source) -> Meta:

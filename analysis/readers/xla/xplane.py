@@ -19,6 +19,7 @@ from analysis.operators.classes import heaviest, op_class
 from analysis.operators.members import members_text
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import profiled_runs
+from analysis.readers.building.processes import MAX_UNITS, shown_of
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -49,6 +50,7 @@ _SIGN = re.compile(
     rb"\n[^\n]?[\x00-\xff]{0,40}?\x12[\x01-\x7f](?:/device:|/host:|#Chip|Task Environment)"
 )
 _SIGN_BYTES = 80
+_DEVICE = re.compile(r"/device:(?P<kind>\w{1,40}):(?P<number>\d{1,9})\b")
 _DERIVED = frozenset(
     name.lower()
     for name in (
@@ -126,43 +128,116 @@ class Rows:
 
 
 def _trace(name: str, source: Source) -> Trace:
-    rows, steps, device, hosts, notes = rows_of(source)
+    """The trace of each device, or of the host."""
+    profile = _profile(source)
+    devices = profile.by_device()
+    if len(devices) > MAX_UNITS:
+        devices = {"": list(profile.devices)}
+    found = {device: _rows(profile, planes, source) for device, planes in devices.items()}
+    told = {device: one for device, one in found.items() if one[0].columns.count}
+    if not told:
+        told = {"": _host_rows(profile, source)}
+    return shown_of(
+        {
+            device: _trace_of(name, profile, devices.get(device, ()), *one, source)
+            for device, one in told.items()
+        }
+    )
+
+
+def _trace_of(
+    name: str,
+    profile: _Profile,
+    devices: Sequence[Plane],
+    rows: Rows,
+    steps: dict[str, tuple[int, int]],
+    source: Source,
+) -> Trace:
+    notes = list(profile.notes)
     notes += noted("info", "other_events", rows.other)
     notes += noted("info", "nested_operators", rows.nested)
     runs = _runs(steps, rows, notes)
+    hosts = profile.hosts
     meta = source.meta(
         name,
         "XLA profiler",
-        device=device,
+        device=device_name(devices or profile.devices),
         private={"host": ", ".join(hosts)} if hosts else {},
     )
     return build_trace(meta, rows.columns, runs=runs, notes=notes, limits=source.limits)
 
 
+@dataclass(frozen=True)
+class _Profile:
+    """What a file holds: its planes, those of devices among them, and the programs that ran."""
+
+    planes: Sequence[Plane]
+    devices: Sequence[Plane]
+    programs: Programs
+    hosts: list[str]
+    notes: list[Diagnostic]
+
+    def by_device(self) -> dict[str, list[Plane]]:
+        """The planes of each device, in order of its number: a device may have several."""
+        found: dict[tuple[str, int], list[Plane]] = {}
+        for plane in self.devices:
+            match = _DEVICE.match(plane.name)
+            key = (match["kind"], int(match["number"])) if match else (plane.name, 0)
+            found.setdefault(key, []).append(plane)
+        several = len({kind for kind, _ in found}) > 1
+        return {
+            clean_text(f"device:{kind}:{number}" if several else f"device:{number}", 80): planes
+            for (kind, number), planes in sorted(found.items())
+        }
+
+
+def _profile(source: Source) -> _Profile:
+    """Raises DamagedMessage."""
+    planes, hosts, notes = read_space(source)
+    devices = [plane for plane in planes if plane.name.startswith("/device:")]
+    devices = [plane for plane in devices if not plane.name.startswith("/device:CUSTOM")]
+    return _Profile(planes, devices, Programs(planes), hosts, notes)
+
+
 def rows_of(
     source: Source, *, with_executions: bool = False
 ) -> tuple[Rows, dict[str, tuple[int, int]], str | None, list[str], list[Diagnostic]]:
-    """Calls as columns, the spans of the runs by their `step`, device, hosts, and notes. Raises
-    DamagedMessage, and FuseScopeError for a profile without operators."""
-    planes, hosts, notes = read_space(source)
-    programs = Programs(planes)
-    devices = [plane for plane in planes if plane.name.startswith("/device:")]
-    devices = [plane for plane in devices if not plane.name.startswith("/device:CUSTOM")]
+    """Calls of all devices as columns, the spans of the runs by their `step`, device, hosts, and
+    notes. Raises DamagedMessage, and FuseScopeError for a profile without operators."""
+    profile = _profile(source)
+    rows, steps = _rows(profile, profile.devices, source, with_executions=with_executions)
+    if not rows.columns.count:
+        rows, steps = _host_rows(profile, source, with_executions=with_executions)
+    return rows, steps, device_name(profile.devices), profile.hosts, profile.notes
+
+
+def _rows(
+    profile: _Profile, devices: Sequence[Plane], source: Source, *, with_executions: bool = False
+) -> tuple[Rows, dict[str, tuple[int, int]]]:
+    """Calls of these devices, and the spans of the runs by their `step`."""
     rows = Rows(with_executions=with_executions)
     steps: dict[str, tuple[int, int]] = {}
     for plane in devices:
-        _add_device(plane, programs, rows, steps, source)
+        _add_device(plane, profile.programs, rows, steps, source)
     if rows.columns.count and not steps:
-        _mark_by_host(planes, rows, steps, source)
-    if not rows.columns.count:
-        for plane in planes:
-            if plane.name.startswith("/host:") and plane.name != "/host:metadata":
-                _add_host(plane, programs, rows, steps, source)
+        _mark_by_host(profile.planes, rows, steps, source)
+    return rows, steps
+
+
+def _host_rows(
+    profile: _Profile, source: Source, *, with_executions: bool = False
+) -> tuple[Rows, dict[str, tuple[int, int]]]:
+    """The same of the host, where no device ran anything."""
+    rows = Rows(with_executions=with_executions)
+    steps: dict[str, tuple[int, int]] = {}
+    for plane in profile.planes:
+        if plane.name.startswith("/host:") and plane.name != "/host:metadata":
+            _add_host(plane, profile.programs, rows, steps, source)
     if not rows.columns.count:
         raise FuseScopeError(
-            "xla_cut_before_operators" if notes else "xla_empty", where=source.name
+            "xla_cut_before_operators" if profile.notes else "xla_empty", where=source.name
         )
-    return rows, steps, device_name(devices), hosts, notes
+    return rows, steps
 
 
 def _mark_by_host(

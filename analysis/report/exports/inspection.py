@@ -23,7 +23,8 @@ SCHEMA_VERSION = 1
 
 
 def inspection(value: Trace | Experiment) -> dict[str, Any]:
-    """Plain values of one file; an experiment has `variants` of the same form.
+    """Plain values of one file; an experiment has `variants` of the same form, a profile of several
+    processes or devices `units`.
 
     `total_kernel_ns` is the sum of `dur_ns` of every call but communication, warm-up included;
     `by_type` sums exactly to it; its `per_run_ns` leaves warm-up out, as a comparison does.
@@ -55,8 +56,16 @@ def inspection(value: Trace | Experiment) -> dict[str, Any]:
         "format": value.meta.format,
         "tool": " ".join(part for part in (value.meta.tool, value.meta.version) if part),
         **_trace(value),
+        **_units(value),
         "doctor": doctor(examine(value)),
     }
+
+
+def _units(trace: Trace) -> dict[str, Any]:
+    """The processes or devices of the file, the one that the other values are of first."""
+    if not trace.others:
+        return {}
+    return {"units": [{"name": name, **_trace(one)} for name, one in trace.units.items()]}
 
 
 def inspection_json(value: Trace | Experiment) -> bytes:

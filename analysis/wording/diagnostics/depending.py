@@ -55,6 +55,24 @@ _BESIDE_ZEROS = told(
 )
 
 
+def counts_of_units(note: Diagnostic) -> NoteText:
+    return _PROCESSES if note.values.get("units") == "processes" else _DEVICES
+
+
+_PROCESSES = told(
+    Message(
+        "The baseline's file contains {before:processes}, the candidate's {after:processes}. The "
+        "figures are of one process on each side."
+    ),
+)
+_DEVICES = told(
+    Message(
+        "The baseline's file contains {before:devices}, the candidate's {after:devices}. The "
+        "figures are of one device on each side."
+    ),
+)
+
+
 def load(note: Diagnostic) -> NoteText:
     return _LOAD_BEFORE if note.values.get("after") is None else _LOAD
 

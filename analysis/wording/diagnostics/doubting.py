@@ -192,6 +192,9 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "variants together to get an answer that you can trust."
         ),
     ),
+    "one_recording": told(
+        Message("Both sides are of one recording: they ran on the machine at the same time.")
+    ),
     "one_process_each": told(
         Message("Each file is the recording of one process."),
         Message(
@@ -250,6 +253,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Part of the change may come from that."),
     ),
+    "device_counts_differ": depending.counts_of_units,
     "devices_differ": told(
         Message("The files were recorded on different devices: {before:name} and {after:name}."),
         Message("The change is not caused by fusion alone."),

@@ -14,6 +14,13 @@ _OF_ALL_PROCESSES = Message(
 _OF_ALL_DEVICES = Message(
     "Counts and sums are of all of them together. Give the file of a single device."
 )
+_CHOOSE = (
+    Message("Also in the file: {others}."),
+    Message(
+        "Choose one by its name where the dashboard asks for baseline and candidate, or with "
+        "--baseline, --candidate or --variant."
+    ),
+)
 _ALL_RANKS = Message(
     "Recordings of several ranks or periods were probably joined, and sums are of all of them."
 )
@@ -54,6 +61,14 @@ TABLES: Mapping[DiagnosticCode, NoteTexts] = {
             "{n:count} of {of:count} executions begin while their stream still runs another one.",
         ),
         Message("The file may show several devices or ranks as one. Its sums are of all of them."),
+    ),
+    "one_of_processes": told(
+        Message("The file contains {n:count} processes. This is one of them: {shown}."),
+        *_CHOOSE,
+    ),
+    "one_of_devices": told(
+        Message("The file contains the work of {n:count} devices. This is one of them: {shown}."),
+        *_CHOOSE,
     ),
     "several_processes": told(
         Message("The file contains operators of {n:count} processes, for example ranks."),

@@ -145,7 +145,11 @@ def _sides(paths: Sequence[Path], names: tuple[str, ...], baseline: str | None) 
     found = several_sides(files, names, baseline)
     for one, other in combinations(found, 2):
         check_apart(one, other)
-    of = {id(file): path for file, path in zip(files, paths, strict=True)}
+    of = {
+        id(part): path
+        for file, path in zip(files, paths, strict=True)
+        for part in (file, *(file.others if isinstance(file, Trace) else ()))
+    }
     traces = [side for side in found if side.experiment is None]
     given = [of[id(side if side.files else side.trace)] for side in traces]
     named = iter(named_by_path(traces, given))

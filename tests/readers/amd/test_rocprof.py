@@ -164,11 +164,46 @@ def test_json_names_kernels_by_number() -> None:
     assert notes(trace) == {"bad_event": 1, "bad_time": 1, "no_runs": 1}
 
 
-def test_json_of_several_processes_keeps_their_kernels_apart() -> None:
-    other = tool(dispatch(7, 400, 410), kernel_symbols=[{"kernel_id": 7, "kernel_name": "mul"}])
-    trace = read_json(tool(dispatch(7, 100, 150)), other)
-    assert trace.operators["name"].tolist() == ["add()", "mul"]
-    assert notes(trace)["several_processes"] == 2
+def test_processes_of_one_json_are_traces_of_their_own() -> None:
+    other = tool(
+        dispatch(7, 400, 440),
+        kernel_symbols=[{"kernel_id": 7, "kernel_name": "mul"}],
+        metadata={"pid": 31},
+    )
+    trace = read_json(tool(dispatch(7, 100, 150), metadata={"pid": 30}), other)
+    assert list(trace.units) == ["process:30", "process:31"]
+    (second,) = trace.others
+    assert [one.operators["name"].tolist() for one in (trace, second)] == [["add()"], ["mul"]]
+    assert [one.calls["dur_ns"].tolist() for one in (trace, second)] == [[50], [40]]
+    assert notes(trace)["one_of_processes"] == notes(second)["one_of_processes"] == 2
+
+
+def test_devices_of_one_process_are_traces_of_their_own() -> None:
+    """Kernels on two devices, and a copy to a third: it stays with the first."""
+    agents = [{"id": n, "type": 2, "node_id": n, "product_name": "MI300X"} for n in (1, 2, 3)]
+    trace = read_json(
+        {
+            **tool(agents=agents),
+            "buffer_records": {
+                "kernel_dispatch": [
+                    {
+                        **dispatch(7, start, end),
+                        "dispatch_info": {"kernel_id": 7, "agent_id": agent},
+                    }
+                    for start, end, agent in ((100, 150, 2), (160, 260, 1), (200, 280, 2))
+                ],
+                "memory_copy": [{"start_timestamp": 10, "end_timestamp": 20, "dst_agent_id": 3}],
+            },
+        }
+    )
+    assert list(trace.units) == ["device:Agent 1", "device:Agent 2"]
+    assert [one.calls["dur_ns"].tolist() for one in trace.units.values()] == [[10, 100], [50, 80]]
+
+
+def test_a_process_without_valid_times_is_counted() -> None:
+    trace = read_json(tool(dispatch(7, 100, 150)), tool(dispatch(7, 300, None)))
+    assert trace.units == {} and trace.calls["dur_ns"].tolist() == [50]
+    assert notes(trace)["bad_time"] == 1
 
 
 def test_json_copies_and_counters() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.readers.ascend.database import ASCEND_DATABASE
+from analysis.readers.building.range_names import name_of_range
 from analysis.readers.input.source import Source
 from analysis.readers.nvidia.nsys import NSYS
 from analysis.trace import Trace
@@ -228,7 +229,7 @@ def test_other_ranges_mark_no_runs(tmp_path: Path, rows: list[tuple[int, int, st
     assert trace.runs["kind"].tolist() == ["file"]
 
 
-def test_ranges_of_another_process_take_nothing(tmp_path: Path) -> None:
+def test_ranges_of_another_process_mark_no_runs(tmp_path: Path) -> None:
     other = (9 << 24) | 1
     trace = read(
         tmp_path,
@@ -236,14 +237,76 @@ def test_ranges_of_another_process_take_nothing(tmp_path: Path) -> None:
         kernels((1, 2, 1)),
         ranges((0, 10, "iter 1"), (10, 20, "iter 2"), thread=other),
     )
-    assert trace.calls["run"].isna().all() and len(trace.runs) == 2
+    assert trace.runs["kind"].tolist() == ["file"] and "outside_runs" not in notes(trace)
+
+
+def test_processes_of_one_report_have_runs_of_their_own(tmp_path: Path) -> None:
+    """Two ranks: three iterations of the first, two of the second, which runs at the same time."""
+    other = 9 << 24
+    columns = ("start", "globalTid", "correlationId", "nameId")
+    ran = [(100, 150, 1), (300, 370, 2), (500, 540, 3)]
+    table: Table = (
+        "CUPTI_ACTIVITY_KIND_KERNEL", KERNEL,
+        [(a, b, 0, 7, c, PID, 1) for a, b, c in ran] + [(a, b, 1, 7, c, other, 1)
+         for a, b, c in ((110, 170, 1), (310, 400, 2))],
+    )  # fmt: skip
+    calls: Table = (
+        "CUPTI_ACTIVITY_KIND_RUNTIME", columns,
+        [(at, THREAD, c, 3) for at, c in ((90, 1), (290, 2), (490, 3))]
+        + [(at, other | 3, c, 3) for at, c in ((90, 1), (290, 2))],
+    )  # fmt: skip
+    marks: Table = (
+        "NVTX_EVENTS", ("start", '"end"', "eventType", "text", "globalTid"),
+        [(80 + 200 * n, 200 + 200 * n, 59, f"iteration {n}", THREAD) for n in range(3)]
+        + [(80 + 200 * n, 200 + 200 * n, 59, f"iteration {n}", other | 3) for n in range(2)],
+    )  # fmt: skip
+    trace = read(tmp_path, NAMES, table, calls, marks)
+    assert list(trace.units) == ["process:5", "process:9"]
+    assert [len(one.runs) for one in trace.units.values()] == [3, 2]
+    assert [one.runs["dur_ns"].tolist() for one in trace.units.values()] == [[50, 70, 40], [60, 90]]
+    assert [one.runs["launches"].tolist() for one in trace.units.values()] == [[1, 1, 1], [1, 1]]
+    assert all(set(notes(one)) == {"one_of_processes"} for one in trace.units.values())
+
+
+def test_devices_of_one_process_have_figures_of_their_own(tmp_path: Path) -> None:
+    rows = [(100, 150, 0, 7, 1, PID, 1), (100, 170, 1, 7, 2, PID, 1), (200, 210, 0, 7, 3, PID, 1)]
+    trace = read(tmp_path, NAMES, ("CUPTI_ACTIVITY_KIND_KERNEL", KERNEL, rows),
+                 runtime((90, 1), (95, 2), (190, 3)))  # fmt: skip
+    assert list(trace.units) == ["device:0", "device:1"]
+    assert [one.calls["dur_ns"].sum() for one in trace.units.values()] == [60, 70]
+    assert [one.runs["launches"].tolist() for one in trace.units.values()] == [[2], [1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("aten::add, seq = 45354, op_id = 990416", "aten::add"),
+        ("aten::mm, op_id = 7", "aten::mm"),
+        ("aten::addmm, seq = 1, op_id = 2, sizes = [[64], [8, 3], [], []]", "aten::addmm"),
+        ("layer 3", "layer 3"),
+        ("iteration 12", "iteration"),
+        ("ProfilerStep#12", "ProfilerStep"),
+        ("f, seq = x", "f, seq = x"),
+        (", seq = 3", ", seq = 3"),
+    ],
+)
+def test_numbers_of_single_calls_are_not_part_of_a_name(text: str, name: str) -> None:
+    assert name_of_range(text) == name
+
+
+def test_calls_of_one_operator_have_one_launcher(tmp_path: Path) -> None:
+    calls = range(1, 6)
+    marks = ranges(*((100 * c - 20, 100 * c, f"aten::add, seq = {c}, op_id = {c}") for c in calls))
+    ran = kernels(*((100 * c, 100 * c + 50, c) for c in calls))
+    trace = read(tmp_path, NAMES, ran, runtime(*((100 * c - 10, c) for c in calls)), marks)
+    assert trace.operators["launched_by"].tolist() == ["aten::add"] and len(trace.calls) == 5
 
 
 def test_streams_of_several_processes_are_told_apart(tmp_path: Path) -> None:
     table: Table = ("CUPTI_ACTIVITY_KIND_KERNEL", KERNEL,
                     [(1, 9, 0, 7, 1, PID, 1), (2, 8, 0, 7, 1, 9 << 24, 1)])  # fmt: skip
     trace = read(tmp_path, NAMES, table)
-    assert trace.calls["stream"].nunique() == 2 and "overlapping_calls" not in notes(trace)
+    assert len(trace.units) == 2 and "overlapping_calls" not in notes(trace)
 
 
 def test_copies_alone_are_said_to_be_alone(tmp_path: Path) -> None:

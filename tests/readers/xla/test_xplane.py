@@ -71,6 +71,19 @@ def test_steps_self_times_and_communication_of_a_tpu() -> None:
     assert codes(trace) == {"other_events": 1, "nested_operators": 2, "outside_runs": 1}
 
 
+def test_each_device_has_a_trace_of_its_own() -> None:
+    """GPU 0 ran 5 µs, GPU 1 ran 8 µs, and GPU 2 nothing: figures are of one, never of both."""
+    planes = []
+    for number, lengths in ((1, (8_000_000,)), (0, (2_000_000, 3_000_000)), (2, ())):
+        plane = Plane(f"/device:GPU:{number}")
+        events = [plane.event("gemm", 9_000_000 * n, ps) for n, ps in enumerate(lengths)]
+        planes.append(gpu(("Stream #7(Compute)", events), plane=plane))
+    trace = read_bytes(space(planes))
+    assert list(trace.units) == ["device:0", "device:1"]
+    assert [one.calls["dur_ns"].tolist() for one in trace.units.values()] == [[2000, 3000], [8000]]
+    assert all(codes(one)["one_of_devices"] == 2 for one in trace.units.values())
+
+
 def test_streams_of_a_gpu_and_not_what_is_derived_from_them() -> None:
     plane = Plane("/device:GPU:1")
     details = "grid:4,1,1 block:256,1,1 occ_pct:{}"

@@ -1,0 +1,77 @@
+"""From what a recording of AMD's profilers holds to the trace of each process and device in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from analysis.readers.amd.rows import COPY, HipCall, RocprofRows
+from analysis.readers.building.launch_calls import (
+    LaunchCall,
+    is_launch,
+    launch_calls,
+    with_launches,
+)
+from analysis.readers.building.processes import rows_of, taken_apart, units_of
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.building.wait_calls import host_waits, is_wait
+from analysis.readers.input.source import Source
+from analysis.trace import Trace
+
+
+def trace_of(rows: RocprofRows, name: str, source: Source) -> Trace:
+    """The trace of the process or device that is shown, with the others. Raises FuseScopeError
+    where no row has a valid time.
+
+    Calls of HIP are those of the process; they do not say on which device a kernel ran, so of
+    several devices of one process there are none.
+    """
+    columns: dict[str, list[object]] = dict(rows.columns)
+    processes = columns.pop("process", [None] * len(columns["name"]))
+    kernels = [not str(name).startswith(COPY) for name in columns["name"]]
+    units = units_of(processes, columns["device"], kernels)
+    if len(units) == 1:
+        return _trace(rows, columns, rows.calls, name, source)
+
+    def build(at: Sequence[int]) -> Trace:
+        own = {processes[row] for row in at}
+        calls = [call for call in rows.calls if call.process in own and not by_device]
+        return _trace(rows, rows_of(columns, at), calls, name, source)
+
+    by_device = any("device:" in unit for unit, _ in units)
+    return taken_apart(units, build)
+
+
+def _trace(
+    rows: RocprofRows,
+    columns: Mapping[str, list[object]],
+    calls: Sequence[HipCall],
+    name: str,
+    source: Source,
+) -> Trace:
+    """The trace of one process or device; all of it is one run, for rocprof marks none."""
+    meta = source.meta(
+        name,
+        rows.tool,
+        device=rows.device_names(columns["device"]),
+        files=rows.files,
+        private=rows.private,
+    )
+    trace = build_trace(meta, columns, notes=rows.notes, limits=source.limits)
+    if calls:
+        waits = [
+            (call.name, call.start_ns, call.end_ns)
+            for call in calls
+            if call.end_ns is not None and is_wait(call.name)
+        ]
+        trace = replace(trace, host_waits=host_waits(waits, source.limits))
+    launches = [
+        LaunchCall(
+            (call.process, call.thread),
+            call.start_ns,
+            None if call.end_ns is None else call.end_ns - call.start_ns,
+        )
+        for call in calls
+        if is_launch(call.name)
+    ]
+    return with_launches(trace, launch_calls(launches))

@@ -1,0 +1,239 @@
+"""Activities of a device, the calls of the host that launched them, and the ranges around those.
+
+Profilers of GPUs write all three, joined by the number that a process gives each call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import pandas as pd
+
+from analysis.limits import Limits
+from analysis.readers.building.iterations import profiled_runs, span_at
+from analysis.readers.building.launch_calls import (
+    LaunchCall,
+    is_launch,
+    launch_calls,
+    with_launches,
+)
+from analysis.readers.building.processes import rows_of, taken_apart, units_of
+from analysis.readers.building.range_names import MARK, MARK_CHARS, name_of_range
+from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.building.wait_calls import host_waits, is_wait
+from analysis.trace import Diagnostic, Meta, Trace, noted
+
+_MAX_DEPTH = 256
+
+Key = tuple[object, object]  # process and correlation
+
+
+@dataclass(frozen=True)
+class HostCall:
+    """A call of the host that launched something: when, on which thread, its name."""
+
+    start: int
+    thread: int
+    name: str | None
+    end: int | None = None
+
+
+@dataclass(frozen=True)
+class HostRange:
+    """An NVTX range of the host; `thread` is None where its ends may be on two threads."""
+
+    start: int
+    end: int
+    text: str
+    process: int
+    thread: int | None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a file holds: `columns` of a trace, one entry an activity, with its `process` and
+    `correlation`, the `number` of its device and `is_kernel`; `calls` of the host by process and
+    correlation, and its `ranges` by start, the outer before the inner."""
+
+    meta: Meta
+    columns: Mapping[str, list[object]]
+    calls: Mapping[Key, HostCall]
+    ranges: Sequence[HostRange]
+    notes: Sequence[Diagnostic]
+    limits: Limits
+
+    def trace(self, process_name: Callable[[object], str] = str) -> Trace:
+        """The trace of the process or device that is shown, with the others; ranges that number
+        steps or iterations are its runs. Raises FuseScopeError where no activity has a valid
+        time."""
+        columns = dict(self.columns)
+        numbers, kernels = columns.pop("number"), columns.pop("is_kernel")
+        units = units_of(columns["process"], numbers, kernels, process_name)
+        if len(units) == 1:
+            known = {process for process in columns["process"] if process is not None}
+            own = [one for one in self.ranges if not known or one.process in known]
+            return self._unit(columns, self.calls, own)
+        owner: dict[object, int] = {}
+        for at, (_, rows) in enumerate(units):
+            owner.update(dict.fromkeys(_keys(columns, rows), at))
+        place = {id(rows): at for at, (_, rows) in enumerate(units)}
+
+        def build(rows: Sequence[int]) -> Trace:
+            at = place[id(rows)]
+            processes = {columns["process"][row] for row in rows}
+            # A call that launched something on another device is of that one.
+            calls = {
+                key: call
+                for key, call in self.calls.items()
+                if key[0] in processes and owner.get(key, at) == at
+            }
+            ranges = [one for one in self.ranges if one.process in processes]
+            return self._unit(rows_of(columns, rows), calls, ranges)
+
+        return taken_apart(units, build)
+
+    def _unit(
+        self,
+        activities: Mapping[str, list[object]],
+        calls: Mapping[Key, HostCall],
+        ranges: Sequence[HostRange],
+    ) -> Trace:
+        """The trace of one process or device."""
+        columns, notes = dict(activities), list(self.notes)
+        marks = _marks(ranges)
+        marking = {id(mark) for mark in marks}
+        _add_launchers(columns, calls, [r for r in ranges if id(r) not in marking])
+        runs = None
+        if marks:
+            runs, columns["run"] = _runs(columns, calls, marks, notes)
+        del columns["correlation"], columns["process"]
+        trace = build_trace(self.meta, columns, runs=runs, notes=notes, limits=self.limits)
+        if calls:
+            waits = (
+                (call.name, call.start, call.end)
+                for call in calls.values()
+                if call.name is not None and call.end is not None and is_wait(call.name)
+            )
+            trace = replace(trace, host_waits=host_waits(waits, self.limits))
+        return with_launches(trace, launch_calls(_launch_calls(calls, marks)))
+
+
+def _keys(columns: Mapping[str, list[object]], rows: Sequence[int]) -> Iterable[Key]:
+    """Process and correlation of these activities."""
+    return ((columns["process"][row], columns["correlation"][row]) for row in rows)
+
+
+def _marks(ranges: Iterable[HostRange]) -> list[HostRange]:
+    """The ranges that mark runs: numbered or repeated, of one kind, one after the other.
+
+    The most numerous such kind, so steps inside epochs; none where they overlap.
+    """
+    kinds: dict[tuple[str, int], list[HostRange]] = defaultdict(list)
+    for r in ranges:
+        match = MARK.fullmatch(r.text.strip()[:MARK_CHARS])
+        if match:
+            kinds[match["stem"].lower(), r.process].append(r)
+    usable = [
+        found
+        for found in kinds.values()
+        if len(found) > 1 and all(a.end <= b.start for a, b in pairwise(found))
+    ]
+    return max(usable, key=len, default=[])
+
+
+def _add_launchers(
+    columns: dict[str, list[object]],
+    launches: Mapping[Key, HostCall],
+    ranges: Iterable[HostRange],
+) -> None:
+    """What launched each activity: the innermost NVTX range, else the call of the host."""
+    inside = _innermost(launches, ranges)
+    keys = zip(columns["process"], columns["correlation"], strict=True)
+    found: list[object] = []
+    for key in keys:
+        launch = launches.get(key)
+        found.append(inside.get(key) or (launch.name if launch is not None else None))
+    columns["launched_by"] = found
+
+
+def _innermost(launches: Mapping[Key, HostCall], ranges: Iterable[HostRange]) -> dict[Key, str]:
+    """(process, correlationId) -> the text of the innermost push/pop range around its launch."""
+    by_thread: dict[int, list[HostRange]] = defaultdict(list)
+    for r in ranges:
+        if r.thread is not None:
+            by_thread[r.thread].append(r)
+    calls: dict[int, list[tuple[int, Key]]] = defaultdict(list)
+    for key, launch in launches.items():
+        if launch.thread in by_thread:
+            calls[launch.thread].append((launch.start, key))
+    found: dict[Key, str] = {}
+    for thread, starts in calls.items():
+        open_ranges: list[HostRange] = []
+        pending = iter(by_thread[thread])
+        following = next(pending, None)
+        for start, key in sorted(starts):
+            while following is not None and following.start <= start:
+                while open_ranges and open_ranges[-1].end <= following.start:
+                    open_ranges.pop()
+                if len(open_ranges) < _MAX_DEPTH:
+                    open_ranges.append(following)
+                following = next(pending, None)
+            while open_ranges and open_ranges[-1].end <= start:
+                open_ranges.pop()
+            if open_ranges:
+                found[key] = name_of_range(open_ranges[-1].text)
+    return found
+
+
+def _runs(
+    columns: Mapping[str, list[object]],
+    launches: Mapping[Key, HostCall],
+    marks: list[HostRange],
+    notes: list[Diagnostic],
+) -> tuple[pd.DataFrame, list[object]]:
+    """One run a mark, from its first activity to its last, and each activity's run.
+
+    Activities belong to the mark that was open when they were launched: the device works behind
+    the host, so the mark's own times say little about it.
+    """
+    begins, lasts = [mark.start for mark in marks], [mark.end - 1 for mark in marks]
+    labels: list[object] = []
+    first, last = list(begins), [mark.end for mark in marks]
+    seen: set[int] = set()
+    for process, correlation, start, dur in zip(
+        columns["process"], columns["correlation"], columns["start_ns"], columns["dur_ns"],
+        strict=True,
+    ):  # fmt: skip
+        launch = launches.get((process, correlation))
+        run = span_at(begins, lasts, launch.start if launch is not None else start)
+        if run is not None and process not in (None, marks[run].process):
+            run = None
+        labels.append(run)
+        if run is not None and isinstance(start, int) and isinstance(dur, int) and dur >= 0:
+            first[run] = min(first[run], start) if run in seen else start
+            last[run] = max(last[run], start + dur) if run in seen else start + dur
+            seen.add(run)
+    notes += noted("info", "outside_runs", sum(label is None for label in labels))
+    kind = "step" if "step" in Counter(m.text.lower() for m in marks).most_common(1)[0][0] else ""
+    lengths = [end - start for start, end in zip(first, last, strict=True)]
+    return profiled_runs(kind or "iteration", first, lengths), labels
+
+
+def _launch_calls(launches: Mapping[Key, HostCall], marks: Sequence[HostRange]) -> list[LaunchCall]:
+    """Calls that launch kernels, each in the run that was open then."""
+    begins, lasts = [mark.start for mark in marks], [mark.end - 1 for mark in marks]
+    found = []
+    for (process, _), launch in launches.items():
+        if not is_launch(launch.name):
+            continue
+        run: int | None = 0
+        if marks:
+            run = span_at(begins, lasts, launch.start)
+            run = run if run is not None and process == marks[run].process else None
+        ended = launch.end is not None and launch.end >= launch.start
+        dur_ns = (launch.end or 0) - launch.start if ended else None
+        found.append(LaunchCall(launch.thread, launch.start, dur_ns, run))
+    return found

@@ -1,0 +1,87 @@
+"""Several processes or devices of one file: which one is shown, and which two are compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.choice import choose_sides, like
+from analysis.compare.comparison import Comparison
+from analysis.errors import FuseScopeError
+from analysis.readers import read_path
+from analysis.redaction import redacted
+from analysis.trace import Trace
+from tests import two_processes
+
+
+def trace_at(path: Path) -> Trace:
+    trace = read_path(path)
+    assert isinstance(trace, Trace)
+    return trace
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    return trace_at(two_processes.write(tmp_path_factory.mktemp("units") / "ranks.sqlite"))
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    path = tmp_path_factory.mktemp("units") / "rank.sqlite"
+    return trace_at(two_processes.write(path, processes=(two_processes.FIRST,)))
+
+
+def codes(comparison: Comparison) -> dict[str, str]:
+    return {note.code: note.severity for note in comparison.diagnostics}
+
+
+def test_two_processes_of_one_file_are_two_sides(both: Trace) -> None:
+    """From the start of the first kernel to the end of the second: 350 ns in both."""
+    comparison = compare(*choose_sides(both))
+    sides = (comparison.baseline, comparison.candidate)
+    assert [side.label for side in sides] == [
+        "ranks.sqlite · process:40", "ranks.sqlite · process:41",
+    ]  # fmt: skip
+    assert [int(side.trace.calls["dur_ns"].sum()) for side in sides] == [900, 1500]
+    told = codes(comparison)
+    assert told["one_recording"] == "info"
+    assert not told.keys() & {"unpaired", "same_file", "machines_unknown", "outside_runs"}
+    other_way = choose_sides(both, None, "process:41")
+    assert [side.trace.meta.variant for side in other_way] == ["process:41", "process:40"]
+
+
+def test_a_process_beside_itself_is_the_same_file(both: Trace) -> None:
+    told = codes(compare(*choose_sides(both, None, "process:40", "process:40")))
+    assert told["same_file"] == "warning" and "one_recording" not in told
+
+
+def test_a_file_of_one_process_against_one_of_two(first: Trace, both: Trace) -> None:
+    comparison = compare(*choose_sides(first, both))
+    (note,) = [one for one in comparison.diagnostics if one.code == "device_counts_differ"]
+    assert (note.values["before"], note.values["after"], note.severity) == (1, 2, "warning")
+    assert comparison.figure("latency").candidate.value == pytest.approx(350)
+    alike = compare(*choose_sides(both, both, "process:40", "process:41"))
+    assert "device_counts_differ" not in codes(alike)
+
+
+def test_the_same_name_is_compared_where_it_does_as_much(both: Trace, first: Trace) -> None:
+    (second,) = both.others
+    assert like(second, both) is second and like(both, both) is both
+    assert like(first, both) is both
+
+
+def test_an_unknown_name_says_which_there_are(both: Trace, first: Trace) -> None:
+    with pytest.raises(FuseScopeError) as unknown:
+        choose_sides(both, None, "process:4")
+    assert unknown.value.code == "no_such_unit"
+    assert "process:40, process:41" in str(unknown.value)
+    with pytest.raises(FuseScopeError) as alone:
+        choose_sides(first, both, "process:40")
+    assert alone.value.code == "profile_has_no_variants"
+
+
+def test_every_process_is_redacted(both: Trace) -> None:
+    named = redacted(both)
+    assert isinstance(named, Trace) and len(named.units) == 2
