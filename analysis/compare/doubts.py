@@ -107,7 +107,7 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
         severity, code = _ORDERS[order]
         yield _note(severity, code)
     yield from _unlike(baseline, candidate)
-    if verdict.pairing == "unpaired_runs" and verdict.reason != "different_models":
+    if verdict.pairing == "unpaired_runs" and not is_one and verdict.reason != "different_models":
         yield _note("warning", "one_process_each")
     if mixes_runs(baseline, candidate):
         yield _note("warning", "runs_unknown")

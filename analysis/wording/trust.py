@@ -11,6 +11,7 @@ GENERAL_DOUBT = Message(
     "They are two separate recordings, so neither machine nor drift is controlled."
 )
 _NOT_ALL_TOLD = Message("The files do not tell all that they were recorded with.")
+_PROFILED = Message("All times are those under a profiler.")
 NO_DOUBT = Message("No doubt was found.")
 _DOUBTS_AND_NOTES = Message("All doubts ({doubts:count}) and notes ({notes:count})")
 _ONLY_DOUBTS = Message("All doubts ({doubts:count})")
@@ -21,8 +22,10 @@ _MAX = 2
 
 def general_doubt(trust: Trust) -> str:
     """What the general doubts come to: where order tells of drift, it is not one of them."""
-    is_apart = any(note.code == "unpaired" for note in trust.general)
-    return (GENERAL_DOUBT if is_apart else _NOT_ALL_TOLD).text()
+    codes = {note.code for note in trust.general}
+    if "one_recording" in {note.code for note in trust.notes} and codes == {"profiled_headline"}:
+        return _PROFILED.text()
+    return (GENERAL_DOUBT if "unpaired" in codes else _NOT_ALL_TOLD).text()
 
 
 def all_of_them(trust: Trust) -> str:

@@ -104,7 +104,9 @@ def test_variants_can_be_named(fusescope: Run) -> None:
 def test_processes_of_one_file_can_be_named(fusescope: Run, folder: Path) -> None:
     two_processes.write(folder / "ranks.sqlite")
     out = fusescope("inspect", "ranks.sqlite").stdout
-    assert "\nprocess:40\n6 runs (6 profiled), 2 operators a run" in out and "\nprocess:41\n" in out
+    assert (
+        "\nprocess:40\n6 runs (6 profiled), 2 executions a run" in out and "\nprocess:41\n" in out
+    )
     told = " ".join(out.split())
     assert "This is one of them: process:40 (12 executions, 900 ns)." in told
     assert "Also in the file: process:41 (12 executions, 1.50 µs)." in told

@@ -9,10 +9,12 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides, like
 from analysis.compare.comparison import Comparison
+from analysis.compare.trust import trust
 from analysis.errors import FuseScopeError
 from analysis.readers import read_path
 from analysis.redaction import redacted
 from analysis.trace import Trace
+from analysis.wording.trust import trust_line
 from tests import two_processes
 
 
@@ -47,6 +49,9 @@ def test_two_processes_of_one_file_are_two_sides(both: Trace) -> None:
     assert [int(side.trace.calls["dur_ns"].sum()) for side in sides] == [900, 1500]
     told = codes(comparison)
     assert told["one_recording"] == "info"
+    assert trust_line(trust(comparison.diagnostics)).startswith(
+        "1 doubt. All times are those under a profiler."
+    )
     assert not told.keys() & {"unpaired", "same_file", "machines_unknown", "outside_runs"}
     other_way = choose_sides(both, None, "process:41")
     assert [side.trace.meta.variant for side in other_way] == ["process:41", "process:40"]

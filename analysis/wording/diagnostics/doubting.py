@@ -193,7 +193,8 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
     ),
     "one_recording": told(
-        Message("Both sides are of one recording: they ran on the machine at the same time.")
+        Message("Both sides are of one recording: they ran on the machine at the same time."),
+        Message("Only a change beyond 30 % gives a verdict, as for any two processes."),
     ),
     "one_process_each": told(
         Message("Each file is the recording of one process."),
