@@ -49,9 +49,8 @@ def test_two_processes_of_one_file_are_two_sides(both: Trace) -> None:
     assert [int(side.trace.calls["dur_ns"].sum()) for side in sides] == [900, 1500]
     told = codes(comparison)
     assert told["one_recording"] == "info"
-    assert trust_line(trust(comparison.diagnostics)).startswith(
-        "1 doubt. All times are those under a profiler."
-    )
+    line = trust_line(trust(comparison.diagnostics))
+    assert line.endswith("All times are those under a profiler.")
     assert not told.keys() & {"unpaired", "same_file", "machines_unknown", "outside_runs"}
     other_way = choose_sides(both, None, "process:41")
     assert [side.trace.meta.variant for side in other_way] == ["process:41", "process:40"]
