@@ -220,7 +220,7 @@ class _Bisection:
         folder = self._folder / "releases" / version
         for name in ("graphs", "matches"):
             (folder / name).mkdir(parents=True)
-        crew = self._pool.with_packages(kept.folder_of(version))
+        crew = self._pool.with_packages(kept.folder_to_import(version))
         graph = Path(self._model.graph)
         trials = Trials(self._settings, _VARIANT, graph, folder, crew.memory_bytes, crew.run)
         try:

@@ -219,7 +219,9 @@ def record(
         cancelled,
         None if home else python_of(recording.runtime),
         "" if home else f"{recording.runtime}.",
-        releases={one.name: kept.folder_of(one.release) for one in plan.variants if one.release},
+        releases={
+            one.name: kept.folder_to_import(one.release) for one in plan.variants if one.release
+        },
         has_device=any(variants.uses_device(one.name) for one in plan.variants),
     )
     if recording.runtimes:

@@ -21,7 +21,8 @@ from collectors.environments import state
 from collectors.environments.catalogue import Build, Engine
 from collectors.environments.needs import missing_need
 from collectors.environments.pip import Pip, disk_full
-from collectors.files import ownership, scratch
+from collectors.files import folder as folders
+from collectors.files import ownership, scratch, trust
 from collectors.workers import worker
 from collectors.workers.jobs import EngineJob, EngineVersion
 
@@ -114,6 +115,7 @@ def adding(engine: Engine, on_progress: OnProgress) -> Iterator[Addition | state
     """
     folder = state.folder_of(engine)
     with _lock(folder, engine) as handle:
+        trust.check(folder)
         found = state.state_of(engine)
         if found.kind == "ready" and _works(engine, on_progress):
             yield found
@@ -247,7 +249,7 @@ def _lock(folder: Path, engine: Engine) -> Iterator[int]:
     """Keeps other processes from an environment, as long as anybody has the handle."""
     place = folder.with_name(f".{folder.name}.lock")
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        folders.make(place.parent)
         place.parent.chmod(0o700)
         handle = os.open(place, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:

@@ -14,7 +14,7 @@ from analysis.errors import FuseScopeError
 from analysis.messages import Message, Said
 from collectors.environments.catalogue import OWN, Engine, engine_of
 from collectors.environments.needs import missing_need
-from collectors.files import cache, publication
+from collectors.files import cache, publication, trust
 
 Kind = Literal["absent", "unfinished", "ready", "broken"]
 
@@ -127,4 +127,5 @@ def python_of(name: str) -> Path:
     missing = missing_need(engine)
     if missing is not None:
         raise missing
+    trust.check(state.folder)
     return python_in(state.folder)

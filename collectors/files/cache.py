@@ -6,6 +6,7 @@ import os
 import sys
 from pathlib import Path
 
+from collectors.files import folder as folders
 from collectors.files import publication
 
 
@@ -24,7 +25,7 @@ def write_atomic(path: Path, data: bytes) -> bool:
     Returns False when the place is not writable: a cache is a convenience, never a condition.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folders.make(path.parent)
         publication.replace(path, data)
     except OSError:
         return False

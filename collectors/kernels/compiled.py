@@ -9,7 +9,6 @@ import functools
 import hashlib
 import importlib.util
 import os
-import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from analysis.errors import FuseScopeError
-from collectors.files import cache
+from collectors.files import cache, trust
+from collectors.files import folder as folders_of_files
 from collectors.kernels import missing_compiler
 from collectors.models.array import Array
 
@@ -39,9 +39,8 @@ def store(source: str, folders: tuple[Path, ...]) -> tuple[Path, Path]:
         path = folder / f"kernel_{digest}.py"
         machine_code = folder / _MACHINE_CODE
         try:
-            for made in (folder, machine_code):
-                made.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not (_is_ours(folder) and _is_ours(machine_code)):
+            folders_of_files.make(machine_code)
+            if trust.foreign(folder) is not None:
                 continue
             is_there = path.is_file() and path.read_bytes() == source.encode()
             if not is_there and not cache.write_atomic(path, source.encode()):
@@ -51,12 +50,6 @@ def store(source: str, folders: tuple[Path, ...]) -> tuple[Path, Path]:
         if os.access(machine_code, os.W_OK | os.X_OK):
             return path, machine_code
     raise FuseScopeError("no_folder_for_kernels")
-
-
-def _is_ours(folder: Path) -> bool:
-    """Whether nobody else can put files there: what lies there is run."""
-    status = folder.stat()
-    return status.st_uid == os.getuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def load(source: str, machine_code: str, threads: int) -> Function:

@@ -43,7 +43,7 @@ def fetch(version: str, on_step: Callable[[Said], None]) -> bool:
     """Fetches a release where it is not there yet; False where the index has it not for this
     Python and machine. Raises FuseScopeError, also where there is no such release, and then nothing
     of it stays."""
-    target = kept.folder_of(version)
+    target = kept.folder_to_import(version)
     if kept.is_kept(version):
         return True
     try:

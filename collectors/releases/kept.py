@@ -8,7 +8,7 @@ from pathlib import Path
 
 from analysis.errors import FuseScopeError
 from collectors.environments.adding import disk_bytes
-from collectors.files import cache, folder
+from collectors.files import cache, folder, trust
 from collectors.releases.version import ENGINE, ascending
 
 
@@ -41,9 +41,18 @@ def is_kept(version: str) -> bool:
     return (folder_of(version) / ENGINE / "__init__.py").is_file()
 
 
+def folder_to_import(version: str) -> Path:
+    """Where a release lies that is about to be imported. Raises FuseScopeError where others could
+    have changed it."""
+    place = folder_of(version)
+    trust.check(place)
+    return place
+
+
 def library_of(version: str) -> Path | None:
-    """The library of a release that is there; None where its package has none, as some of old."""
-    found = sorted((folder_of(version) / ENGINE / "capi").glob(f"lib{ENGINE}.*"))
+    """The library of a release that is there; None where its package has none, as some of old.
+    Raises FuseScopeError where others could have changed it."""
+    found = sorted((folder_to_import(version) / ENGINE / "capi").glob(f"lib{ENGINE}.*"))
     return next((path for path in found if path.is_file()), None)
 
 

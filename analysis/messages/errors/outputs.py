@@ -15,6 +15,7 @@ OutputsError = Literal[
     "fused_model_too_large",
     "model_unwritable",
     "output_folder_unwritable",
+    "place_of_others",
     "recordings_folder_impossible",
     "temporary_folder_missing",
     "temporary_folder_unwritable",
@@ -42,6 +43,13 @@ OUTPUTS: Mapping[OutputsError, ErrorText] = {
     "output_folder_unwritable": ErrorText(
         Message("The output folder cannot be written to: {reason:name}"),
         Message("Choose another place with --out."),
+    ),
+    "place_of_others": ErrorText(
+        Message("Other users can change what would be executed here, by way of {path:name}"),
+        Message(
+            "Take their right to write away with chmod go-w and delete what is not yours, or set "
+            "XDG_CACHE_HOME to a folder of your own."
+        ),
     ),
     "recordings_folder_impossible": ErrorText(
         Message("The recordings folder cannot be created: {reason:name}"),
