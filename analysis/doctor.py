@@ -16,6 +16,7 @@ from analysis.experiment import Experiment
 from analysis.messages import mark
 from analysis.metrics.counters import hardware_counters
 from analysis.metrics.small_ops import small_ops
+from analysis.metrics.spans import lacks_kernels
 from analysis.metrics.traffic import bytes_moved
 from analysis.metrics.utilisation import model_flops
 from analysis.quantity import Reason
@@ -32,7 +33,7 @@ DROPPED = frozenset(
      "gzip_cut_short", "gzip_junk", "runs_without_operators", "communication_tasks",
      "kernels_of_nodes", "counters_ambiguous", "counters_beyond", "memory_beyond",
      "companion_unreadable", "companion_unmatched", "rows_twice", "samples_twice",
-     "total_row", "part_missing", "part_unreadable")
+     "total_row", "part_missing", "part_unreadable", "lanes_repeat", "host_events")
 )  # fmt: skip
 REPAIRED = frozenset(
     (
@@ -53,7 +54,7 @@ AnswerCode = Literal[
     "samples", "runs", "enough", "few", "one_process", "no_times", "unknown_classes", "by_type",
     "by_name", "means", "each", "starts", "some_flops", "no_heavy_operators", "classes_unknown",
     "measured_peak", "no_peak", "graph", "sizes", "some_sizes", "recorded", "named", "graphs",
-    "members", "inferred", "missing",
+    "members", "inferred", "missing", "kernels_missing",
 ]  # fmt: skip
 _MEANS = ("averaged", "averaged_all", "means_only")
 _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
@@ -190,7 +191,7 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
         _verdict(trace, has),
         _small_ops(trace, has),
         _short_ops(trace),
-        _gap(has),
+        _gap(trace, has),
         _utilisation(trace, has, peak),
         _bytes(trace, has, has_graph),
         _either("cache", has_graph, "graph", "graph"),
@@ -256,7 +257,9 @@ def _short_ops(trace: Trace) -> Answer:
     return Answer("short_ops", True, "means" if means else "each")
 
 
-def _gap(has: Mapping[str, bool]) -> Answer:
+def _gap(trace: Trace, has: Mapping[str, bool]) -> Answer:
+    if lacks_kernels(trace):
+        return Answer("dispatch_gap", False, "kernels_missing")
     missing = next((name for name in ("start", "runs") if not has[name]), "")
     return _either("dispatch_gap", not missing, "starts", missing)
 

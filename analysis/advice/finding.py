@@ -22,8 +22,8 @@ FindingCode = Literal[
 ]  # fmt: skip
 # Why a kind cannot be answered for this file.
 Unknown = Literal[
-    "different_models", "engines_differ", "longer_than_run", "machine_busy", "marked",
-    "mixed_levels",
+    "different_models", "engines_differ", "kernels_missing", "longer_than_run",
+    "machine_busy", "marked", "mixed_levels",
     "no_ablation", "no_ablation_of_jax", "no_ablation_of_mindspore", "no_ablation_of_openvino",
     "no_ablation_of_several", "no_comparison",
     "no_counted_flops", "no_graph", "no_groups", "no_host_calls", "no_members", "no_memory",

@@ -25,7 +25,7 @@ from analysis.metrics.counters import (
 from analysis.metrics.device import device_use
 from analysis.metrics.roofline import share_of_roof
 from analysis.metrics.small_ops import ShortOps, SmallOps
-from analysis.metrics.spans import run_spans
+from analysis.metrics.spans import lacks_kernels, run_spans
 from analysis.metrics.traffic import bytes_moved
 from analysis.metrics.utilisation import (
     MAX_UNKNOWN,
@@ -204,7 +204,10 @@ def _gaps(sides: tuple[Side, Side]) -> Pair:
         is_known = side.trace.has_runs or side.trace.profiled_runs.empty
         gaps = run_spans(side.trace)["gap_ns"].dropna()
         value = float(gaps.mean()) if len(gaps) and is_known else None
-        values.append(_quantity(value, "ns", "no_start_times" if is_known else "runs_unknown"))
+        reason: Reason = "no_start_times" if is_known else "runs_unknown"
+        if lacks_kernels(side.trace):
+            reason = "kernels_missing"
+        values.append(_quantity(value, "ns", reason))
     return values[0], values[1]
 
 

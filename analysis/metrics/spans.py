@@ -10,7 +10,9 @@ import pandas as pd
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.memo import once
 from analysis.metrics.warmup import steady_runs
-from analysis.trace import Trace
+from analysis.trace import Diagnostic, Trace
+
+_FEW = 0.05  # of the launches of graphs: those of the last moments may not be in the file
 
 
 @once
@@ -21,7 +23,7 @@ def run_spans(trace: Trace) -> pd.DataFrame:
     kernel = sum of its own, gap = span - busy: what dispatch costs. busy and gap are null where
     calls have no start time. Kernels that were started in a run and outlive it count where they
     ran, so a gap is never below 0. Of a run without a start, busy is the union of its own, and a
-    gap that would be below 0 is null.
+    gap that would be below 0 is null; so are all gaps of a trace that `lacks_kernels`.
     """
     steady = steady_runs(trace)
     runs = trace.profiled_runs
@@ -52,9 +54,26 @@ def run_spans(trace: Trace) -> pd.DataFrame:
             "span_ns": span_ns,
             "busy_ns": pd.arrays.IntegerArray(busy_ns, ~is_known),
             "kernel_ns": by_run(calls["dur_ns"].to_numpy(), figure=np.sum),
-            "gap_ns": pd.arrays.IntegerArray(gap_ns, ~is_known | (gap_ns < 0)),
+            "gap_ns": pd.arrays.IntegerArray(
+                gap_ns, ~is_known | (gap_ns < 0) | lacks_kernels(trace)
+            ),
         }
     )
+
+
+def lacks_kernels(trace: Trace) -> bool:
+    """True where kernels of launched graphs are not in the file, for more than 5 % of the launches:
+    where it shows nothing, the device may have run them."""
+    return any(
+        note.code == "graphs_unrecorded" and note.count > _FEW * _launches(note)
+        for note in trace.diagnostics
+    )
+
+
+def _launches(note: Diagnostic) -> float:
+    """How many launches the note is about; a note that came with a report may say anything."""
+    of = note.values.get("of")
+    return of if isinstance(of, int | float) else 0.0
 
 
 def _inside(trace: Trace, runs: pd.DataFrame) -> np.ndarray:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.metrics.device import copies_of
 from analysis.metrics.memo import once
-from analysis.metrics.spans import call_times, union_ns
+from analysis.metrics.spans import call_times, lacks_kernels, union_ns
 from analysis.metrics.warmup import steady_runs
 from analysis.trace import Trace
 
@@ -57,8 +57,10 @@ class Gaps:
 
 # Why the parts of a run are not known: operators of a host stand beside kernels of a device, which
 # ran at the same time; between the runs of a file that marks none, nothing need run; calls of a run
-# have no start; they are longer than their run.
-NoStep = Literal["mixed_levels", "runs_unknown", "no_start_times", "longer_than_run"]
+# have no start; they are longer than their run; kernels of graphs are not in the file.
+NoStep = Literal[
+    "mixed_levels", "runs_unknown", "no_start_times", "longer_than_run", "kernels_missing"
+]
 
 
 def median_run(trace: Trace) -> int | None:
@@ -146,6 +148,8 @@ def _found(trace: Trace) -> tuple[StepParts, Gaps] | NoStep:
     timed = timed_run(trace)
     if isinstance(timed, str):
         return timed
+    if lacks_kernels(trace):
+        return "kernels_missing"
     of, starts, ends = timed.operators, timed.starts_ns, timed.ends_ns
     computing, with_communication, busy = _unions(trace, of, starts, ends - starts)
     span_ns = timed.span_ns

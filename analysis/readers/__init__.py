@@ -54,6 +54,7 @@ from analysis.readers.onnxruntime.profile import ONNXRUNTIME
 from analysis.readers.openvino.profile import OPENVINO_COUNTERS, OPENVINO_GRAPH
 from analysis.readers.packed.report import contents, expanded, is_report
 from analysis.readers.packed.tables import PACKED
+from analysis.readers.pytorch.autograd_list import AUTOGRAD_LIST
 from analysis.readers.pytorch.kineto import KINETO
 from analysis.readers.reader import Reader, anything
 from analysis.readers.recordings import Found, find_recordings, read_value
@@ -82,6 +83,7 @@ READERS: tuple[Reader, ...] = (
     MINDSPORE_LEGACY_DISPLAY,
     MINDSPORE_LEGACY_SUMMARY,
     KINETO,
+    AUTOGRAD_LIST,
     # TensorRT, OpenVINO
     TENSORRT_PROFILE,
     TENSORRT_TIMES,

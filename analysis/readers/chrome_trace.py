@@ -1,7 +1,8 @@
 """Any other trace in Chrome's Trace Event Format: what ran when, and nothing about what it was.
 
 Complete events (`X`) and pairs of begin and end (`B`, `E`) are operators, each with the time that
-events inside it on the same thread leave to it.
+events inside it on the same thread leave to it. Where the labels of TensorFlow and JAX say which
+lanes are of a device, its operators are the ones that count, once.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
+import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.messages import Message, mark
 from analysis.messages.places import event_of
 from analysis.operators.kernel_names import kernel_type
+from analysis.readers.building.begin_end import Mark, pairs
 from analysis.readers.building.nesting import Nesting
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.chrome_lanes import Lane, device_lanes
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile
@@ -27,6 +31,7 @@ from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import LATEST_NS, exact_column
 from analysis.readers.reader import ALWAYS, Reader
+from analysis.readers.xla.steps import Step, all_steps, labels_at, step_runs
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Example, Trace, noted
 
@@ -34,7 +39,7 @@ _PHASE = re.compile(rb'"ph"\s*:\s*"[XBEMbeinNCsftPOD(,]"')
 _HEADER = re.compile(rb'"traceEvents"\s*:\s*\[')
 _EMPTY = (b"", b"null", b'""')
 _NOT_TIMED = ("M", "i", "I", "C", "s", "t", "f", "P")  # labels, instants, counters, arrows
-_MAX_DEPTH = 10_000
+_XLA = b'"hlo_op"'  # among the arguments of what XLA ran
 
 
 class _Event(msgspec.Struct, gc=False):
@@ -51,10 +56,6 @@ class _Label(msgspec.Struct):
     name: str = ""
 
 
-Lane = tuple[bytes, bytes]
-_Begun = tuple[int, int, bool, str, Lane]  # time, row, whether it begins, name, thread
-
-
 @dataclass
 class _Spans:
     """Timed events as columns, and what else the file says."""
@@ -64,19 +65,39 @@ class _Spans:
     lanes: list[Lane] = field(default_factory=list)
     start_ns: list[int] = field(default_factory=list)
     dur_ns: list[int] = field(default_factory=list)
+    of_xla: list[bool] = field(default_factory=list)
+    crossing: list[int] = field(default_factory=list)  # positions of spans that others cross
     processes: dict[bytes, str] = field(default_factory=dict)
     threads: dict[Lane, str] = field(default_factory=dict)
 
     texts: dict[str, str] = field(default_factory=dict)  # of names, each once
     known: dict[Lane, Lane] = field(default_factory=dict)
 
-    def add(self, row: int, name: str, lane: Lane, start_ns: int, dur_ns: int) -> None:
+    def add(
+        self, row: int, name: str, lane: Lane, start_ns: int, dur_ns: int, *, of_xla: bool = False
+    ) -> None:
         name = name or "unnamed"
         self.rows.append(row)
         self.names.append(self.texts.setdefault(name, name))
         self.lanes.append(self.known.setdefault(lane, lane))
         self.start_ns.append(start_ns)
         self.dur_ns.append(dur_ns)
+        self.of_xla.append(of_xla)
+
+    def take(self, places: Sequence[int]) -> _Spans:
+        """The spans at these places, with all labels."""
+        crossing = set(self.crossing)
+        return _Spans(
+            [self.rows[at] for at in places],
+            [self.names[at] for at in places],
+            [self.lanes[at] for at in places],
+            [self.start_ns[at] for at in places],
+            [self.dur_ns[at] for at in places],
+            [self.of_xla[at] for at in places],
+            [new for new, at in enumerate(places) if at in crossing],
+            self.processes,
+            self.threads,
+        )
 
 
 def _sniff(head: bytes) -> bool:
@@ -91,39 +112,96 @@ def _read(source: Source) -> Trace:
     """The trace: self times of all timed events, in one run of kind file."""
     found, _, notes = collect_events(source, _Event, EventFile, _Collected)
     notes += found.notes()
-    spans = found.spans
-    if not spans.rows:
+    if not found.spans.rows:
         raise FuseScopeError("chrome_trace_empty", where=source.name)
-    notes.append(Diagnostic("warning", "unknown_events", len(spans.rows)))
-    nesting = Nesting(spans.lanes, spans.start_ns, spans.dur_ns)
+    spans, of_device, steps, left_out = _operators(found.spans)
+    notes += [Diagnostic("warning", "unknown_events", len(spans.rows)), *left_out]
+    nesting = Nesting(_nesting_lanes(spans), spans.start_ns, spans.dur_ns)
     own = nesting.self_ns
+    columns: dict[str, list[object]] = {
+        "name": list(spans.names),
+        "op_type": [_type(name) for name in spans.names],
+        "level": ["device_kernel" if is_own else "framework_op" for is_own in of_device],
+        "device": [spans.processes.get(p) or _text(p) for p, _ in spans.lanes],
+        "stream": [spans.threads.get(lane) or _text(lane[1]) for lane in spans.lanes],
+        "start_ns": list(spans.start_ns),
+        "dur_ns": list(own),
+        "span_ns": [
+            dur if dur != rest else None for dur, rest in zip(spans.dur_ns, own, strict=True)
+        ],
+        "source_row": list(spans.rows),
+    }
+    runs = _runs(spans, steps, columns, notes)
     return build_trace(
         source.meta(CHROME_TRACE.name, "unknown"),
-        {
-            "name": spans.names,
-            "op_type": [_type(name) for name in spans.names],
-            "level": ["framework_op"] * len(own),
-            "device": [spans.processes.get(p) or _text(p) for p, _ in spans.lanes],
-            "stream": [spans.threads.get(lane) or _text(lane[1]) for lane in spans.lanes],
-            "start_ns": spans.start_ns,
-            "dur_ns": own,
-            "span_ns": [
-                dur if dur != rest else None for dur, rest in zip(spans.dur_ns, own, strict=True)
-            ],
-            "source_row": spans.rows,
-        },
+        columns,
+        runs=runs,
         notes=notes,
         limits=source.limits,
     )
 
 
+def _operators(found: _Spans) -> tuple[_Spans, list[bool], _Spans, list[Diagnostic]]:
+    """The spans that are operators, which of them ran on a device, those that are steps of it, and
+    notes on what was left out."""
+    told = device_lanes(
+        found.lanes,
+        found.processes,
+        found.threads,
+        found.names,
+        np.array(found.start_ns, dtype="int64"),
+        np.array(found.dur_ns, dtype="int64"),
+        np.array(found.of_xla, dtype=bool),
+    )
+    kept = np.flatnonzero(told.kept)
+    notes = [
+        *noted("info", "lanes_repeat", told.repeated, clean_text(told.example, 80)),
+        *noted("info", "host_events", told.host),
+        *noted("warning", "lanes_cover", told.covering, chars=80),
+    ]
+    of_device: list[bool] = told.of_device[kept].tolist()
+    return found.take(kept.tolist()), of_device, found.take(told.steps.tolist()), notes
+
+
+def _nesting_lanes(spans: _Spans) -> list[object]:
+    """Where each span may hold others: on its thread; alone where it and others cross."""
+    lanes: list[object] = list(spans.lanes)
+    for at in spans.crossing:
+        lanes[at] = (spans.lanes[at], at)
+    return lanes
+
+
+def _runs(
+    spans: _Spans, steps: _Spans, columns: dict[str, list[object]], notes: list[Diagnostic]
+) -> pd.DataFrame | None:
+    """The runs table of the steps that devices marked, and each operator's run among the columns;
+    None without steps. Steps of one name on several devices are one run."""
+    marked: dict[bytes, list[Step]] = {}
+    for name, (process, _), start, dur in zip(
+        steps.names, steps.lanes, steps.start_ns, steps.dur_ns, strict=True
+    ):
+        marked.setdefault(process, []).append((start, start + dur, name))
+    labels: list[str | None] = [None] * len(spans.rows)
+    for process, own in marked.items():
+        places = [at for at, lane in enumerate(spans.lanes) if lane[0] == process]
+        found = labels_at(sorted(own), [spans.start_ns[at] for at in places])
+        for at, label in zip(places, found, strict=True):
+            labels[at] = label
+    return step_runs(all_steps(marked.values()), labels, columns, notes)
+
+
 CHROME_TRACE = Reader(
     name="chrome_trace",
     title=mark("Chrome trace of another tool"),
-    fields=dict.fromkeys(("start", "types", "stream"), ALWAYS),
+    fields={
+        **dict.fromkeys(("start", "types", "stream"), ALWAYS),
+        "runs": mark("Record with jax.profiler.StepTraceAnnotation around each step."),
+    },
     recording=(
         "Any tool that writes Chrome's Trace Event Format (JSON). FuseScope sees names and times "
-        "only: prefer a format of this list that tells of operators."
+        "only: prefer a format of this list that tells of operators. In the `trace.json.gz` of JAX "
+        "and TensorFlow the operators of each device count, and steps are runs; the `xplane.pb` "
+        "beside it holds more."
     ),
     sniff=_sniff,
     read=_read,
@@ -141,7 +219,7 @@ class _Collected:
     def __init__(self) -> None:
         self.count = 0
         self.spans = _Spans()
-        self._begun: list[_Begun] = []
+        self._marks: list[Mark] = []
         self._bad = 0
         self._bad_example: Example = ""
         self._other: Counter[str] = Counter()
@@ -172,40 +250,29 @@ class _Collected:
             else:
                 lane = (_plain(event.pid), _plain(event.tid))
                 if phase == "X":
-                    self.spans.add(row, event.name or "", lane, start, dur)
+                    of_xla = _XLA in bytes(event.args)
+                    self.spans.add(row, event.name or "", lane, start, dur, of_xla=of_xla)
                 else:
-                    self._begun.append((start, row, phase == "B", event.name or "", lane))
+                    self._marks.append(Mark(start, row, phase == "B", event.name or "", lane))
         self.count += len(events)
 
     def notes(self) -> list[Diagnostic]:
         """What was left out, once all events are there and ends are joined with their begins."""
         first = next(iter(self._other), "")
-        unpaired = _pair(self._begun, self.spans)
+        joined, unpaired = pairs(self._marks)
+        for pair in joined:
+            begin = pair.begin
+            if pair.crosses:
+                self.spans.crossing.append(len(self.spans.rows))
+            lane = (begin.lane[0], begin.lane[1])
+            self.spans.add(
+                begin.row, begin.name, lane, begin.time_ns, pair.end.time_ns - begin.time_ns
+            )
         return [
             *noted("warning", "bad_time", self._bad, self._bad_example),
             *noted("info", "other_events", self._other.total(), _OF_PHASE.of(phase=first)),
             *noted("warning", "unpaired_events", unpaired),
         ]
-
-
-def _pair(begun: list[_Begun], found: _Spans) -> int:
-    """Joins each end with the last begin that is open on its thread; how many have no partner."""
-    begun.sort(key=lambda item: item[:2])
-    running: dict[Lane, list[tuple[int, int, str]]] = {}
-    unpaired = 0
-    for time, row, begins, name, lane in begun:
-        stack = running.setdefault(lane, [])
-        if begins:
-            if len(stack) < _MAX_DEPTH:
-                stack.append((time, row, name))
-            else:
-                unpaired += 1
-        elif stack:
-            start, first, name = stack.pop()
-            found.add(first, name, lane, start, time - start)
-        else:
-            unpaired += 1
-    return unpaired + sum(len(stack) for stack in running.values())
 
 
 def _label(event: _Event, found: _Spans) -> None:

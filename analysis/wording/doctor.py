@@ -225,6 +225,9 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
         "From mean times, because the file does not contain single executions."
     ),
     ("dispatch_gap", "starts"): Message("From start times inside runs."),
+    ("dispatch_gap", "kernels_missing"): Message(
+        "The file lacks kernels of launched CUDA graphs, so the device may not have been idle."
+    ),
     ("compute_utilisation", "measured_peak"): Message("From FLOPs and the measured peak."),
     ("compute_utilisation", "no_peak"): Message(
         "FLOPs are known, but the machine's peak is not. Enter it in Settings of the dashboard."

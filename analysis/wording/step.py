@@ -44,6 +44,9 @@ _NO_BAR: Mapping[str, Message] = {
     "mixed_levels": Message(
         "Not known for {side:name}: its file mixes operators of the host with kernels of a device."
     ),
+    "kernels_missing": Message(
+        "Not known for {side:name}: its file lacks kernels of launched CUDA graphs."
+    ),
     "longer_than_run": Message(
         "Not known for {side:name}: the calls of a run are longer than the run that its file marks."
     ),

@@ -497,7 +497,10 @@ REASONS: Mapping[Reason, Message] = {
     "no_start_times": Message("the file has no runs with start times"),
     "no_kernels": Message("the file has no kernels of a device"),
     "no_launches": Message("the file does not hold the calls of the host that launch kernels"),
-    "no_idle": Message("kernels outlive their run, or the file has no start times"),
+    "no_idle": Message(
+        "kernels outlive their run or are not in the file, or it has no start times"
+    ),
+    "kernels_missing": Message("the file lacks kernels of launched CUDA graphs"),
     "no_samples": Message("the file has no un-profiled runs"),
     "no_counter": Message("the file does not have this counter"),
     "no_such_operator": Message("no such operator ran"),

@@ -168,14 +168,22 @@ def _counts(facts: Mapping[str, Any]) -> str:
         "rows": facts["rows"],
         "time": facts["total_kernel_ns"],
     }
-    if facts["fields"]["runs"]:
+    has = facts["fields"]
+    if has["runs"] and not has["samples"] and facts["profiled_runs"] < facts["runs"]:
+        return say(
+            "{runs:runs} ({profiled:count} with operators), {operators:operators} a run, "
+            "{rows:rows}, {time:duration} in operators.",
+            operators=facts["operators"],
+            **counts,
+        )
+    if has["runs"]:
         return say(
             "{runs:runs} ({profiled:count} profiled), {operators:executions} a run, {rows:rows}, "
             "{time:duration} in operators.",
             operators=facts["operators"],
             **counts,
         )
-    if facts["fields"]["samples"]:
+    if has["samples"]:
         return say(
             "{runs:runs} ({profiled:count} profiled), {rows:rows}, {time:duration} in operators.",
             **counts,

@@ -105,3 +105,110 @@ def test_sniff_wants_events_with_a_phase() -> None:
     assert sniff(b'[{"ph":"X"') and sniff(b' {"a": 1, "traceEvents" : [')
     for other in (b"{}", b"[]", b'[{"name": "Conv", "timeMs": 1}]', b'{"layers": []}', b"ph,X"):
         assert not sniff(other)
+
+
+def label(pid: int, name: str, tid: int | None = None) -> dict[str, Any]:
+    kind = "process_name" if tid is None else "thread_name"
+    thread = {} if tid is None else {"tid": tid}
+    return {"ph": "M", "pid": pid, "name": kind, "args": {"name": name}, **thread}
+
+
+def test_a_named_end_ends_the_begin_of_its_name() -> None:
+    trace = trace_of([
+        event("prep", 0, ph="B"), event("exec", 8, ph="B"), event("prep", 10, ph="E"),
+        event("exec", 108, ph="E"),
+        event("inner", 200, ph="B"), event("other", 210, ph="E"), event("inner", 230, ph="E"),
+    ])  # fmt: skip
+    assert times(trace) == {"prep": 10_000, "exec": 100_000, "inner": 30_000}
+    codes = {note.code: note.count for note in trace.diagnostics}
+    assert codes["unpaired_events"] == 1  # `other`, which nothing began
+
+
+def test_an_end_may_name_what_its_begin_does_not() -> None:
+    trace = trace_of([event("", 0, ph="B"), event("late", 7, ph="E")])
+    assert times(trace) == {"unnamed": 7_000}
+
+
+def tensorflow_1() -> list[dict[str, Any]]:
+    labels = ["/job:localhost/replica:0/task:0/device:GPU:0 Compute",
+              "/device:GPU:0/stream:all Compute", "/device:GPU:0/stream:13 Compute",
+              "/device:GPU:0/stream:14 Compute", "/device:GPU:0/memcpy Compute"]  # fmt: skip
+    events = [label(pid, text) for pid, text in enumerate(labels)]
+    for run in range(2):
+        events.append(event("Conv2D", 100 * run, 50, pid=0))
+        events += [event("Conv2D", 100 * run + 10, 30, pid=pid) for pid in (1, 2)]
+        events += [event("MEMCPYHtoD", 100 * run + 45, 4, pid=pid) for pid in (3, 4)]
+    return events
+
+
+def test_streams_of_tensorflow_count_once_and_the_host_is_apart() -> None:
+    trace = trace_of(tensorflow_1())
+    assert trace.calls["dur_ns"].sum() == 68_000  # two kernels of 30 us, two copies of 4 us
+    assert set(trace.calls["device"]) == {
+        "/device:GPU:0/stream:13 Compute",
+        "/device:GPU:0/stream:14 Compute",
+    }
+    codes = {note.code: note.count for note in trace.diagnostics}
+    assert codes["lanes_repeat"] == 4 and codes["host_events"] == 2
+    assert codes["unknown_events"] == 4
+
+
+def jax(*, streams: bool = False, devices: int = 1) -> list[dict[str, Any]]:
+    lines = ["Steps", "XLA Modules", "XLA Ops", "TensorFlow Ops"]
+    lines += ["Stream #13(Compute)"] * streams
+    events = [label(99, "/host:CPU"), label(99, "python", 1)]
+    for pid in range(devices):
+        events.append(label(pid, f"/device:TPU:{pid}"))
+        events += [label(pid, text, tid) for tid, text in enumerate(lines)]
+        for run in range(3):
+            at = 100 * run + pid
+            events += [event(str(run), at, 80, pid=pid, tid=0),
+                       event("jit_step(1)", at + 5, 70, pid=pid, tid=1)]  # fmt: skip
+            for name, start, dur in (("fusion.1", 5, 40), ("dot.2", 50, 25)):
+                events.append(event(name, at + start, dur, pid=pid, tid=2))
+                events.append(event("jit(f)/op", at + start, dur, pid=pid, tid=3))
+                if streams:
+                    events.append(event(f"{name}_kernel", at + start, dur - 5, pid=pid, tid=4))
+    events += [event("PjitFunction", 100 * run, 90, pid=99, tid=1) for run in range(3)]
+    return events
+
+
+@pytest.mark.parametrize(("streams", "devices", "total"), [
+    (False, 1, 195_000), (True, 1, 165_000), (False, 2, 390_000),
+])  # fmt: skip
+def test_lines_of_one_device_in_a_trace_of_jax_count_once(
+    streams: bool, devices: int, total: int
+) -> None:
+    trace = trace_of(jax(streams=streams, devices=devices))
+    assert trace.calls["dur_ns"].sum() == total
+    assert trace.runs["kind"].tolist() == ["step"] * 3
+    assert trace.runs["dur_ns"].tolist() == [80_000 + 1000 * (devices - 1)] * 3
+    assert trace.calls.groupby("run")["dur_ns"].sum().tolist() == [total / 3] * 3
+    assert set(trace.operators["level"]) == {"device_kernel"}
+    codes = {note.code: note.count for note in trace.diagnostics}
+    assert codes["host_events"] == 3
+
+
+def test_on_a_cpu_what_xla_ran_counts_and_the_calls_around_do_not() -> None:
+    trace = trace_of([
+        label(1, "/host:CPU"), event("PjitFunction(f)", 0, 90),
+        event("dot.3", 10, 20, tid=7, args={"hlo_op": "dot.3", "hlo_module": "jit_f"}),
+    ])  # fmt: skip
+    assert times(trace) == {"dot.3": 20_000}
+
+
+def test_a_device_whose_lines_only_sum_up_leaves_what_there_is() -> None:
+    trace = trace_of([label(1, "/device:TPU:0"), label(1, "Steps", 2), event("0", 0, 80),
+                      event("call", 0, 90, pid=3)])  # fmt: skip
+    assert times(trace) == {"0": 80_000, "call": 90_000}
+
+
+def test_a_lane_as_busy_as_the_others_of_its_process_is_said() -> None:
+    layers = [event(f"layer {n}", 100 * n, 100, tid="summary") for n in range(2)]
+    kernels = [event(f"kernel_{n}", 50 * n, 50, tid="detail") for n in range(4)]
+    trace = trace_of([*layers, *kernels])
+    assert trace.calls["dur_ns"].sum() == 400_000  # nothing is left out that may be real
+    note = next(note for note in trace.diagnostics if note.code == "lanes_cover")
+    assert note.count == 1 and note.example == "summary"
+    apart = trace_of([*layers, *kernels[:2]])
+    assert "lanes_cover" not in {note.code for note in apart.diagnostics}

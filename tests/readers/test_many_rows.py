@@ -250,6 +250,16 @@ def kineto(_: Path) -> bytes:
     )
 
 
+def pytorch_autograd(_: Path) -> bytes:
+    return as_json(
+        [
+            {"name": NAMES[row], "ph": "X", "pid": "CUDA functions", "tid": 0, "ts": 10 * row,
+             "dur": dur / 1000, "args": {}}
+            for row, _, dur in _timed()
+        ]
+    )  # fmt: skip
+
+
 def chrome_trace(_: Path) -> bytes:
     return as_json(
         {
@@ -400,9 +410,9 @@ WRITERS: dict[str, Callable[[Path], bytes]] = {
             onnxruntime, ascend_kernel_details, ascend_op_summary, ascend_db, ascend_trace_view,
             msprof_timeline, msprof_task_time, ascend_op_statistic, mindspore_cpu,
             mindspore_cpu_timeline, mindspore_cpu_summary, mindspore_legacy,
-            mindspore_legacy_display, mindspore_legacy_summary, kineto, chrome_trace,
-            tensorrt_profile, tensorrt_times, openvino_counters, openvino_graph, nsys_db,
-            nsys_stats, rocprof, rocprof_stats,
+            mindspore_legacy_display, mindspore_legacy_summary, kineto, pytorch_autograd,
+            chrome_trace, tensorrt_profile, tensorrt_times, openvino_counters, openvino_graph,
+            nsys_db, nsys_stats, rocprof, rocprof_stats,
         )
     },
     "xplane": xplane_file,

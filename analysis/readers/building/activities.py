@@ -10,9 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy as np
 import pandas as pd
 
 from analysis.limits import Limits
+from analysis.readers.building.clocks import clock_skew
+from analysis.readers.building.coded import Coded, Whole
+from analysis.readers.building.graph_launches import graph_notes, is_graph_launch
 from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.launch_calls import (
     LaunchCall,
@@ -103,6 +107,7 @@ class Recorded:
     ) -> Trace:
         """The trace of one process or device."""
         columns, notes = dict(activities), list(self.notes)
+        notes += _checked(columns, calls)
         marks = _marks(ranges)
         marking = {id(mark) for mark in marks}
         _add_launchers(columns, calls, [r for r in ranges if id(r) not in marking])
@@ -142,6 +147,31 @@ def _marks(ranges: Iterable[HostRange]) -> list[HostRange]:
         if len(found) > 1 and all(a.end <= b.start for a, b in pairwise(found))
     ]
     return max(usable, key=len, default=[])
+
+
+def _checked(
+    columns: dict[str, list[object]], launches: Mapping[Key, HostCall]
+) -> list[Diagnostic]:
+    """Notes on launches of graphs without activities, and on activities that begin before their
+    launch, whose starts are moved."""
+    keys = list(zip(columns["process"], columns["correlation"], strict=True))
+    calls = [launches.get(key) for key in keys]
+    starts, lengths = Whole.of(columns["start_ns"]), Whole.of(columns["dur_ns"])
+    if starts is None or lengths is None:
+        return []
+    moves, notes = clock_skew(
+        starts.numbers,
+        np.array([call.start if call is not None else 0 for call in calls], dtype="int64"),
+        np.array([call is not None for call in calls], dtype=bool) & starts.known,
+        Coded.of(columns["device"]).codes,
+    )
+    if moves.any():
+        columns["start_ns"] = list(Whole(starts.numbers + moves, starts.known))
+    numbers = {key: at for at, key in enumerate(launches)}
+    graphs = [numbers[key] for key, call in launches.items() if is_graph_launch(call.name)]
+    launched = np.array([numbers.get(key, -1) for key in keys], dtype="int64")
+    own = np.where(lengths.known, np.maximum(lengths.numbers, 0), 0)
+    return [*notes, *graph_notes(np.array(graphs, dtype="int64"), launched, own)]
 
 
 def _add_launchers(

@@ -22,6 +22,7 @@ from analysis.messages.places import row_of
 from analysis.operators import flops
 from analysis.operators.classes import kernel_class, op_class
 from analysis.readers.building.coded import Cells, Coded, Whole, distinct_rows, exact_sum, taken
+from analysis.readers.building.implausible import lost_records, possible_durations
 from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.overlaps import Overlaps, overlap_notes, overlaps_of
 from analysis.readers.building.repeats import without_repeats
@@ -64,14 +65,16 @@ def build_trace(
 
     `name` and `dur_ns` must be there; the other names are those of operators and calls, and every
     further column is a counter (a number or None). `dur_ns` None or negative: the row is dropped
-    and counted. `run` holds any label per row (None: outside every run); `runs` a runs table whose
-    `run` those labels are, else runs of `run_kind` span the calls of each label. Without `run`
-    there is one run of kind `file`. Derived where not given: `op_class`, `flops`, `bytes_in`,
-    `bytes_out`, `wait_ns`. Raises FuseScopeError when no row has a valid time.
+    and counted, likewise a kernel that begins at 0 and takes 0 ns. `run` holds any label per row
+    (None: outside every run); `runs` a runs table whose `run` those labels are, else runs of
+    `run_kind` span the calls of each label. Without `run` there is one run of kind `file`. Derived
+    where not given: `op_class`, `flops`, `bytes_in`, `bytes_out`, `wait_ns`. Raises FuseScopeError
+    when no row has a valid time.
     """
     found = [_clean(note) for note in notes]
     columns, kept = _valid(rows, meta, found, limits)
     columns, kept = without_repeats(columns, kept, found)
+    found += possible_durations(columns, kept)
     found += _long_text(columns, limits)
     operators, codes = _operators(columns, limits)
     count = len(kept)
@@ -178,6 +181,7 @@ def _valid(
             limit=limits.events,
             raised=limits.raised("events", total),
         )
+    is_time &= ~lost_records(columns, durations)
     kept = np.flatnonzero(is_time)
     if len(kept) < total:
         first = int(np.flatnonzero(~is_time)[0])

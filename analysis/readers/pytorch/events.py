@@ -184,7 +184,7 @@ class EventColumns:
             list(self._arguments.inputs),  # type: ignore[arg-type]
             list(self._arguments.labels),  # type: ignore[arg-type]
         )
-        kernels = self._spans("kernel", tables)
+        kernels = self._with_times(self._spans("kernel", tables))
         steps = self._spans("step", tables)
         found = Sorted(
             tables,
@@ -337,6 +337,18 @@ class EventColumns:
             columns = {name: none for name in KERNEL_LABELS}
             columns |= {name: none.astype("float64") for name in KERNEL_NUMBERS.values()}
         return Spans(tables, **own, more=columns)
+
+    def _with_times(self, kernels: Spans) -> Spans:
+        """Those whose times the profiler collected: it writes 0 and 0 where it could not."""
+        is_lost = (kernels.starts == 0) & (kernels.lengths == 0)
+        lost = np.flatnonzero(is_lost)
+        if not len(lost) or not (kernels.starts > 0).any():
+            return kernels
+        self._bad += len(lost)
+        first = int(lost[0])
+        name = clean_text(kernels.tables.names[kernels.names[first]], 80)
+        self._bad_example = self._bad_example or event_of(int(kernels.rows[first]), name)
+        return kernels.take(np.flatnonzero(~is_lost))
 
     def _steps(self, spans: Spans) -> tuple[list[tuple[int, Span]], list[tuple[int, Span]]]:
         """Steps of the host and of devices, with their number."""

@@ -32,7 +32,7 @@ def op_rows(host: HostOps, steps: Steps) -> dict[str, Any]:
     return {
         "name": names,
         "op_type": names,
-        "op_class": names.mapped(_communication),
+        "op_class": names.mapped(communication),
         "provider": Coded.same("CPU", len(ops)),
         "level": Coded.same("framework_op", len(ops)),
         "inputs": texts.mapped(inputs.text_of),
@@ -51,7 +51,8 @@ def op_rows(host: HostOps, steps: Steps) -> dict[str, Any]:
     }
 
 
-def _communication(name: str) -> str | None:
+def communication(name: str) -> str | None:
+    """The class of an operator of the host that communicates; None for all others."""
     is_it = name.startswith(HOST_COMMUNICATION) or op_class(name) == "communication"
     return "communication" if is_it else None
 

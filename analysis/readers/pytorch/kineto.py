@@ -21,6 +21,7 @@ from analysis.limits import Limits
 from analysis.messages import mark
 from analysis.readers.building.call_stacks import Moments, stacks_of
 from analysis.readers.building.coded import Coded, Whole
+from analysis.readers.building.graph_launches import graph_notes, is_graph_launch
 from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.launch_calls import LaunchCalls, is_launch, with_launches
 from analysis.readers.building.processes import several_processes
@@ -32,6 +33,7 @@ from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
+from analysis.readers.pytorch.clocks import on_the_hosts_clock
 from analysis.readers.pytorch.compiled import Calls, calls_on_device, calls_on_host, with_members
 from analysis.readers.pytorch.compiled_graph import is_of_compiler
 from analysis.readers.pytorch.dispatch import host_ops
@@ -124,6 +126,16 @@ def _read(source: Source) -> Trace:
     if found.kernels:
         launches = Launches(found)
         launched = launches.all(found.kernels)
+        found, moved = on_the_hosts_clock(found, launched)
+        if moved:
+            notes += moved
+            launches = Launches(found)
+            launched = launches.all(found.kernels)
+            steps = Steps(found)
+        calls_of_graphs = _named(found.launches, is_graph_launch)
+        notes += graph_notes(
+            calls_of_graphs.correlation, found.kernels.correlation, found.kernels.lengths
+        )
         rows = kernel_rows(found, steps, devices, launches, launched)
         calls = partial(calls_on_device, found, launches, launched)
         moments = _launched(found, launched)
@@ -141,6 +153,8 @@ def _read(source: Source) -> Trace:
     notes += beside.notes
     outside = sum(run is None for run in rows["run"]) if steps.spans else 0
     notes += noted("warning", "outside_runs", outside)
+    told = distinct(rows["run"].numbers[rows["run"].known])
+    notes += noted("info", "runs_untold", len(steps.spans) - len(told) if len(told) else 0)
     used = list(map(str, Coded.of(rows["provider"]).present().values))
     meta = source.meta(
         KINETO.name,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.readers.building.iterations import span_at
+import pandas as pd
+
+from analysis.readers.building.iterations import profiled_runs, span_at
+from analysis.trace import Diagnostic, noted
 
 _MOST = 0.9  # of all operator time: what one program must have for its executions to be the runs
 
@@ -28,6 +31,35 @@ def labels_at(steps: Sequence[Step], starts: Sequence[int | None]) -> list[str |
     begins, lasts = [start for start, _, _ in steps], [end for _, end, _ in steps]
     places = (span_at(begins, lasts, start) for start in starts)
     return [None if at is None else steps[at][2] for at in places]
+
+
+def all_steps(of_devices: Iterable[Sequence[Step]]) -> dict[str, tuple[int, int]]:
+    """The span of each label, from its first start to its last end on any device."""
+    spans: dict[str, tuple[int, int]] = {}
+    for start, end, label in (step for steps in of_devices for step in steps):
+        first, last = spans.get(label, (start, end))
+        spans[label] = (min(first, start), max(last, end))
+    return spans
+
+
+def step_runs(
+    steps: Mapping[str, tuple[int, int]],
+    labels: Sequence[object],
+    columns: dict[str, list[object]],
+    notes: list[Diagnostic],
+) -> pd.DataFrame | None:
+    """The runs table of the steps that have calls, and each call's run among the columns; None
+    without steps. `labels` are the calls' steps, None outside of them."""
+    seen = set(labels)
+    used = sorted((label for label in steps if label in seen), key=steps.__getitem__)
+    if not used:
+        return None
+    number = {label: index for index, label in enumerate(used)}
+    columns["run"] = [number.get(str(label)) if label is not None else None for label in labels]
+    notes += noted("info", "runs_without_operators", len(steps) - len(used))
+    notes += noted("warning", "outside_runs", sum(label is None for label in labels))
+    spans = [steps[label] for label in used]
+    return profiled_runs("step", [s for s, _ in spans], [end - start for start, end in spans])
 
 
 def host_runs(

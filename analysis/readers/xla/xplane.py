@@ -11,23 +11,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-import pandas as pd
-
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.operators.classes import heaviest, op_class
 from analysis.operators.members import members_text
 from analysis.readers.building.columns import Columns
-from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.processes import MAX_UNITS, shown_of
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.readers.xla.host_steps import host_steps, spans_of
+from analysis.readers.xla.lines import STREAM, operator_lines
 from analysis.readers.xla.nested import own_times
 from analysis.readers.xla.protobuf import DamagedMessage
 from analysis.readers.xla.replayed import Told, replayed
-from analysis.readers.xla.steps import Executed, Step, host_runs, labels_at
+from analysis.readers.xla.steps import Executed, Step, host_runs, labels_at, step_runs
 from analysis.readers.xla.xspace import (
     COUNTERS,
     Event,
@@ -51,14 +49,6 @@ _SIGN = re.compile(
 )
 _SIGN_BYTES = 80
 _DEVICE = re.compile(r"/device:(?P<kind>\w{1,40}):(?P<number>\d{1,9})\b")
-_DERIVED = frozenset(
-    name.lower()
-    for name in (
-        "Steps", "XLA Modules", "XLA Ops", "Async XLA Ops", "XLA TraceMe", "Source code",
-        "TensorFlow Name Scope", "TensorFlow Ops", "Framework Name Scope", "Framework Ops",
-        "Launch Stats", "XLA Ops (async)",
-    )
-)  # fmt: skip
 _OCCUPANCY = re.compile(r"\bocc_pct:(\d+(?:\.\d+)?)")
 # Of XLA's opcodes those that mean something else elsewhere.
 _CLASSES = dict.fromkeys(("exponential", "sine", "cosine"), "elementwise")
@@ -156,7 +146,7 @@ def _trace_of(
     notes = list(profile.notes)
     notes += noted("info", "other_events", rows.other)
     notes += noted("info", "nested_operators", rows.nested)
-    runs = _runs(steps, rows, notes)
+    runs = step_runs(steps, rows.columns.pop("step"), rows.columns, notes)
     hosts = profile.hosts
     meta = source.meta(
         name,
@@ -260,10 +250,7 @@ def _add_device(
 ) -> None:
     """Streams where the device has some; else the line of XLA's operators."""
     lines = [read_line(data) for data in plane.lines]
-    named = [line for line in lines if line.name.startswith("Stream #")]
-    named = named or [line for line in lines if line.name.lower() == "xla ops"]
-    named = named or [line for line in lines if line.name.lower() not in _DERIVED]
-    shown = {id(line) for line in named}
+    shown = operator_lines(line.name for line in lines)
     device = clean_text(plane.name.removeprefix("/device:"), 60)
     own_steps: list[Step] = []
     for line in lines:
@@ -274,7 +261,7 @@ def _add_device(
         first, last = steps.get(label, (start, end))
         steps[label] = (min(first, start), max(last, end))
     for line in lines:
-        if id(line) not in shown:
+        if line.name not in shown:
             rows.other += len(line.events) if line.name != "Steps" else 0
             continue
         events = [read_event(data, line) for data in line.events]
@@ -343,7 +330,7 @@ def _add_events(
         rows.columns.count + len(events), "more_events_than_limit", source.name
     )
     own, nested = [event.dur_ns for event in events], 0
-    if not lane[1].startswith("Stream #"):  # kernels of a stream only follow each other
+    if not lane[1].startswith(STREAM):  # kernels of a stream only follow each other
         own, nested = own_times(events)
     rows.nested += nested
     stream = clean_text(lane[1], 60) or None
@@ -442,25 +429,6 @@ def _class(types: tuple[str, ...]) -> str | None:
     """The class of a fusion's heaviest part; None where its parts are not known."""
     found = heaviest([_CLASSES.get(name) or op_class(name) for name in types])
     return None if found == "unknown" else found
-
-
-def _runs(
-    steps: Mapping[str, tuple[int, int]], rows: Rows, notes: list[Diagnostic]
-) -> pd.DataFrame | None:
-    """The runs table of the steps that have calls, and each call's run; None without steps."""
-    labels = rows.columns.pop("step")
-    seen = set(labels)
-    used = sorted((label for label in steps if label in seen), key=steps.__getitem__)
-    if not used:
-        return None
-    number = {label: index for index, label in enumerate(used)}
-    rows.columns["run"] = [
-        number.get(str(label)) if label is not None else None for label in labels
-    ]
-    notes += noted("info", "runs_without_operators", len(steps) - len(used))
-    notes += noted("warning", "outside_runs", sum(label is None for label in labels))
-    spans = [steps[label] for label in used]
-    return profiled_runs("step", [s for s, _ in spans], [end - start for start, end in spans])
 
 
 def _damaged(source: Source) -> FuseScopeError:

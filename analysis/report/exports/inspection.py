@@ -87,13 +87,12 @@ def _trace(trace: Trace) -> dict[str, Any]:
     calls, operators = trace.calls, trace.operators
     is_communication = operators["is_communication"].to_numpy()[calls["operator"].to_numpy()]
     compute = calls[~is_communication]
-    runs = trace.profiled_runs
     told = trace.told_runs["run"]
     in_runs = calls[calls["run"].isin(told)]
     per_run = in_runs.groupby("run")["n"].sum()
     return {
         "runs": len(trace.runs),
-        "profiled_runs": len(runs),
+        "profiled_runs": int(told.isin(calls["run"]).sum()),
         "operators": float(per_run.median()) if len(per_run) else float(calls["n"].sum()),
         "rows": len(calls),
         "total_kernel_ns": int(compute["dur_ns"].sum()),

@@ -17,6 +17,14 @@ def _ambiguous_commas(note: Diagnostic) -> NoteText:
     return _DECIMAL_COMMAS if note.values.get("decimal") else _GROUPING_COMMAS
 
 
+def _durations_impossible(note: Diagnostic) -> NoteText:
+    return _CUT_AT_NEXT if note.values.get("cut_ns") else _TOO_LONG
+
+
+def _kernels_before_launch(note: Diagnostic) -> NoteText:
+    return _CLOCKS_MOVED if note.values.get("moved") else _CLOCKS_DIFFER
+
+
 _QUOTES = told(
     Message(
         "{n:count} row has a quotation mark that is not closed.",
@@ -46,8 +54,60 @@ _GROUPING_COMMAS = told(
     ),
     Message("If the numbers are a thousand times too large, save the table with decimal points."),
 )
+_TOO_LONG = told(
+    Message(
+        "{n:count} execution ends after the next one on its stream began, which cannot be.",
+        "{n:count} executions end after the next one on their stream began, which cannot be.",
+    ),
+    Message("The sums that contain such an execution may be far too large."),
+)
+_CUT_AT_NEXT = told(
+    _TOO_LONG.fact,
+    Message(
+        "They were cut there: {cut_ns:duration} less in all. Some profilers write such times "
+        "after the device has stalled."
+    ),
+)
+_CLOCKS_DIFFER = told(
+    Message(
+        "{n:count} execution begins before the call that launched it, by {by_ns:duration}, which "
+        "cannot be: the clocks of host and device disagree.",
+        "{n:count} executions begin before the calls that launched them, by up to "
+        "{by_ns:duration}, which cannot be: the clocks of host and device disagree.",
+    ),
+    Message("Idle time and what lies in which run are uncertain by so much."),
+)
+_CLOCKS_MOVED = told(
+    _CLOCKS_DIFFER.fact,
+    Message(
+        "Times of the device were moved by {by_ns:duration}, the least that makes up for it. "
+        "Idle time at the beginning and the end of runs may still be wrong."
+    ),
+)
 
 DAMAGED: Mapping[DiagnosticCode, NoteTexts] = {
+    "lanes_cover": told(
+        Message(
+            "{n:count} lane is busy whenever the others of its process are, and hardly ever else.",
+            "{n:count} lanes are busy whenever the others of their process are, and hardly ever "
+            "else.",
+        ),
+        Message("If it sums up the others, its time counts twice in all totals."),
+    ),
+    "lanes_repeat": told(
+        Message(
+            "{n:count} event of lanes that repeat or sum up other lanes of the same device was "
+            "left out.",
+            "{n:count} events of lanes that repeat or sum up other lanes of the same device were "
+            "left out.",
+        )
+    ),
+    "host_events": told(
+        Message(
+            "{n:count} event of the host was left out: only operators of the device count.",
+            "{n:count} events of the host were left out: only operators of the device count.",
+        )
+    ),
     "bad_unicode": told(
         Message(
             "{n:count} invalid character was replaced.",
@@ -65,6 +125,8 @@ DAMAGED: Mapping[DiagnosticCode, NoteTexts] = {
             "{n:count} events without a valid time were left out.",
         )
     ),
+    "durations_impossible": _durations_impossible,
+    "kernels_before_launch": _kernels_before_launch,
     "short_rows": told(
         Message(
             "{n:count} row has fewer cells than the header. The missing cells are empty.",
@@ -182,9 +244,9 @@ DAMAGED: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "json_mended": told(
         Message(
-            "{n:count} place with invalid JSON was repaired: bare inf or nan, single backslashes, "
-            "control characters or extra commas.",
-            "{n:count} places with invalid JSON were repaired: bare inf or nan, single "
+            "{n:count} place with invalid JSON was repaired: bare inf, nan or Infinity, single "
+            "backslashes, control characters or extra commas.",
+            "{n:count} places with invalid JSON were repaired: bare inf, nan or Infinity, single "
             "backslashes, control characters or extra commas.",
         )
     ),

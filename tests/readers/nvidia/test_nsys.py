@@ -342,3 +342,33 @@ def test_the_real_report_against_plain_sql() -> None:
     assert trace.operators["launched_by"].tolist()[0] == "saxpy"
     assert trace.meta.device == "NVIDIA A100-SXM4-40GB" and trace.meta.version == "2022.2.1.31"
     assert {"host", "user", "path"} <= set(trace.meta.redactable)
+
+
+def graph_calls(*rows: tuple[int, int]) -> Table:
+    columns = ("start", "globalTid", "correlationId", "nameId")
+    return ("CUPTI_ACTIVITY_KIND_RUNTIME", columns, [(a, THREAD, c, 5) for a, c in rows])
+
+
+WITH_GRAPHS: Table = (NAMES[0], NAMES[1], [*NAMES[2], (5, "cudaGraphLaunch_v10000")])
+
+
+def test_launches_of_graphs_without_kernels_are_said(tmp_path: Path) -> None:
+    trace = read(
+        tmp_path, WITH_GRAPHS, kernels((100, 150, 1), (160, 180, 1)),
+        graph_calls((90, 1), (190, 2), (290, 3)),
+    )  # fmt: skip
+    assert notes(trace)["graphs_unrecorded"] == 2 and notes(trace)["graphs_launched"] == 2
+
+
+def test_graphs_recorded_as_a_whole_are_not_missing(tmp_path: Path) -> None:
+    columns = ("start", '"end"', "deviceId", "streamId", "correlationId", "globalPid", "graphId")
+    graphs = ("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", columns, [(200, 900, 0, 7, 2, PID, 109)])
+    trace = read(tmp_path, WITH_GRAPHS, graphs, graph_calls((190, 2)))
+    assert "graphs_unrecorded" not in notes(trace)
+
+
+def test_a_clock_that_is_behind_is_moved(tmp_path: Path) -> None:
+    trace = read(tmp_path, NAMES, kernels((40, 60, 1), (150, 170, 2)), runtime((90, 1), (190, 2)))
+    assert notes(trace)["kernels_before_launch"] == 2
+    assert trace.calls["start_ns"].tolist() == [90, 200]
+    assert trace.calls["dur_ns"].tolist() == [20, 20]

@@ -1,0 +1,149 @@
+"""PyTorch's traces whose records are wrong or missing: times, clocks, graphs, steps."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from analysis.doctor import examine
+from analysis.metrics.device import device_use
+from analysis.metrics.step import step_of, why_no_step
+from analysis.readers import read
+from analysis.readers.input.source import Source
+from analysis.report.exports.inspection import inspection
+from analysis.trace import Diagnostic, Trace
+
+HEADER = {
+    "schemaVersion": 1,
+    "deviceProperties": [{"id": 0, "name": "Toy GPU"}],
+    "baseTimeNanoseconds": 1_700_000_000_000_000_000,
+}
+
+
+def event(cat: str, name: str, ts: float, dur: float, **args: Any) -> dict[str, Any]:
+    lane = (0, 7) if cat == "kernel" else (100, 100)
+    return {"ph": "X", "cat": cat, "name": name, "pid": lane[0], "tid": lane[1],
+            "ts": ts, "dur": dur, "args": args}  # fmt: skip
+
+
+def step(number: int, at: float) -> dict[str, Any]:
+    return event("user_annotation", f"ProfilerStep#{number}", at, 100)
+
+
+def launched(at: float, number: int, *, skew: float = 0) -> list[dict[str, Any]]:
+    """Two operators, each with a kernel of 20 us 7 us after its call."""
+    made = []
+    for place, name in enumerate(("gemm", "relu")):
+        ts, id_ = at + 20 * place, 10 * number + place
+        made += [
+            event("cpu_op", f"aten::{name}", ts - 3, 12, **{"External id": id_}),
+            event("cuda_runtime", "cudaLaunchKernel", ts, 3, correlation=id_),
+            event("kernel", name, ts + 7 + 5 * place - skew, 20, device=0, stream=7,
+                  correlation=id_),
+        ]  # fmt: skip
+    return made
+
+
+def graph(at: float, correlation: int, *kernels: float) -> list[dict[str, Any]]:
+    call = event("cuda_runtime", "cudaGraphLaunch", at, 10, correlation=correlation)
+    return [call, *(
+        event("kernel", "qkv", at + 15 + 100 * place, dur, device=0, stream=7,
+              correlation=correlation)
+        for place, dur in enumerate(kernels)
+    )]  # fmt: skip
+
+
+def trace_of(events: list[dict[str, Any]]) -> Trace:
+    data = json.dumps({**HEADER, "traceEvents": events}).encode()
+    trace = read(Source("toy.pt.trace.json", data))
+    assert isinstance(trace, Trace) and trace.meta.format == "kineto"
+    return trace
+
+
+def note(trace: Trace, code: str) -> Diagnostic:
+    [found] = [one for one in trace.diagnostics if one.code == code]
+    return found
+
+
+def test_a_device_whose_clock_is_behind_is_moved_up_to_its_launches() -> None:
+    trace = trace_of([each for number in (1, 2) for each in (
+        step(number, 200 * number), *launched(200 * number + 8, number, skew=60),
+    )])  # fmt: skip
+    found = note(trace, "kernels_before_launch")
+    assert (found.severity, found.count, found.values["by_ns"]) == ("warning", 4, 53_000)
+    parts = step_of(trace)
+    assert parts is not None and parts.computing_ns == 40_000
+    use = device_use(trace)
+    assert use is not None and use.idle == pytest.approx(0.6)
+    assert trace.calls["start_ns"].tolist() == [208_000, 233_000, 408_000, 433_000]
+    assert trace.meta.started_ns == 1_700_000_000_000_208_000
+
+
+def test_steps_of_the_device_move_with_it() -> None:
+    device = event("gpu_user_annotation", "ProfilerStep#1", 150, 60)
+    device |= {"pid": 0, "tid": 7}
+    trace = trace_of([device, *launched(208, 1, skew=60)])
+    assert trace.runs["start_ns"].tolist() == [203_000]
+    assert trace.calls["run"].tolist() == [0, 0]
+
+
+def test_one_early_kernel_is_a_doubt_and_moves_nothing() -> None:
+    events = [each for number in range(4) for each in launched(200 * number + 50, number)]
+    events[2]["ts"] = 40  # launched at 50
+    trace = trace_of(events)
+    found = note(trace, "kernels_before_launch")
+    assert found.count == 1 and found.values == {"by_ns": 10_000}
+    assert trace.calls["start_ns"].min() == 40_000
+
+
+def test_records_that_the_profiler_lost_are_counted_and_no_executions() -> None:
+    lost = [event("kernel", "gemm", 0, 0, device=0, stream=7, correlation=70 + at)
+            for at in range(2)]  # fmt: skip
+    trace = trace_of([step(1, 200), *launched(208, 1), *lost])
+    found = note(trace, "bad_time")
+    assert found.count == 2 and str(found.example) == "event 7: gemm"
+    assert trace.calls["dur_ns"].tolist() == [20_000, 20_000]
+    assert trace.meta.started_ns == 1_700_000_000_000_215_000
+
+
+def test_launches_of_graphs_without_kernels_leave_no_idle_time() -> None:
+    events = [each for at in range(8) for each in (
+        step(at, 200 * at), *graph(200 * at + 5, at + 1, *([80] if at < 2 else [])),
+    )]  # fmt: skip
+    trace = trace_of(events)
+    found = note(trace, "graphs_unrecorded")
+    assert (found.severity, found.count, found.values["of"]) == ("warning", 6, 8)
+    use = device_use(trace)
+    assert use is not None and use.idle is None and use.busy_ns == 80_000
+    assert step_of(trace) is None and why_no_step(trace) == "kernels_missing"
+    told = {answer.figure: answer for answer in examine(trace).answers}
+    assert not told["dispatch_gap"].available
+    assert told["dispatch_gap"].code == "kernels_missing"
+
+
+def test_the_last_of_many_graphs_may_be_cut_off() -> None:
+    events = [each for at in range(40) for each in (
+        step(at, 200 * at), *graph(200 * at + 5, at + 1, *([80] if at < 39 else [])),
+    )]  # fmt: skip
+    trace = trace_of(events)
+    assert note(trace, "graphs_unrecorded").count == 1
+    use = device_use(trace)
+    assert use is not None and use.idle == pytest.approx(0.2)
+
+
+def test_the_share_of_graphs_is_said_and_their_kernels_have_no_operator() -> None:
+    trace = trace_of([*launched(8, 1), *graph(205, 99, 100, 200, 60)])
+    found = note(trace, "graphs_launched")
+    assert found.count == 3 and found.values["share"] == pytest.approx(0.9)
+    of = trace.operators.set_index("name")["launched_by"]
+    assert of["gemm"] == "aten::gemm" and of.isna()["qkv"]
+
+
+def test_steps_without_operators_are_no_profiled_runs() -> None:
+    trace = trace_of([step(1, 200), *launched(208, 1), step(2, 400), step(3, 600),
+                      *launched(608, 3)])  # fmt: skip
+    facts = inspection(trace)
+    assert (facts["runs"], facts["profiled_runs"], facts["operators"]) == (3, 2, 2.0)
+    assert note(trace, "runs_untold").count == 1
