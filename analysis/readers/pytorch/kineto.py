@@ -34,8 +34,13 @@ from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.readers.pytorch.clocks import on_the_hosts_clock
-from analysis.readers.pytorch.compiled import Calls, calls_on_device, calls_on_host, with_members
-from analysis.readers.pytorch.compiled_graph import is_of_compiler
+from analysis.readers.pytorch.compiler.compiled import (
+    Calls,
+    calls_on_device,
+    calls_on_host,
+    with_members,
+)
+from analysis.readers.pytorch.compiler.compiled_graph import is_of_compiler
 from analysis.readers.pytorch.dispatch import host_ops
 from analysis.readers.pytorch.event import Event, plain
 from analysis.readers.pytorch.events import EventColumns, Sorted

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from analysis.readers import find, read, read_path
 from analysis.readers.companions import companion
 from analysis.readers.input.source import Source
-from analysis.readers.pytorch.fx_graph import read_graph
+from analysis.readers.pytorch.compiler.fx_graph import read_graph
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 from tests import compiled_logs as logs

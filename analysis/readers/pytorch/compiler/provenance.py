@@ -16,10 +16,10 @@ from typing import TypeVar
 from analysis.operators.members import Members, members_text
 from analysis.originals import MAX_ORIGINALS, Original
 from analysis.readers.building.replays import adds_up, placed
-from analysis.readers.pytorch.compiled_graph import CompiledGraph
+from analysis.readers.pytorch.compiler.compiled_graph import CompiledGraph
+from analysis.readers.pytorch.compiler.fx_graph import VIEWS, Node, type_of_name
 from analysis.readers.pytorch.dispatch import CALL, GENERATED
 from analysis.readers.pytorch.event import Span
-from analysis.readers.pytorch.fx_graph import VIEWS, Node, type_of_name
 from analysis.readers.pytorch.steps import Steps
 
 T = TypeVar("T")

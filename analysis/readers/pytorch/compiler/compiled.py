@@ -9,18 +9,18 @@ from typing import Any
 from analysis.originals import Original
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.source import Source
-from analysis.readers.pytorch.compiled_graph import (
+from analysis.readers.pytorch.compiler.compiled_graph import (
     CompiledGraph,
     graphs_of_folders,
     graphs_of_log,
     is_log,
     is_map,
 )
+from analysis.readers.pytorch.compiler.provenance import Ran, joined
 from analysis.readers.pytorch.dispatch import GENERATED, HostOps, is_dispatch
 from analysis.readers.pytorch.event import Span
 from analysis.readers.pytorch.events import Sorted
 from analysis.readers.pytorch.launches import Launch, Launches
-from analysis.readers.pytorch.provenance import Ran, joined
 from analysis.readers.pytorch.steps import Steps
 from analysis.trace import Diagnostic, noted
 

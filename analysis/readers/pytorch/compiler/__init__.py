@@ -1,0 +1,1 @@
+"""What torch.compile says of its kernels: logs and folders beside a trace."""
