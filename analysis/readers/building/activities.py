@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.limits import Limits
-from analysis.readers.building.clocks import clock_skew
+from analysis.readers.building.checks.clocks import clock_skew
+from analysis.readers.building.checks.graph_launches import graph_notes, is_graph_launch
 from analysis.readers.building.coded import Coded, Whole
-from analysis.readers.building.graph_launches import graph_notes, is_graph_launch
 from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.launch_calls import (
     LaunchCall,

@@ -21,10 +21,10 @@ from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.messages.places import row_of
 from analysis.operators import flops
 from analysis.operators.classes import kernel_class, op_class
+from analysis.readers.building.checks.implausible import lost_records, possible_durations
+from analysis.readers.building.checks.overlaps import Overlaps, overlap_notes, overlaps_of
 from analysis.readers.building.coded import Cells, Coded, Whole, distinct_rows, exact_sum, taken
-from analysis.readers.building.implausible import lost_records, possible_durations
 from analysis.readers.building.iterations import profiled_runs
-from analysis.readers.building.overlaps import Overlaps, overlap_notes, overlaps_of
 from analysis.readers.building.repeats import without_repeats
 from analysis.readers.building.timetable import Ints, ended_before, starts_of
 from analysis.text import clean_text

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.readers.building.clocks import clock_skew
+from analysis.readers.building.checks.clocks import clock_skew
 from analysis.readers.pytorch.event import Span
 from analysis.readers.pytorch.events import Sorted
 from analysis.readers.pytorch.launches import Launched

@@ -20,8 +20,8 @@ from analysis.host_waits import HostWaits
 from analysis.limits import Limits
 from analysis.messages import mark
 from analysis.readers.building.call_stacks import Moments, stacks_of
+from analysis.readers.building.checks.graph_launches import graph_notes, is_graph_launch
 from analysis.readers.building.coded import Coded, Whole
-from analysis.readers.building.graph_launches import graph_notes, is_graph_launch
 from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.launch_calls import LaunchCalls, is_launch, with_launches
 from analysis.readers.building.processes import several_processes

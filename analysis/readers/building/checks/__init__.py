@@ -1,0 +1,1 @@
+"""Whether what a file says of times can be true, and what it lacks."""
