@@ -308,3 +308,19 @@ def test_flops_do_not_lack_where_nothing_multiplies() -> None:
     found = examine(bare(op_type=["Add", "Relu", "Mul"], inputs=["float32[2]"] * 3))
     assert not any("FLOPs" in sentence for sentence in words.lack_sentences(found))
     assert any("FLOPs" in sentence for sentence in words.lack_sentences(examine(bare())))
+
+
+def test_a_field_that_too_few_operators_have_is_not_called_known() -> None:
+    """FLOPs of one convolution, and none of the other, which takes nine tenths of the time."""
+    rows = {
+        "name": ["one", "other"],
+        "op_type": ["Conv2D", "Conv2D"],
+        "dur_ns": [1000, 9000],
+        "flops": [2000.0, None],
+    }
+    some = examine(build_trace(Meta("ascend_kernel_details", "Ascend PyTorch Profiler"), rows))
+    assert "FLOPs of some operators" in words.has_sentence(some)
+    rows["flops"] = [2000.0, 18000.0]
+    every = examine(build_trace(Meta("ascend_kernel_details", "Ascend PyTorch Profiler"), rows))
+    assert "FLOPs of some" not in words.has_sentence(every)
+    assert "FLOPs" in words.has_sentence(every)

@@ -30,6 +30,11 @@ FIELD_LABELS: Mapping[str, Message] = {
     "memory": Message("sizes of tensors or peak memory"),
     "graph": Message("graph of the model"),
 }
+# What to call a field that too few operators have for a figure: the answer that says so, the label.
+_PARTLY: Mapping[str, tuple[AnswerCode, Message]] = {
+    "flops": ("some_flops", Message("FLOPs of some operators")),
+    "memory": ("some_sizes", Message("sizes of some tensors")),
+}
 
 FIGURE_LABELS: Mapping[FigureCode, Message] = {
     "latency": Message("Latency per run"),
@@ -100,7 +105,12 @@ def has_sentence(found: Examination) -> str:
     """'It contains start times, op types and shapes.'"""
     if not found.has:
         return say("It contains only names and times.")
-    return say("It contains {fields}.", fields=_fields(found.has))
+    answers = {answer.code for answer in found.answers}
+    labels = [
+        _PARTLY[name][1] if name in _PARTLY and _PARTLY[name][0] in answers else FIELD_LABELS[name]
+        for name in found.has
+    ]
+    return say("It contains {fields}.", fields=listed([label.text() for label in labels]))
 
 
 def note_sentence(note: Diagnostic) -> str:

@@ -470,7 +470,9 @@ REASONS: Mapping[Reason, Message] = {
     "no_heavy_operators": Message("no convolution, matrix product or attention ran"),
     "classes_unknown": Message("most of the operators' time is of unknown class"),
     "inside_unknown": Message("what moves inside the provider's subgraphs is not known"),
-    "flops_unknown": Message("the FLOPs of heavy operators are not known from this file"),
+    "flops_unknown": Message(
+        "the file does not give the FLOPs of heavy operators with more than 5 % of their time"
+    ),
     "runs_unknown": Message("the file does not mark its runs"),
     "no_sizes": Message("the file does not give the sizes of inputs and outputs"),
     "no_peak": Message(

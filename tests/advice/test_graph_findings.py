@@ -141,6 +141,11 @@ def test_weights_are_read_whatever_is_fused() -> None:
     """A quarter of a Gemm's weights stays, and its remedy is another than that of tensors."""
     found = findings(advised(sample("mobilenetv2"), "fused"))
     bound = one_of(found, "memory_bound")
+    memory = sample("mobilenetv2").record.peaks.memory
+    assert memory is not None
+    of_memory = float(str(bound.values["rate"])) * 1e9 / memory.bytes_per_s
+    assert float(str(bound.values["of_roof"])) == pytest.approx(of_memory, rel=1e-6)
+    assert "of what main memory allows" in "".join(part.text for part in words.limit_parts(bound))
     assert bound.at_most_ns is not None
     assert bound.at_most_ns < float(str(bound.values["time_ns"]))
     mostly = replace(bound, values={**bound.values, "weights": 0.9})

@@ -47,6 +47,7 @@ def memory_bound(subject: Subject) -> Answer:
                 "share": subject.share(time_ns),
                 "bytes": float((moved * counts).sum()),
                 "rate": float((moved * counts).sum()) / time_ns,  # GB/s,
+                "of_roof": float((share[chosen] * times).sum() / times.sum()),
                 "operator": subject.names(chosen)[0],
                 "op_types": _types(subject, chosen),
                 "depthwise_ns": subject.time_of(chosen & _depthwise(subject)),

@@ -414,10 +414,12 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     "memory_bound": FindingText(
         Message("Bound by memory"),
         Message(
-            "One operator ({op_types:name}) moves data about as fast as memory allows, "
-            "{rate:bandwidth}, and takes {time_ns:duration}, {share:percent} of the time.",
-            "{n:count} operators ({op_types:name}) move data about as fast as memory allows, "
-            "{rate:bandwidth}, and take {time_ns:duration}, {share:percent} of the time.",
+            "One operator ({op_types:name}) moves data at {rate:bandwidth}, {of_roof:percent} of "
+            "what main memory allows it, and takes {time_ns:duration}, {share:percent} of the "
+            "time.",
+            "{n:count} operators ({op_types:name}) move data at {rate:bandwidth}, "
+            "{of_roof:percent} of what main memory allows them, and take {time_ns:duration}, "
+            "{share:percent} of the time.",
         ),
         None,
         None,
