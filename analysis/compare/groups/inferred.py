@@ -11,9 +11,11 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from analysis.compare.groups.agreement import is_copy, kinds
+from analysis.compare.groups.described import together
 from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.groups.members import compute_operators, kind_of
-from analysis.compare.groups.pairs import paired_operators, together
+from analysis.compare.groups.pairs import paired_operators
 from analysis.compare.side import Side
 from analysis.operators.classes import plain_type
 from analysis.operators.members import is_function, parse_members
@@ -26,7 +28,8 @@ LONGEST = 16
 @dataclass(frozen=True, eq=False)
 class _Ran:
     """The operators of a side in the order of first execution, by their rows, and what is known of
-    each; `types` are the op types that a fused kernel's name lists, by position."""
+    each; `types` are the op types that a fused kernel's name lists, by position, `is_copy` says
+    which only copy or fill memory."""
 
     rows: Sequence[int]
     name: Sequence[str]
@@ -34,6 +37,7 @@ class _Ran:
     inputs: Sequence[str]
     outputs: Sequence[str]
     types: dict[int, frozenset[str]]
+    is_copy: Sequence[bool]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -64,8 +68,8 @@ def infer_groups(baseline: Side, candidate: Side) -> Fusion:
     taken = ({b for b, _ in pairs}, {c for _, c in pairs})
     for stretch in _stretches(_monotone(pairs), (len(sides[0]), len(sides[1]))):
         before, after = (
-            [at for at in where if at not in used]
-            for where, used in zip(stretch, taken, strict=True)
+            [at for at in where if at not in used and not side.is_copy[at]]
+            for where, used, side in zip(stretch, taken, sides, strict=True)
         )
         found += _replaced(sides, before, after)
     found.sort()
@@ -111,7 +115,9 @@ def _that_ran(trace: Trace) -> _Ran:
         listed = _listed_types(text, source) if text and not is_function(names[at]) else None
         if listed is not None:
             types[at] = listed
-    return _Ran(rows, names, told("op_type"), told("inputs"), told("outputs"), types)
+    of_kind = kinds(trace)
+    copies = [is_copy(of_kind[row]) for row in rows]
+    return _Ran(rows, names, told("op_type"), told("inputs"), told("outputs"), types, copies)
 
 
 @lru_cache(maxsize=4096)

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from analysis.compare.groups.agreement import is_copy, kinds
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.groups.listed import Listed, listed_together
 from analysis.compare.groups.members import compute_operators, kind_of
+from analysis.compare.groups.pairs import REGIONS
 from analysis.compare.side import Side
 from analysis.trace import Diagnostic, DiagnosticCode, Trace
 
 Rows = tuple[list[int], list[int]]
 
 _KERNEL = "device_kernel"
-# A compiled graph launches as one: its name says nothing about the operator.
-_REGIONS = ("Torch-Compiled Region", "CompiledFxGraph", "CompiledFunction", "## Call Compiled")
 _NO_CLASS = ("unknown", "communication")
 
 
@@ -38,7 +38,8 @@ def join_by_launcher(fusion: Fusion, baseline: Side, candidate: Side) -> Fusion:
     together = listed_together(traces, launchers, left)
     listed = [{row for part in together for row in part.rows[side]} for side in (0, 1)]
     others = tuple([row for row in left[side] if row not in listed[side]] for side in (0, 1))
-    found, kept = _launched(launchers, (others[0], others[1]), fusion.groups)
+    of_kind = [kinds(trace) for trace in traces]
+    found, kept = _launched(launchers, (others[0], others[1]), fusion.groups, of_kind)
     taken = [
         listed[side] | {row for rows in found.values() for row in rows[side]} for side in (0, 1)
     ]
@@ -59,15 +60,19 @@ def join_by_launcher(fusion: Fusion, baseline: Side, candidate: Side) -> Fusion:
 def _launchers(trace: Trace) -> list[str]:
     """The framework operator behind each kernel; '' where there is none or only a region."""
     names = trace.texts("launched_by")
-    return ["" if name.startswith(_REGIONS) else name for name in names]
+    return ["" if name.startswith(REGIONS) else name for name in names]
 
 
 def _kernel_classes(trace: Trace) -> list[str]:
-    """The class of each kernel; '' where it says nothing, and for framework operators."""
-    return [
-        op_class if level == _KERNEL and op_class not in _NO_CLASS else ""
-        for op_class, level in zip(trace.texts("op_class"), trace.texts("level"), strict=True)
+    """The class of each kernel; '' where it says nothing, and for framework operators, copies and
+    fills of memory."""
+    says = [
+        level == _KERNEL and op_class not in _NO_CLASS and not is_copy(kind)
+        for op_class, level, kind in zip(
+            trace.texts("op_class"), trace.texts("level"), kinds(trace), strict=True
+        )
     ]
+    return [of if tells else "" for of, tells in zip(trace.texts("op_class"), says, strict=True)]
 
 
 def _without_group(traces: tuple[Trace, Trace], groups: Iterable[Group]) -> Rows:
@@ -89,15 +94,19 @@ def _rows_of(groups: Iterable[Group]) -> tuple[set[int], set[int]]:
 
 
 def _launched(
-    launchers: Sequence[Sequence[str]], left: Rows, groups: Sequence[Group]
+    launchers: Sequence[Sequence[str]],
+    left: Rows,
+    groups: Sequence[Group],
+    of_kind: Sequence[Sequence[str]],
 ) -> tuple[dict[str, Rows], list[Group]]:
-    """Rows by launcher where both sides have some, and the groups that are not taken in."""
+    """Rows by launcher where both sides have some of one kind, and the groups that are not taken
+    in."""
     found = _by_value(launchers, left)
     for name, group in _whole(launchers, groups):
         if name in found:
             for rows, operators in zip(found[name], (group.baseline, group.candidate), strict=True):
                 rows += [op.row for op in operators if op.row is not None]
-    found = _both_have(found)
+    found = {name: rows for name, rows in _both_have(found).items() if _of_one_kind(of_kind, rows)}
     taken = {group.id for name, group in _whole(launchers, groups) if name in found}
     return found, [group for group in groups if group.id not in taken]
 
@@ -127,6 +136,15 @@ def _by_value(values: Sequence[Sequence[str]], rows: Sequence[Sequence[int]]) ->
 
 def _both_have(found: Mapping[str, Rows]) -> dict[str, Rows]:
     return {name: (sorted(a), sorted(b)) for name, (a, b) in found.items() if a and b}
+
+
+def _of_one_kind(of_kind: Sequence[Sequence[str]], rows: Rows) -> bool:
+    """Whether both sides have a row of one kind, whichever way copies go: a fill of memory is no
+    matrix product."""
+    first, second = (
+        {of[row].partition(" ")[0] for row in own} for of, own in zip(of_kind, rows, strict=True)
+    )
+    return bool(first & second)
 
 
 def _words(op_class: str) -> str:

@@ -1,19 +1,26 @@
-"""Pairs: which operator of one trace is which of the other, by name, shapes, launcher or order."""
+"""Pairs: which operator of one trace is which of the other.
+
+By name, shapes, launcher or order; operators of different kinds are never a pair.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from analysis.metrics.breakdown import by_operator
+from analysis.compare.groups.agreement import classes_agree, factor, is_beyond, shapes_contradict
+from analysis.compare.groups.described import Ran, both_ran, codes_of, nth_with_nth, numbers_of
 from analysis.trace import Trace
 
-_COLUMNS = ("name", "op_type", "inputs", "outputs", "launched_by")
+# A compiled graph launches as one: its name says nothing about the operator.
+REGIONS = ("Torch-Compiled Region", "CompiledFxGraph", "CompiledFunction", "## Call Compiled")
+
+# Of positions on both sides, pair by pair: what keeps one whose times are far apart, and what fits.
+Stands = Callable[[np.ndarray, np.ndarray], np.ndarray]
+Fits = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Pairs(NamedTuple):
@@ -24,26 +31,6 @@ class Pairs(NamedTuple):
     by: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class Ran:
-    """The operators of a side that ran: rows of `by_operator` in the order in which they first
-    ran, and some of their columns as codes of texts, which both sides share; 0 is '' and null.
-    `origin` is the original name."""
-
-    table: pd.DataFrame
-    codes: Mapping[str, np.ndarray]
-
-    def where(self, column: str) -> np.ndarray:
-        """For which positions a column of the table is true."""
-        mask: np.ndarray = self.table[column].to_numpy(dtype=bool)
-        return mask
-
-    def is_null(self, column: str) -> np.ndarray:
-        """For which positions a column of the table has no value."""
-        mask: np.ndarray = self.table[column].isna().to_numpy(dtype=bool)
-        return mask
-
-
 def paired_operators(
     baseline: Trace,
     candidate: Trace,
@@ -51,146 +38,303 @@ def paired_operators(
 ) -> tuple[Ran, Ran, Pairs]:
     """Both sides' operators and their pairs, those of one side alone last.
 
-    Operators join on (name, n-th operator of that name), where `counterparts` gives the baseline's
-    name of the candidate's renamed operators and both sides tell them apart; the rest on
-    (op type, shapes, dtypes, n-th of those; inputs alone where neither side tells outputs), then on
-    (launcher, its inputs, n-th of those);
-    communication that is left on (op type, n-th of those). One whose name `counterparts` gives as
-    '' has no partner: its group tells of none, and shapes would find one of another group.
+    `counterparts` gives the baseline's name of the candidate's renamed operators; one that it gives
+    as '' has no partner by its name or shapes: its group names none. Operators join in this order,
+    the n-th of a description with the n-th, and only of one kind and class (`agreement`):
+
+    1. name, launcher, inputs and outputs; where no shapes are there, as many of them on both sides;
+    2. name, inputs and outputs, of which either side has one;
+    3. name and sizes, as many on both sides;
+    4. name and sizes but for one factor, where more operators differ by it than are the same;
+    5. name alone, as many on both sides, where neither shapes nor launchers contradict;
+    6. type, inputs, outputs, and the function where they are kernels; inputs alone where neither
+       side has outputs;
+    7. launcher, its inputs and class, as many on both sides;
+    8. communication by type, as many on both sides.
+
+    A pair of which one time is more than three times the other stays only where both have the same
+    sizes, where each is the only one of its name and runs as often, where graphs prove it, or where
+    its launcher ran nothing else on either side. The order of the sides makes no difference.
     """
-    sides = _both_ran(baseline, candidate, counterparts)
-    every = [np.ones(len(side.table), dtype=bool) for side in sides]
-    # Frameworks that tell no outputs: type and inputs say what they are. Of a kernel they do not.
-    untold = [
-        side.is_null("outputs") & (side.table["level"] != "device_kernel").to_numpy(dtype=bool)
-        for side in sides
-    ]
-    communication = [side.where("is_communication") for side in sides]
-    found: list[Pairs] = []
-    free = [~taken for taken in _told_apart_once(sides)]
-    by_name = _join(sides, ["origin"], free)
-    same = sides[0].codes["name"][by_name[0]] == sides[1].codes["name"][by_name[1]]
-    found.append(Pairs(*by_name, np.where(same, "name", "graph").astype(object)))
-    free = [mask.copy() for mask in every]
-    if counterparts:
-        free[1] = sides[1].codes["origin"] != 0
-    for among, keys, label in (
-        (every, ["op_type", "inputs", "outputs"], "shape"),
-        (untold, ["op_type", "inputs"], "shape"),
-        # Another GPU or library names its kernels otherwise: what launched them is the same.
-        (every, ["launched_by", "inputs"], "launcher"),
-        # Names of communication hold numbers of the recording's groups, and it tells no shapes.
-        (communication, ["op_type"], "order"),
-    ):
-        free[0][found[-1].before] = False
-        free[1][found[-1].after] = False
-        pairs = _join(sides, keys, [mask & left for mask, left in zip(among, free, strict=True)])
-        found.append(Pairs(*pairs, np.full(len(pairs[0]), label, dtype=object)))
-    joined = [np.concatenate([pair[side] for pair in found]) for side in (0, 1)]
-    for mask, at, left in zip(every, joined, free, strict=True):
-        left[:] = mask
-        left[at] = False
-    alone = [np.flatnonzero(left) for left in free]
-    nothing = [np.full(len(at), -1) for at in alone]
-    return *sides, Pairs(
-        np.concatenate([joined[0], alone[0], nothing[1]]),
-        np.concatenate([joined[1], nothing[0], alone[1]]),
-        np.concatenate(
-            [*(pair.by for pair in found), *(np.full(len(at), "", object) for at in alone)]
-        ),
-    )
+    sides = both_ran(baseline, candidate, counterparts)
+    found = _Search(sides, bool(counterparts))
+    found.by_name()
+    found.by_shapes()
+    found.by_launcher()
+    found.by_order()
+    return *sides, found.pairs()
 
 
-def _both_ran(
-    baseline: Trace, candidate: Trace, counterparts: Mapping[str, str]
-) -> tuple[Ran, Ran]:
-    traces = (baseline, candidate)
-    tables = [_in_order(trace) for trace in traces]
-    rows = [table["operator"].to_numpy() for table in tables]
-    codes: list[dict[str, np.ndarray]] = [{}, {}]
-    for column in (*_COLUMNS, "origin"):
-        cells = [
-            trace.operators[column if column != "origin" else "name"].array for trace in traces
+class _Search:
+    """Operators of both sides without a partner so far, and the pairs so far."""
+
+    def __init__(self, sides: tuple[Ran, Ran], renamed: bool) -> None:
+        self._sides = sides
+        self._renamed = renamed
+        self._free = [np.ones(len(side.table), dtype=bool) for side in sides]
+        self._found: list[Pairs] = []
+
+    def by_name(self) -> None:
+        """Joins operators of one name."""
+        told = [side.codes["inputs"] != 0 for side in self._sides]
+        untold = [~mask for mask in told]
+        apart = _told_apart_once(self._sides)
+        named = [
+            ~mask & (side.codes["origin"] != 0)
+            for mask, side in zip(apart, self._sides, strict=True)
         ]
-        texts = [of.categories for of in cells]
-        if column == "origin" and counterparts:
-            renamed = [counterparts.get(name, name) if name else "" for name in texts[1]]
-            texts[1] = pd.Index(renamed, dtype="str")
-        for of_side, of, ran, numbers in zip(codes, cells, rows, _numbered(texts), strict=True):
-            of_side[column] = numbers[of.codes[ran]]
-    first, second = (Ran(table, of) for table, of in zip(tables, codes, strict=True))
-    return first, second
+        if self._renamed:
+            self._join("graph", ["proven", "kind"], named, lone=True, stands=_always)
+        exact = ["origin", "kind", "launched_by", "inputs", "outputs"]
+        self._join("name", exact, _both(named, told), stands=_always)
+        as_often = [*exact, "executions"]
+        self._join(
+            "name", as_often, _both(named, untold), even=True, stands=self._is_only_one(exact)
+        )
+        self._join("name", exact, _both(named, untold), even=True, stands=_never)
+        self._join(
+            "name",
+            ["origin", "kind", "inputs", "outputs"],
+            _both(named, told),
+            lone=True,
+            stands=_always,
+        )
+        lone = self._is_only_one(["origin", "kind"])
+        self._join("name", ["origin", "kind", "sizes"], _both(named, told), even=True, stands=lone)
+        self._join(
+            "name",
+            ["origin", "kind"],
+            _both(named, told),
+            even=True,
+            stands=_always,
+            fits=self._common_factor(),
+        )
+        self._join(
+            "name", ["origin", "kind"], named, even=True, stands=lone, fits=self._is_consistent
+        )
 
-
-def _numbered(texts: Sequence[pd.Index]) -> list[np.ndarray]:
-    """A number for each text, the same for the same text of the other side; 0 for '', and at -1."""
-    every = texts[0].astype("str").append(texts[1].astype("str"))
-    numbers, _ = pd.factorize(every)
-    numbers = np.where(every == "", 0, numbers + 1)
-    split = len(texts[0])
-    return [np.append(of, 0) for of in (numbers[:split], numbers[split:])]
-
-
-def _in_order(trace: Trace) -> pd.DataFrame:
-    table = by_operator(trace)
-    first = pd.unique(trace.calls["operator"].to_numpy())
-    rank = np.zeros(len(trace.operators), dtype="int64")
-    rank[first] = np.arange(len(first))
-    return table.take(np.argsort(rank[table["operator"].to_numpy()])).reset_index(drop=True)
-
-
-def _join(
-    sides: tuple[Ran, Ran], keys: Sequence[str], among: Sequence[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Positions that share `keys` and the n-th occurrence of them, in the order of the first side;
-    only those `among` which are looked for. Without shapes a key says nothing."""
-    at = [
-        np.flatnonzero(mask & np.all([side.codes[key] != 0 for key in keys], axis=0))
-        for side, mask in zip(sides, among, strict=True)
-    ]
-    alike = together(
-        [
-            np.concatenate([side.codes[key][of] for side, of in zip(sides, at, strict=True)])
-            for key in keys
+    def by_shapes(self) -> None:
+        """Joins operators of one type and one description of their tensors."""
+        free = [np.ones(len(side.table), dtype=bool) for side in self._sides]
+        if self._renamed:
+            free[1] = self._sides[1].codes["proven"] != 0
+        kernels = [
+            (side.table["level"] == "device_kernel").to_numpy(dtype=bool) for side in self._sides
         ]
-    )
-    split = len(at[0])
-    numbered = [
-        _occurrence(alike[:split]) + alike[:split] * len(alike),
-        _occurrence(alike[split:]) + alike[split:] * len(alike),
-    ]
-    place = pd.Index(numbered[1]).get_indexer(pd.Index(numbered[0]))
-    return at[0][place >= 0], at[1][place[place >= 0]]
+        # Where frameworks record no outputs, type and inputs say what they are; not of a kernel.
+        untold = [
+            side.is_null("outputs") & ~of & mask
+            for side, of, mask in zip(self._sides, kernels, free, strict=True)
+        ]
+        others = [mask & ~of for mask, of in zip(free, kernels, strict=True)]
+        whole = ["op_type", "kind", "inputs", "outputs"]
+        self._join(
+            "shape", [*whole, "function"], _both(free, kernels), stands=_always, needed=whole
+        )
+        self._join("shape", whole, others, stands=_always, needed=whole)
+        self._join(
+            "shape",
+            ["op_type", "kind", "inputs"],
+            untold,
+            stands=_always,
+            needed=["op_type", "inputs"],
+        )
+
+    def by_launcher(self) -> None:
+        """Joins kernels under other names, as of another GPU or library, by what launched them."""
+        free = [np.ones(len(side.table), dtype=bool) for side in self._sides]
+        if self._renamed:
+            free[1] = self._sides[1].codes["proven"] != 0
+        launched = ["launched_by", "inputs", "kind"]
+        alone = self._is_only_one(launched)
+        self._join(
+            "launcher",
+            [*launched, "op_class"],
+            free,
+            even=True,
+            stands=alone,
+            needed=launched,
+            whole=True,
+        )
+
+    def by_order(self) -> None:
+        """Joins communication, whose names hold numbers of the recording's groups, and which tells
+        no shapes."""
+        talks = [side.where("is_communication") for side in self._sides]
+        self._join(
+            "order", ["op_type", "kind"], talks, even=True, stands=_never, needed=["op_type"]
+        )
+
+    def pairs(self) -> Pairs:
+        """All pairs, then what is of one side alone."""
+        alone = [np.flatnonzero(left) for left in self._free]
+        nothing = [np.full(len(at), -1) for at in alone]
+        return Pairs(
+            np.concatenate([*(pair.before for pair in self._found), alone[0], nothing[1]]),
+            np.concatenate([*(pair.after for pair in self._found), nothing[0], alone[1]]),
+            np.concatenate(
+                [
+                    *(pair.by for pair in self._found),
+                    *(np.full(len(at), "", object) for at in alone),
+                ]
+            ),
+        )
+
+    def _join(
+        self,
+        label: str,
+        keys: Sequence[str],
+        among: Sequence[np.ndarray],
+        *,
+        stands: Stands,
+        fits: Fits | None = None,
+        needed: Sequence[str] = ("origin",),
+        even: bool = False,
+        lone: bool = False,
+        whole: bool = False,
+    ) -> None:
+        """Joins the n-th operator of a key with the n-th of the other side, of free ones `among`
+        which the columns `needed` are told: only keys of `even` numbers on both sides, or `lone` on
+        both, counted over all operators where `whole`. A pair of other classes, one that does not
+        fit, and one of times far apart that nothing `stands` for, is none."""
+        free = [
+            mask & left & np.all([side.codes[key] != 0 for key in needed], axis=0)
+            for mask, left, side in zip(among, self._free, self._sides, strict=True)
+        ]
+        if not free[0].any() or not free[1].any():
+            return
+        codes = codes_of(self._sides, keys)
+        if even or lone:
+            numbers = numbers_of(codes, None if lone else free)
+            good = numbers[0] == numbers[1]
+            if lone:
+                good &= numbers[0] == 1
+            if whole:
+                every = numbers_of(codes)
+                good &= every[0] == every[1]
+            free = [mask & good[of] for mask, of in zip(free, codes, strict=True)]
+        at = [np.flatnonzero(mask) for mask in free]
+        first, second = nth_with_nth([of[where] for of, where in zip(codes, at, strict=True)])
+        b, c = at[0][first], at[1][second]
+        tables = [side.table for side in self._sides]
+        keep = classes_agree(tables[0]["op_class"].iloc[b], tables[1]["op_class"].iloc[c])
+        if fits is not None:
+            keep &= fits(b, c)
+        b, c = b[keep], c[keep]
+        times = [
+            table["per_run_ns"].to_numpy("float64")[of]
+            for table, of in zip(tables, (b, c), strict=True)
+        ]
+        keep = ~is_beyond(*times) | stands(b, c)
+        b, c = b[keep], c[keep]
+        labels = np.full(len(b), label, dtype=object)
+        if label == "graph":
+            labels[self._has_same("name", b, c)] = "name"
+        elif label == "name":
+            labels[~self._has_same("name", b, c)] = "order"
+            labels[
+                (labels == "order")
+                & self._has_same("inputs", b, c)
+                & (self._sides[0].codes["inputs"][b] != 0)
+            ] = "shape"
+            labels[self._sides[1].codes["proven"][c] != self._sides[1].codes["name"][c]] = "graph"
+        self._free[0][b] = False
+        self._free[1][c] = False
+        self._found.append(Pairs(b, c, labels))
+
+    def _has_same(self, column: str, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        same: np.ndarray = self._sides[0].codes[column][b] == self._sides[1].codes[column][c]
+        return same
+
+    def _is_only_one(self, keys: Sequence[str]) -> Stands:
+        """For pairs whether each of both is the only one of its key and runs as often."""
+        codes = codes_of(self._sides, keys)
+        numbers = numbers_of(codes)
+        executions = [side.codes["executions"] for side in self._sides]
+
+        def stands(b: np.ndarray, c: np.ndarray) -> np.ndarray:
+            only: np.ndarray = (
+                (numbers[0][codes[0][b]] == 1)
+                & (numbers[1][codes[1][c]] == 1)
+                & (executions[0][b] == executions[1][c])
+            )
+            return only
+
+        return stands
+
+    def _common_factor(self) -> Fits:
+        """For pairs whether their sizes differ by the factor that most pairs of a name differ by,
+        as of another batch; nothing fits where more operators have the same sizes."""
+        same = sum(len(pair.before) for pair in self._found)
+        at = [
+            np.flatnonzero(free & (side.codes["origin"] != 0) & (side.codes["inputs"] != 0))
+            for free, side in zip(self._free, self._sides, strict=True)
+        ]
+        codes = codes_of(self._sides, ["origin", "kind"])
+        first, second = nth_with_nth([of[where] for of, where in zip(codes, at, strict=True)])
+        factors = self._factors(at[0][first], at[1][second])
+        known = factors[np.isfinite(factors) & (factors > 0) & (factors != 1)]
+        values, counts = np.unique(known, return_counts=True)
+        if not len(values) or counts.max() <= same:
+            return lambda b, c: np.zeros(len(b), dtype=bool)
+        likely = values[counts == counts.max()]
+        usual = likely[np.argmin(np.abs(np.log(likely)))]
+        return lambda b, c: self._factors(b, c) == usual
+
+    def _factors(self, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        texts = [
+            side.table["inputs"].astype(object).to_numpy()[of]
+            for side, of in zip(self._sides, (b, c), strict=True)
+        ]
+        found = [factor(*pair) for pair in zip(*texts, strict=True)]
+        return np.array([np.nan if one is None else one for one in found], dtype="float64")
+
+    def _is_consistent(self, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        """For pairs of one name whether nothing speaks against them: several of a name have a
+        shape on one side at most and one launcher, the only ones of a name no other shapes."""
+        names = codes_of(self._sides, ["origin", "kind"])
+        numbers = numbers_of(names)
+        is_lone = (numbers[0][names[0][b]] == 1) & (numbers[1][names[1][c]] == 1)
+        shapes, launchers, classes = (
+            [
+                side.table[column].astype(object).fillna("").to_numpy()[of]
+                for side, of in zip(self._sides, (b, c), strict=True)
+            ]
+            for column in ("inputs", "launched_by", "op_class")
+        )
+        contradict = np.array(
+            [shapes_contradict(x, y, z) for x, y, z in zip(*shapes, classes[0], strict=True)],
+            dtype=bool,
+        )
+        untold = (shapes[0] == "") | (shapes[1] == "")
+        named = [
+            np.array([bool(text) and not text.startswith(REGIONS) for text in of], dtype=bool)
+            for of in launchers
+        ]
+        launched = ~named[0] | ~named[1] | (launchers[0] == launchers[1])
+        fits: np.ndarray = np.where(is_lone, ~contradict, untold & launched)
+        return fits
 
 
-def together(codes: Sequence[np.ndarray]) -> np.ndarray:
-    """One code for the codes of several columns: equal where all of them are."""
-    whole = codes[0]
-    for more in codes[1:]:
-        whole, _ = pd.factorize(whole * (int(more.max(initial=0)) + 1) + more)
-    return whole
+def _always(b: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return np.ones(len(b), dtype=bool)
 
 
-def _occurrence(codes: np.ndarray) -> np.ndarray:
-    """How many of the same code stand before each."""
-    order = np.argsort(codes, kind="stable")
-    ranked = codes[order]
-    is_first = np.ones(len(codes), dtype=bool)
-    is_first[1:] = ranked[1:] != ranked[:-1]
-    place = np.arange(len(codes))
-    found = np.empty(len(codes), dtype="int64")
-    found[order] = place - np.maximum.accumulate(np.where(is_first, place, 0))
-    return found
+def _never(b: np.ndarray, _: np.ndarray) -> np.ndarray:
+    return np.zeros(len(b), dtype=bool)
+
+
+def _both(one: Sequence[np.ndarray], other: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return [a & b for a, b in zip(one, other, strict=True)]
 
 
 def _told_apart_once(sides: tuple[Ran, Ran]) -> list[np.ndarray]:
     """Operators whose name one side tells apart by shape and the other, without shapes, cannot:
     all calls of a name are not the partner of some of them."""
     origins = [side.codes["origin"] for side in sides]
-    size = 1 + max(int(codes.max(initial=0)) for codes in origins)
-    counts = [np.bincount(codes, minlength=size) for codes in origins]
+    counts = numbers_of(origins)
     told = [
-        np.bincount(codes[~side.is_null("inputs")], minlength=size) > 0
+        np.bincount(codes[~side.is_null("inputs")], minlength=len(counts[0])) > 0
         for side, codes in zip(sides, origins, strict=True)
     ]
     differ = (counts[0] > 0) & (counts[1] > 0) & (counts[0] != counts[1]) & (told[0] != told[1])

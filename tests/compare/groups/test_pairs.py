@@ -1,126 +1,234 @@
-"""Pairs of operators against the plain way to find them, on random small traces."""
+"""Pairs of operators: only of one kind, whole, and the same from either side."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from types import MappingProxyType
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.compare.groups.agreement import factor, lasting_name, shapes_contradict
+from analysis.compare.groups.matching import match_operators
 from analysis.compare.groups.pairs import paired_operators
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
-Row = tuple[str, str | None, str | None, str | None, str | None, str, bool]
+Row = tuple[str, str | None, str, str | None, str | None, str, bool, int, int]
+_COLUMNS = (
+    "name", "op_type", "op_class", "inputs", "launched_by", "level", "is_communication"
+)  # fmt: skip
+
+GEMM, MEMSET = "gemm_128x128_kernel", "Memset (Device)"
+KERNEL, HOST = "device_kernel", "framework_op"
 
 _ROW = st.tuples(
-    st.sampled_from(["a", "b", "c", "d"]),
+    st.sampled_from(
+        [GEMM, "winograd_kernel", MEMSET, "Memcpy HtoD", "triton_poi_fused_add_3", "c"]
+    ),
     st.sampled_from(["Conv", "Add", None]),
-    st.sampled_from(["f[1]", "f[2]", None]),
-    st.sampled_from(["f[1]", None]),
+    st.sampled_from(["convolution", "elementwise", "unknown"]),
+    st.sampled_from(["float32[1,8]", "float32[2,8]", "float16[1,8]", None]),
     st.sampled_from(["aten::add", "aten::mul", None]),
-    st.sampled_from(["device_kernel", "framework_op"]),
+    st.sampled_from([KERNEL, HOST]),
     st.booleans(),
+    st.integers(min_value=1, max_value=100),
+    st.integers(min_value=1, max_value=3),
 )
 
 
-def _trace(rows: Sequence[Row], order: Sequence[int]) -> Trace:
-    columns = [*zip(*rows, strict=True)]
-    names = ("name", "op_type", "inputs", "outputs", "launched_by", "level", "is_communication")
-    operators = {name: list(cells) for name, cells in zip(names, columns, strict=True)}
-    ran = [at for at in order if at < len(rows)]
+def _trace(rows: Sequence[Row]) -> Trace:
+    """One run of these operators in order; the last two values are the time and the number of
+    executions."""
+    *columns, times, executions = zip(*rows, strict=True)
+    ran = [at for at, times_ran in enumerate(executions) for _ in range(times_ran)]
     return Trace(
         Meta("test", "test"),
-        runs_frame(run=[0], dur_ns=[1], profiled=[True]),
-        operators_frame(operator=list(range(len(rows))), **operators),
+        runs_frame(run=[0], dur_ns=[10_000], profiled=[True]),
+        operators_frame(
+            operator=list(range(len(rows))),
+            **{name: list(cells) for name, cells in zip(_COLUMNS, columns, strict=True)},
+        ),
         calls_frame(
-            operator=ran, run=[0] * len(ran), start_ns=[*range(len(ran))], dur_ns=[1] * len(ran)
+            operator=ran,
+            run=[0] * len(ran),
+            start_ns=[*range(len(ran))],
+            dur_ns=[times[at] for at in ran],
         ),
     )
 
 
-def _plain(rows: Sequence[Sequence[Row]], ran: Sequence[Sequence[int]], origins: Mapping[str, str]):
-    """As paired_operators documents it, one operator after the other; pairs of rows."""
-    origin = [
-        [rows[0][at][0] for at in ran[0]],
-        [origins.get(rows[1][at][0], rows[1][at][0]) for at in ran[1]],
-    ]
-    keys = {"op_type": 1, "inputs": 2, "outputs": 3, "launched_by": 4}
-
-    def join(
-        of: Sequence[str], among: Sequence[Iterable[int]], used: Sequence[set[int]]
-    ) -> list[tuple[int, int]]:
-        found: list[dict[tuple[object, ...], int]] = []
-        for side in (0, 1):
-            seen: Counter[tuple[object, ...]] = Counter()
-            keyed: dict[tuple[object, ...], int] = {}
-            for at in among[side]:
-                row = rows[side][ran[side][at]]
-                key = tuple(
-                    origin[side][at] if name == "origin" else row[keys[name]] for name in of
-                )
-                if at in used[side] or None in key or "" in key:
-                    continue
-                keyed[(*key, seen[key])] = at
-                seen[key] += 1
-            found.append(keyed)
-        return [(at, found[1][key]) for key, at in found[0].items() if key in found[1]]
-
-    counts = [Counter(of) for of in origin]
-    told = [{origin[s][at] for at, row in enumerate(ran[s]) if rows[s][row][2]} for s in (0, 1)]
-    differ = {
-        name
-        for name in counts[0].keys() & counts[1].keys()
-        if counts[0][name] != counts[1][name] and (name in told[0]) != (name in told[1])
-    }
-    pairs = [
-        (b, c, "name" if rows[0][ran[0][b]][0] == rows[1][ran[1][c]][0] else "graph")
-        for b, c in join(
-            ["origin"],
-            [range(len(of)) for of in ran],
-            [{at for at, name in enumerate(of) if name in differ} for of in origin],
-        )
-    ]
-    every = [range(len(of)) for of in ran]
-    untold = [
-        [
-            at
-            for at in every[s]
-            if rows[s][ran[s][at]][3] is None and rows[s][ran[s][at]][5] != "device_kernel"
-        ]
-        for s in (0, 1)
-    ]
-    talking = [[at for at in every[s] if rows[s][ran[s][at]][6]] for s in (0, 1)]
-    alone = {at for at, name in enumerate(origin[1]) if not name}
-    for among, of, label in (
-        (every, ["op_type", "inputs", "outputs"], "shape"),
-        (untold, ["op_type", "inputs"], "shape"),
-        (every, ["launched_by", "inputs"], "launcher"),
-        (talking, ["op_type"], "order"),
-    ):
-        used = [{pair[0] for pair in pairs}, {pair[1] for pair in pairs} | alone]
-        pairs += [(b, c, label) for b, c in join(of, among, used)]
-    used = [{pair[0] for pair in pairs}, {pair[1] for pair in pairs}]
-    pairs += [(b, -1, "") for b in every[0] if b not in used[0]]
-    return pairs + [(-1, c, "") for c in every[1] if c not in used[1]]
+def _kernel(name: str, op_class: str, ns: int, **more: object) -> Row:
+    told = {"inputs": None, "launched_by": None, "executions": 1} | more
+    row = (name, name, op_class, told["inputs"], told["launched_by"], KERNEL, False, ns)
+    return (*row, told["executions"])  # type: ignore[return-value]
 
 
-@given(
-    st.lists(_ROW, min_size=1, max_size=12),
-    st.lists(_ROW, min_size=1, max_size=12),
-    st.permutations(range(12)),
-    st.sampled_from([{}, {"a": "b", "c": ""}, {"d": "new"}]),
-)
-def test_pairs_are_those_of_the_plain_way(
-    before: list[Row], after: list[Row], order: list[int], origins: dict[str, str]
-) -> None:
-    first, second, pairs = paired_operators(
-        _trace(before, order), _trace(after, order[::-1]), origins
+def _joined(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[int, int, str]]:
+    """Rows of both sides that are a pair, and what joined them."""
+    first, second, pairs = paired_operators(_trace(before), _trace(after))
+    rows = [side.table["operator"].to_numpy() for side in (first, second)]
+    return sorted(
+        (int(rows[0][b]), int(rows[1][c]), str(by)) for b, c, by in zip(*pairs, strict=True) if by
     )
-    ran = [
-        [at for at in of if at < len(rows)] for of, rows in ((order, before), (order[::-1], after))
+
+
+_ROWS = st.lists(_ROW, min_size=1, max_size=12)
+
+
+@given(_ROWS, _ROWS)
+def test_pairs_are_of_one_kind(before: list[Row], after: list[Row]) -> None:
+    def kind(row: Row) -> str:
+        if row[6]:
+            return "communication"
+        return row[0][:6] if row[0].startswith("Mem") else "computes"
+
+    for b, c, _ in _joined(before, after):
+        assert kind(before[b]) == kind(after[c])
+        classes = {before[b][2], after[c][2]} - {"unknown"}
+        assert len(classes) <= 1
+
+
+@given(_ROWS, _ROWS)
+def test_rows_are_whole(before: list[Row], after: list[Row]) -> None:
+    joined = match_operators(_trace(before), _trace(after))
+    for rows, column in ((before, "operator_baseline"), (after, "operator_candidate")):
+        assert Counter(joined[column].dropna()) == Counter(range(len(rows)))
+    change = sum(row[7] * row[8] for row in after) - sum(row[7] * row[8] for row in before)
+    assert joined["delta_ns"].sum() == pytest.approx(change)
+
+
+@given(_ROWS, _ROWS)
+def test_pairs_do_not_depend_on_which_side_is_first(before: list[Row], after: list[Row]) -> None:
+    there = {(b, c, by) for b, c, by in _joined(before, after)}
+    back = {(b, c, by) for c, b, by in _joined(after, before)}
+    assert there == back
+
+
+@given(_ROWS, _ROWS)
+def test_far_apart_only_with_evidence(before: list[Row], after: list[Row]) -> None:
+    for b, c, _ in _joined(before, after):
+        times = [row[7] * row[8] for row in (before[b], after[c])]
+        if max(times) <= 3 * min(times):
+            continue
+        has_shapes = before[b][3] is not None and after[c][3] is not None
+        alone = all(
+            sum(row[0] == one[0] for row in rows) == 1
+            for rows, one in ((before, before[b]), (after, after[c]))
+        )
+        by_launcher = before[b][4] is not None and before[b][4] == after[c][4]
+        assert has_shapes or alone or by_launcher
+
+
+def test_a_fill_of_memory_is_no_matrix_product() -> None:
+    product = "bfloat16[8,16]; bfloat16[16,4]"
+    told = {"inputs": product, "launched_by": "aten::mm", "executions": 2}
+    before = [
+        _kernel(MEMSET, "data_movement", 20, **told),
+        _kernel("sm90_xmma_gemm_kernel", "matrix_product", 4000, **told),
     ]
-    assert first.table["operator"].tolist() == ran[0]
-    assert second.table["operator"].tolist() == ran[1]
-    found = [*zip(pairs.before.tolist(), pairs.after.tolist(), pairs.by.tolist(), strict=True)]
-    assert found == _plain([before, after], ran, origins)
+    after = [_kernel("Cijk_Alik_Bljk_MT256x128x64", "matrix_product", 5300, **told)]
+    assert _joined(before, after) == [(1, 0, "launcher")]
+    joined = match_operators(_trace(before), _trace(after))
+    assert sorted(joined["delta_ns"]) == [-40, 2600]
+
+
+def test_copies_of_two_directions_are_two() -> None:
+    told = {"inputs": "bool[]", "launched_by": "aten::copy_"}
+    before = [_kernel("Memcpy DtoH (Device -> Pinned)", "data_movement", 24, **told)]
+    after = [_kernel("Memcpy DtoD (Device -> Device)", "data_movement", 8, **told)]
+    assert _joined(before, after) == []
+
+
+def test_the_same_kernel_of_another_layer_is_another_operator() -> None:
+    """The second of one name is no longer the partner of the second: the shapes say which is."""
+    layers = ["float32[32,1024,14,14]; float32[32,256,14,14]",
+              "float32[32,256,28,28]; float32[32,512,28,28]"]  # fmt: skip
+    before = [_kernel("wgrad", "convolution", 2106, inputs=layers[0], executions=6)]
+    after = [_kernel("wgrad", "convolution", 675, inputs=layers[1])]
+    assert _joined(before, after) == []
+    swapped = [_kernel("wgrad", "convolution", 700, inputs=layer) for layer in layers]
+    assert _joined(swapped, swapped[::-1]) == [(0, 1, "name"), (1, 0, "name")]
+
+
+def test_another_algorithm_of_a_launcher_is_not_joined_when_it_is_not_alone() -> None:
+    told = {"inputs": "float32[8,8]; float32[8,8]", "launched_by": "aten::cudnn_convolution"}
+    before = [
+        _kernel("im2col4d_kernel", "convolution", 102, **told),
+        _kernel("sgemm_kernel", "convolution", 700, **told),
+    ]
+    after = [_kernel("scudnn_128x32_relu", "convolution", 616, **told)]
+    assert _joined(before, after) == []
+
+
+def test_the_only_kernel_of_a_launcher_stays_however_much_slower() -> None:
+    told = {"inputs": "bfloat16[1,141,8,64]", "launched_by": "aten::_flash_attention_forward"}
+    before = [_kernel("flash_fwd_kernel", "attention", 37, **told)]
+    after = [_kernel("attn_fwd", "attention", 114, **told)]
+    assert _joined(before, after) == [(0, 0, "launcher")]
+
+
+def test_generated_kernels_are_counted_anew_by_each_compilation() -> None:
+    """One more kernel before them moves all numbers: '_21' is not '_21' of the other side."""
+    name = "triton_red_fused_add_native_layer_norm_{}"
+    before = [_kernel(name.format(n), "normalisation", ns, executions=2)
+              for n, ns in ((20, 144), (21, 436))]  # fmt: skip
+    after = [_kernel(name.format(n), "normalisation", ns, executions=2)
+             for n, ns in ((21, 135), (22, 439))]  # fmt: skip
+    assert lasting_name(name.format(20)) == lasting_name(name.format(22))
+    assert _joined(before, after) == [(0, 0, "order"), (1, 1, "order")]
+    assert _joined(before, after[::-1]) == []  # their times say that the order is another one
+
+
+def test_a_time_far_apart_needs_more_than_a_name() -> None:
+    """Attention over 128 and over 8 tokens, and the file tells no shapes."""
+    before = [_kernel("flash_fwd", "attention", ns, launched_by=by)
+              for ns, by in ((7867, "block 1"), (155, "block 2"))]  # fmt: skip
+    after = [_kernel("flash_fwd", "attention", ns, launched_by=by)
+             for ns, by in ((155, "block 3"), (7868, "block 4"))]  # fmt: skip
+    assert _joined(before, after) == []
+    named = [_kernel("flash_fwd", "attention", ns, launched_by=by)
+             for ns, by in ((150, "block 2"), (7900, "block 1"))]  # fmt: skip
+    assert _joined(before, named) == [(0, 1, "name"), (1, 0, "name")]
+
+
+def test_another_batch_is_the_same_model() -> None:
+    """All sizes that differ, differ by the factor 8."""
+
+    def model(batch: int) -> list[Row]:
+        return [
+            ("aten::conv2d", "aten::conv2d", "convolution",
+             f"float32[{batch},3,32,32]; float32[{out},3,3,3]", None, HOST, False, 5 * batch, 1)
+            for out in (16, 32)
+        ]  # fmt: skip
+
+    assert _joined(model(1), model(8)) == [(0, 0, "name"), (1, 1, "name")]
+    assert factor("f[1,3]; f[3,4]", "f[8,3]; f[3,4]") == 8
+    assert factor("f[1,3]; f[3,4]", "f[8,3]; f[3,8]") is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "contradict"),
+    [
+        ("float32[1,3,8,8]; float32[4,3,3,3]", "float16[1,3,8,8]; float16[4,3,3,3]", False),
+        ("float32[1,3,8,8]; float32[4,3,3,3]", "float32[1,3,8,8]; float32[9,3,1,1]", True),
+        ("float32[1,3,8,8]; float32[4,3,3,3]", "float32[8,3,8,8]; float32[4,3,3,3]", False),
+        ("float32[1,3,8,8]:NCHW; float32[4,3,3,3]", "float32[1,1,8,8,4]:NC4HW", False),
+        ("float32[1,3,8,8]; float32[4,3,3,3]", "", False),
+    ],
+)
+def test_shapes_of_one_name(before: str, after: str, contradict: bool) -> None:
+    assert shapes_contradict(before, after, "convolution") is contradict
+    assert shapes_contradict(after, before, "convolution") is contradict
+
+
+def test_renamed_operators_join_by_the_group_that_proves_it() -> None:
+    before = [_kernel("Conv_1", "convolution", 100, inputs="float32[1,3,8,8]")]
+    after = [_kernel("Conv_nchwc", "convolution", 10, inputs="float32[1,8,8,8]")]
+    origins = MappingProxyType({"Conv_nchwc": "Conv_1"})
+    pairs = paired_operators(_trace(before), _trace(after), origins)[2]
+    assert (pairs.before.tolist(), pairs.after.tolist(), pairs.by.tolist()) == ([0], [0], ["graph"])
+    none = paired_operators(_trace(before), _trace(after), MappingProxyType({"Conv_nchwc": ""}))[2]
+    assert np.array_equal(none.by, ["", ""])
