@@ -15,17 +15,17 @@ from analysis.compare.groups.detail import with_shared_detail
 from analysis.compare.groups.eager import with_originals
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.groups.grouping import group_operators
-from analysis.compare.groups.matching import (
-    match_classes,
-    match_operators,
-    match_types,
-    without_changes,
-)
 from analysis.compare.groups.origin import counterparts
 from analysis.compare.joined_time import (
     are_different_models,
     joined_shares,
     without_changes_of,
+)
+from analysis.compare.joining.matching import (
+    match_classes,
+    match_operators,
+    match_types,
+    without_changes,
 )
 from analysis.compare.ledger import ledger
 from analysis.compare.ledger.reconciliation import Reconciliation

@@ -9,7 +9,7 @@ import pandas as pd
 
 from analysis import units
 from analysis.compare.comparison import Comparison
-from analysis.compare.groups.matching import match_launchers, without_changes
+from analysis.compare.joining.matching import match_launchers, without_changes
 from analysis.compare.totals import Total
 from analysis.messages import Message
 from analysis.operators.classes import LABELS

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
-from analysis.compare.groups.matching import match_launchers
+from analysis.compare.joining.matching import match_launchers
 from analysis.compare.side import side_of_trace
 from analysis.metrics.counters import (
     MEASURES,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from analysis.compare.files.pooled import pooled
 from analysis.compare.groups.fusion import Fusion
-from analysis.compare.groups.matching import match_operators
 from analysis.compare.joined_time import are_different_models, joined_shares
+from analysis.compare.joining.matching import match_operators
 from analysis.compare.side import Side, side_of_trace
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment

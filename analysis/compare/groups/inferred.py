@@ -11,11 +11,11 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from analysis.compare.groups.agreement import is_copy, kinds
-from analysis.compare.groups.described import together
 from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.groups.members import compute_operators, kind_of
-from analysis.compare.groups.pairs import paired_operators
+from analysis.compare.joining.agreement import is_copy, kinds
+from analysis.compare.joining.described import together
+from analysis.compare.joining.pairs import paired_operators
 from analysis.compare.side import Side
 from analysis.operators.classes import plain_type
 from analysis.operators.members import is_function, parse_members

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from analysis.compare.groups.agreement import is_copy, kinds
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.groups.listed import Listed, listed_together
 from analysis.compare.groups.members import compute_operators, kind_of
-from analysis.compare.groups.pairs import REGIONS
+from analysis.compare.joining.agreement import is_copy, kinds
+from analysis.compare.joining.pairs import REGIONS
 from analysis.compare.side import Side
 from analysis.trace import Diagnostic, DiagnosticCode, Trace
 

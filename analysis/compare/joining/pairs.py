@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.compare.groups.agreement import classes_agree, factor, is_beyond, shapes_contradict
-from analysis.compare.groups.described import Ran, both_ran, codes_of, nth_with_nth, numbers_of
+from analysis.compare.joining.agreement import classes_agree, factor, is_beyond, shapes_contradict
+from analysis.compare.joining.described import Ran, both_ran, codes_of, nth_with_nth, numbers_of
+from analysis.operators.classes import HEAVY
 from analysis.trace import Trace
 
 # A compiled graph launches as one: its name says nothing about the operator.
@@ -277,9 +278,8 @@ class _Search:
         values, counts = np.unique(known, return_counts=True)
         if not len(values) or counts.max() <= same:
             return lambda b, c: np.zeros(len(b), dtype=bool)
-        likely = values[counts == counts.max()]
-        usual = likely[np.argmin(np.abs(np.log(likely)))]
-        return lambda b, c: self._factors(b, c) == usual
+        usual = values[counts == counts.max()]
+        return lambda b, c: np.isin(self._factors(b, c), usual if len(usual) == 1 else [])
 
     def _factors(self, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         texts = [
@@ -303,7 +303,10 @@ class _Search:
             for column in ("inputs", "launched_by", "op_class")
         )
         contradict = np.array(
-            [shapes_contradict(x, y, z) for x, y, z in zip(*shapes, classes[0], strict=True)],
+            [
+                shapes_contradict(*tensors, first if first in HEAVY else second)
+                for tensors, first, second in zip(zip(*shapes, strict=True), *classes, strict=True)
+            ],
             dtype=bool,
         )
         untold = (shapes[0] == "") | (shapes[1] == "")

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.groups.agreement import factor, lasting_name, shapes_contradict
-from analysis.compare.groups.matching import match_operators
-from analysis.compare.groups.pairs import paired_operators
+from analysis.compare.joining.agreement import factor, lasting_name, shapes_contradict
+from analysis.compare.joining.matching import match_operators
+from analysis.compare.joining.pairs import paired_operators
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 Row = tuple[str, str | None, str, str | None, str | None, str, bool, int, int]
@@ -115,7 +115,7 @@ def test_far_apart_only_with_evidence(before: list[Row], after: list[Row]) -> No
             continue
         has_shapes = before[b][3] is not None and after[c][3] is not None
         alone = all(
-            sum(row[0] == one[0] for row in rows) == 1
+            sum((row[0], row[6]) == (one[0], one[6]) for row in rows) == 1
             for rows, one in ((before, before[b]), (after, after[c]))
         )
         by_launcher = before[b][4] is not None and before[b][4] == after[c][4]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray, take
 
-from analysis.compare.groups.pairs import paired_operators
+from analysis.compare.joining.pairs import paired_operators
 from analysis.metrics.breakdown import by_class, by_launcher, by_type
 from analysis.metrics.counters import operator_counters, type_counters
 from analysis.metrics.traffic import operator_bytes

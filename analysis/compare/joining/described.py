@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.compare.groups.agreement import kinds, lasting_name, sizes
+from analysis.compare.joining.agreement import kinds, lasting_name, sizes
 from analysis.metrics.breakdown import by_operator
 from analysis.operators.kernel_names import kernel_type
 from analysis.trace import Trace

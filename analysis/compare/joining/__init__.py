@@ -1,0 +1,1 @@
+"""Which operator of one side is which of the other; nothing is dropped."""
