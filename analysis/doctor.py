@@ -29,7 +29,7 @@ from analysis.trace import Diagnostic, Meta, Trace, Value
 # Diagnostics that tell of rows or bytes that are not in the Trace, and of those that were mended.
 DROPPED = frozenset(
     ("bad_time", "bad_event", "other_events", "not_operators", "compiled_dispatch",
-     "unpaired_events", "cut_short",
+     "unpaired_events", "cut_short", "whole_runs_kept",
      "gzip_cut_short", "gzip_junk", "runs_without_operators", "communication_tasks",
      "kernels_of_nodes", "counters_ambiguous", "counters_beyond", "memory_beyond",
      "companion_unreadable", "companion_unmatched", "rows_twice", "samples_twice",
@@ -54,7 +54,7 @@ AnswerCode = Literal[
     "samples", "runs", "enough", "few", "one_process", "no_times", "unknown_classes", "by_type",
     "by_name", "means", "each", "starts", "some_flops", "no_heavy_operators", "classes_unknown",
     "measured_peak", "no_peak", "graph", "sizes", "some_sizes", "recorded", "named", "graphs",
-    "members", "inferred", "missing", "kernels_missing",
+    "members", "ends_early", "inferred", "missing", "kernels_missing",
 ]  # fmt: skip
 _MEANS = ("averaged", "averaged_all", "means_only")
 _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
@@ -130,6 +130,11 @@ class Examination:
     lacks: tuple[Lack, ...]
     answers: tuple[Answer, ...]
 
+    @property
+    def shown_answers(self) -> tuple[Answer, ...]:
+        """Answers that say more than that the file ends early, which is said once."""
+        return tuple(answer for answer in self.answers if answer.code != "ends_early")
+
 
 def format_title(name: str) -> str:
     """What users call a format, untranslated; the name itself where no reader has it."""
@@ -204,6 +209,11 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
         _fusion(trace, has, has_graph),
         _either("timeline", has["start"], "starts", "start"),
     )
+    if trace.ends_early:
+        return tuple(
+            answer if answer.figure == "timeline" else Answer(answer.figure, False, "ends_early")
+            for answer in made
+        )
     return tuple(_with_switch(answer, trace.meta) for answer in made)
 
 
@@ -383,7 +393,10 @@ def _examination(
         repaired=tuple(note for note in notes if note.code in REPAIRED),
         noted=tuple(note for note in notes if note.code not in DROPPED | REPAIRED),
         has=tuple(name for name in FIELDS if has[name]),
-        lacks=tuple(Lack(n, _switch(meta, n)) for n in FIELDS if not has[n]),
+        # What a file that ends early lacks may stand behind its end.
+        lacks=()
+        if file.ends_early
+        else tuple(Lack(n, _switch(meta, n)) for n in FIELDS if not has[n]),
         answers=found,
     )
 

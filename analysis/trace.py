@@ -40,7 +40,7 @@ DiagnosticCode = Literal[
     "communication_differs", "communication_tasks", "companion_lacks", "companion_unmatched",
     "companion_unreadable", "compared_cut_short", "compiled_dispatch", "compiled_subgraphs",
     "compiler_map", "compiler_map_foreign", "compiler_map_lacks", "compiler_map_missing",
-    "contradiction", "control",
+    "compared_open_end", "contradiction", "control",
     "counter_units_differ", "counters_ambiguous", "counters_beyond", "counters_differ",
     "counters_on_one_side", "cut_short", "database_half_written", "decided_at",
     "detail_borrowed", "detail_differs", "device_counts_differ", "device_memory",
@@ -64,6 +64,7 @@ DiagnosticCode = Literal[
     "notes_unknown",
     "one_of_devices", "one_of_processes", "one_recording",
     "one_class", "one_process_each", "one_side_unknown", "operator_counts_differ",
+    "open_last_line",
     "operators_over_one", "operators_unnamed", "originals_recomputed", "originals_unmatched",
     "other_baseline", "other_events", "outputs_not_compared", "outside_runs",
     "overlapping_calls", "paired", "paired_engines", "paired_providers", "paired_releases",
@@ -80,7 +81,13 @@ DiagnosticCode = Literal[
     "unexplained_operators", "unit_assumed", "unknown_events", "unknown_operators",
     "unmapped_originals", "unpaired", "unpaired_events", "unsized_tensors", "untimed_operators",
     "utilisation_over_one", "values_missing", "versions_differ", "weak_attribution",
+    "whole_runs_kept",
 ]  # fmt: skip
+
+# A file, or its recording, that stops before its end: what is missing may be most of it.
+ENDS_EARLY: frozenset[DiagnosticCode] = frozenset(
+    ("cut_short", "gzip_cut_short", "event_cap", "database_half_written", "log_unreadable")
+)
 
 # column -> (dtype, may be null). Int64/Float64/boolean are pandas' nullable types.
 RUN_COLUMNS = {
@@ -273,6 +280,20 @@ class Trace:
     def sampled_runs(self) -> pd.DataFrame:
         """Un-profiled runs: the only ones that a headline may rest on."""
         return self.runs[~self.runs["profiled"]]
+
+    @cached_property
+    def early_end(self) -> Diagnostic | None:
+        """Why nothing may be said of a run: the file stops before its end, and nothing in it shows
+        which runs are whole. None of a whole file, and of one that was left with its whole runs."""
+        codes = {note.code for note in self.diagnostics}
+        if "whole_runs_kept" in codes:
+            return None
+        return next((note for note in self.diagnostics if note.code in ENDS_EARLY), None)
+
+    @property
+    def ends_early(self) -> bool:
+        """True where `early_end` says why nothing may be said of a run."""
+        return self.early_end is not None
 
     def texts(self, column: str) -> list[str]:
         """A column of the operators as text, '' for null."""

@@ -72,8 +72,8 @@ def findings(subject: Subject) -> Findings:
     """What limits the side, in order of worth, and which kinds its files cannot answer.
 
     Worth is what a remedy is predicted to save; without a prediction half of the most that it could
-    save. Nothing is found without operators, and of a variant that shows operators before fusion by
-    copying each result out of the model, since that is what limits it.
+    save. Nothing is found without operators, in a file that ends early, and of a variant that shows
+    operators before fusion by copying each result out of the model, since that is what limits it.
     """
     untold = _why_nothing(subject)
     found: list[Finding] = []
@@ -87,13 +87,15 @@ def findings(subject: Subject) -> Findings:
     return Findings(
         tuple(sorted(found, key=_worth_ns, reverse=True)),
         tuple(unanswered),
-        subject.run_ns,
+        None if subject.trace.ends_early else subject.run_ns,
         subject.trace.has_runs,
     )
 
 
 def _why_nothing(subject: Subject) -> Unknown | None:
     """Why no kind can be asked about."""
+    if subject.trace.ends_early:
+        return "ends_early"
     if subject.operators.empty:
         return "no_operators"
     variant = subject.side.variant

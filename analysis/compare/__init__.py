@@ -31,7 +31,7 @@ from analysis.compare.ledger import ledger
 from analysis.compare.ledger.reconciliation import Reconciliation
 from analysis.compare.naming import named
 from analysis.compare.roofs import UnderRoofs, under_roofs
-from analysis.compare.side import Side
+from analysis.compare.side import Side, check_whole
 from analysis.compare.timing.latency import judge
 from analysis.compare.timing.verdict import without_change
 from analysis.metrics.breakdown import by_operator
@@ -48,8 +48,11 @@ def compare(
     candidates: int = 1,
 ) -> Comparison:
     """The comparison of two sides; pure, so equal inputs give equal results. Where the candidate is
-    one of several, the verdict is corrected for so many `candidates`."""
+    one of several, the verdict is corrected for so many `candidates`. Raises FuseScopeError for a
+    side whose file ends early."""
     given = (baseline, candidate)
+    for side in given:
+        check_whole(side.trace, side.label)
     baseline, candidate = (
         with_entered_runs(side, runs) for side, runs in zip(given, assumptions.runs, strict=True)
     )

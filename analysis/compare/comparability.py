@@ -18,7 +18,6 @@ from analysis.operators.classes import is_heavy
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, Value
 
-_ENDS_EARLY = ("cut_short", "gzip_cut_short", "event_cap")
 # Fusion leaves convolutions and matrix products in place, up to heads and projections that merge;
 # all operators together become fewer by far more.
 _HEAVY_FACTOR = 3.0
@@ -104,11 +103,14 @@ def _communication_ns(trace: Trace) -> int:
 
 
 def _cut(first: Trace, second: Trace) -> Iterator[Diagnostic]:
-    """One file that ends early: its sums are too low beside the other's."""
-    ends = [any(note.code in _ENDS_EARLY for note in t.diagnostics) for t in (first, second)]
-    for is_cut, name in zip(ends, ("baseline", "candidate"), strict=True):
-        if is_cut:
-            yield Diagnostic("warning", "compared_cut_short", values={"on": name})
+    """A file that was left with its complete runs, or may have been cut off in its last line."""
+    for trace, name in zip((first, second), ("baseline", "candidate"), strict=True):
+        codes = {note.code: note for note in trace.diagnostics}
+        if "whole_runs_kept" in codes:
+            runs = codes["whole_runs_kept"].count
+            yield Diagnostic("warning", "compared_cut_short", runs, values={"on": name})
+        elif "open_last_line" in codes:
+            yield Diagnostic("warning", "compared_open_end", values={"on": name})
 
 
 def _counters(first: Trace, second: Trace) -> Iterator[Diagnostic]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from analysis.errors import FuseScopeError
 from analysis.experiment import Engine, Experiment, Peaks, VariantRecord
 from analysis.graph import Graph
 from analysis.operators.devices import runs_on_device
@@ -96,6 +97,13 @@ def engines_differ(baseline: Side, candidate: Side) -> bool:
     if one is None or other is None:
         return False
     return (one.name, baseline.provider) != (other.name, candidate.provider)
+
+
+def check_whole(trace: Trace, name: str) -> None:
+    """Raises FuseScopeError for a file that ends early: none of its runs is known to be whole, so
+    nothing of it may be compared."""
+    if trace.ends_early:
+        raise FuseScopeError("side_ends_early", where=name)
 
 
 def side_of_variant(experiment: Experiment, name: str) -> Side:

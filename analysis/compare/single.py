@@ -34,7 +34,9 @@ class RunFacts:
 
 
 def run_facts(side: Side) -> RunFacts:
-    """What is known of a run of one side."""
+    """What is known of a run of one side: nothing where its file ends early."""
+    if side.trace.ends_early:
+        return RunFacts(None, None, None, None, 0.0, 0.0, 0, None)
     trace, table = side.trace, by_operator(side.trace)
     spans = run_spans(trace)["span_ns"].astype(float) if trace.has_runs else None
     run = median_run(trace)

@@ -36,6 +36,7 @@ _FIRST = (
     "tools_differ",
     "recordings_differ",
     "compared_cut_short",
+    "compared_open_end",
     "control",
     "load_seen",
     "weak_attribution",

@@ -30,7 +30,6 @@ from analysis.readers.input.source import Source, load_file
 from analysis.text import clean_text, display_name
 from analysis.trace import OPERATOR_COLUMNS, Trace
 
-_CUT = ("cut_short", "missing_bracket", "gzip_cut_short", "database_half_written")
 _COPIES = ("Memcpy", "Memset")
 _GENERATED = re.compile(r"^triton_|_fused|^graph_\d")
 
@@ -90,7 +89,7 @@ def tables_of(trace: Trace, source: Source, identity: Identity) -> RankTables:
         format=trace.meta.format,
         tool=trace.meta.tool,
         world=identity.world,
-        is_truncated=any(note.code in _CUT for note in trace.diagnostics),
+        is_truncated=trace.ends_early,
         device=trace.meta.device or "",
     )
     steps = _steps(trace, talk, said.steps)

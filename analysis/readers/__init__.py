@@ -288,6 +288,8 @@ def _unknown(source: Source) -> FuseScopeError:
         head = source.content[:HEAD_BYTES]
     except FuseScopeError as error:  # its head was readable
         return error
+    if any(note.code == "gzip_cut_short" for note in source.notes):
+        return FuseScopeError("cut_before_operators", where=source.name)
     if known := companion(head):
         return FuseScopeError(
             "companion_file", where=source.name, content=known.content, instead=known.instead

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.readers.early_end import as_far_as_whole
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Declined, Reader
 from analysis.readers.sameness import Sameness
@@ -62,7 +63,8 @@ class Found:
 def read_value(
     reader: Reader, source: Source, readers: Sequence[Reader] = ()
 ) -> Trace | Experiment:
-    """What `reader` makes of `source`, with what was odd about its packing, and when it began.
+    """What `reader` makes of `source`, with what was odd about its packing, and when it began; of
+    a file that ends early no run but whole ones.
 
     Where it declines, the others of `readers` that may know the file are asked.
     """
@@ -74,7 +76,7 @@ def read_value(
         return value
     if source.notes:
         value = dataclasses.replace(value, diagnostics=(*source.notes, *value.diagnostics))
-    return with_start(value)
+    return with_start(as_far_as_whole(value, source))
 
 
 def _by_another(

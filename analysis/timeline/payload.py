@@ -273,7 +273,7 @@ def _run(trace: Trace, max_calls: int | None) -> _Run:
         calls=calls.iloc[:max_calls],
         start_ns=start[:max_calls],
         dur_ns=dur_ns[:max_calls],
-        run_ns=int(row["dur_ns"].iloc[0]) if len(row) else 0,
+        run_ns=int(row["dur_ns"].iloc[0]) if len(row) and not trace.ends_early else 0,
         total=total,
         unplaced=unplaced,
         in_order=in_order,

@@ -192,6 +192,8 @@ def fed_sentence(found: Examination) -> str:
 def _reason(answer: Answer) -> str:
     key = answer.figure, answer.code
     values = answer.values
+    if answer.code == "ends_early":
+        return _ENDS_EARLY.text()
     if key == ("latency", "samples") and not values.get("blocks"):
         return _SAMPLES.text(**values)
     if key == ("counters", "named") and values.get("more"):
@@ -205,6 +207,7 @@ def _reason(answer: Answer) -> str:
     return paragraph(told, _UNKNOWN.text(unknown=unknown) if is_much else "")
 
 
+_ENDS_EARLY = Message("The file ends early, so no run is known to be complete.")
 _UNKNOWN = Message("{unknown:percent} of the time is of unknown class.")
 _SAMPLES = Message("From {runs:unprofiled_runs}.")
 _MANY_COUNTERS = Message("{n:count} counters: {names:name} and {more:count} more.")

@@ -18,6 +18,7 @@ from analysis.messages import Message, Part, listed, paragraph, say
 from analysis.quantity import Quantity
 from analysis.trace import Trace
 from analysis.wording.counted import counts_of
+from analysis.wording.diagnostics.early_end import early_end_text
 from analysis.wording.fusion.groups import MODULES_HELP
 from analysis.wording.quantities import BASES
 from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES, TIMES_FIRST
@@ -456,6 +457,15 @@ def opened_sentence(value: Trace | Experiment) -> str:
             blocks=value.record.outcome.blocks,
         )
     tool, operators = value.meta.tool, len(value.operators)
+    if value.ends_early:
+        return paragraph(
+            say(
+                "{tool:name} profile that ends early, with {operators:operators} up to there.",
+                tool=tool,
+                operators=operators,
+            ),
+            early_end_text(value),
+        )
     if not value.has_runs and not value.profiled_runs.empty:
         return say(
             "{tool:name} profile: runs not marked, {operators:distinct}.",

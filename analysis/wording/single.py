@@ -9,6 +9,7 @@ from analysis.compare.single import run_facts
 from analysis.memory import MemoryUse
 from analysis.messages import Message, Part, paragraph, say
 from analysis.units import duration
+from analysis.wording.diagnostics.early_end import early_end_parts, early_end_text
 
 _RUN = Message("A run of {side:name} takes **{time:duration}**")
 _PROFILED = Message("A run of {side:name} takes **{time:duration}** as profiled")
@@ -31,6 +32,8 @@ _PEAK_IN = Message(
 
 def trace_parts(side: Side) -> tuple[Part, ...]:
     """'A run of fused takes 5.01 ms': un-profiled where the file has such runs."""
+    if side.trace.ends_early:
+        return early_end_parts(side.label)
     facts = run_facts(side)
     if facts.unprofiled_ns is not None:
         return _RUN.parts(side=side.label, time=facts.unprofiled_ns)
@@ -43,6 +46,8 @@ def trace_parts(side: Side) -> tuple[Part, ...]:
 
 def trace_facts(side: Side) -> str:
     """'Typical un-profiled run; the mean run as profiled takes 7.03 ms. 56 executions …'."""
+    if side.trace.ends_early:
+        return early_end_text(side.trace)
     facts = run_facts(side)
     told = []
     if facts.unprofiled_ns is not None and facts.profiled_ns is not None:

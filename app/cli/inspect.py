@@ -117,9 +117,16 @@ def _print_trace(console: Console, trace: Trace) -> None:
     from analysis import units
     from analysis.metrics.warmup import steady_runs
     from analysis.report.exports.inspection import inspection
+    from analysis.wording.diagnostics.early_end import early_end_text, early_end_title, end_caution
 
     facts = inspection(trace)
+    if trace.ends_early:
+        console.print(early_end_title(trace.meta.file_name), style="bold red")
+        console.print(early_end_text(trace))
+        return
     console.print(_counts(facts))
+    if caution := end_caution(trace):
+        console.print(caution, style="yellow")
     if not facts["by_type"]:
         return
     steady = steady_runs(trace)
@@ -213,7 +220,7 @@ def _print_doctor(console: Console, found: Examination) -> None:
         console.print(sentence)
     console.print("\n" + say("Figures that it can give"), style="bold")
     table = Table(box=None, pad_edge=False, show_header=False)
-    for answer in found.answers:
+    for answer in found.shown_answers:
         table.add_row(
             words.FIGURE_LABELS[answer.figure].text(),
             say("yes") if answer.available else say("no"),

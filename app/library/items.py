@@ -38,6 +38,7 @@ _UNLISTED = Message(
 _RUN = Message("{run:duration} a run, un-profiled")
 _PROFILED_RUN = Message("{run:duration} a run, profiled")
 _TOTAL = Message("{total:duration} in operators")
+_ENDS_EARLY = Message("ends early, so no time of it is known")
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,9 @@ def _of_trace(held: Held, language: str) -> Item:
     if started is not None and _FIRST_NS <= started < _LAST_NS:
         date = datetime.fromtimestamp(started / 1e9, UTC).isoformat(timespec="seconds")
     headline = _TOTAL.text(total=entry.operators_ns)
-    if entry.run_ns is not None:
+    if entry.ends_early:
+        headline = _ENDS_EARLY.text()
+    elif entry.run_ns is not None:
         headline = (_PROFILED_RUN if entry.is_profiled else _RUN).text(run=entry.run_ns)
     return Item(
         f"{KEPT}{entry.key}",

@@ -190,7 +190,7 @@ def _rows(kept_in: Store, listed: list[Item]) -> Iterator[tuple[Held, dict[str, 
                 "note": item.facts.note,
                 "run_ns": entry.run_ns,
                 "run_is_profiled": entry.is_profiled,
-                "operators_ns": entry.operators_ns,
+                "operators_ns": None if entry.ends_early else entry.operators_ns,
                 **{name: entry.rows[name] for name in MAIN},
             },
         )

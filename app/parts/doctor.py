@@ -44,7 +44,7 @@ def show(value: Trace | Experiment, *, whole: bool = True) -> None:
             st.markdown(f"**{panels.own(say('Figures that this file can provide'))}**")
         else:
             st.text(words.fed_sentence(found))
-        for answer in found.answers:
+        for answer in found.shown_answers:
             if whole or not answer.available:
                 panels.note(words.answer_sentence(answer), _YES if answer.available else _NO)
 

@@ -44,14 +44,17 @@ class Chosen:
     main: DeltaGenerator
     side: DeltaGenerator
 
-    def compare(self, assumptions: Assumptions) -> Shown:
-        """The comparison of both sides, with a spinner in the wide column while it is made."""
+    def compare(self, assumptions: Assumptions) -> Shown | None:
+        """The comparison of both sides, with a spinner in the wide column while it is made; None
+        where the file of one ends early, which that column says then."""
         runs = state.pair.entered_runs(self.baseline, self.candidate)
         assumptions = replace(assumptions, runs=runs)
         uploads_ = any(loading.is_upload(id_) for id_ in (self.baseline, self.candidate))
         private = uploads_ and not is_local()
         with self.main, st.spinner(words.comparing_sentence()):
             pair = loading.pair(self.baseline, self.candidate, state.files.opened())
+            if panels.end_early(pair):
+                return None
             return comparisons.compare(*pair, assumptions, private=private)
 
 

@@ -19,6 +19,7 @@ from streamlit.delta_generator import DeltaGenerator
 from analysis import units, wording
 from analysis.colours import Colours, colours_of
 from analysis.compare.comparison import Comparison, Figure
+from analysis.compare.side import Side
 from analysis.compare.trust import Trust
 from analysis.compare.trust import trust as trust_of
 from analysis.errors import FuseScopeError
@@ -99,6 +100,15 @@ def problem(error: FuseScopeError, failed: str) -> None:
     """An error that the user can act on; its text may quote a file, `failed` must not."""
     st.error(failed, icon=":material/error:")
     st.code(error.text, language=None, wrap_lines=True)
+
+
+def end_early(sides: Iterable[Side]) -> bool:
+    """Whether files of these sides end early, each said as a headline of its own."""
+    cut = [side for side in sides if side.trace.ends_early]
+    for side in cut:
+        st.header(parts_text(wording.trace_parts(side), "red"), anchor=False)
+        st.error(own(wording.trace_facts(side)), icon=":material/content_cut:")
+    return bool(cut)
 
 
 def code_span(text: str) -> str:
@@ -289,4 +299,4 @@ def fate(told: Fate) -> None:
     text = str(told.text)
     if told.read:
         text = say("{file:name}: {what}", file=told.name, what=text)
-    note(text, _FATE_ICONS[told.read])
+    note(text, _WARNING if told.ends_early else _FATE_ICONS[told.read])

@@ -448,7 +448,8 @@ def fate(file: Opened) -> Fate:
             KEPT.text(page=LIBRARY_PAGE) if kept else "",
         )
 
-    return Fate(file.name, True, in_each(read), file.id)
+    ends_early = isinstance(value, Trace) and value.ends_early
+    return Fate(file.name, True, in_each(read), file.id, ends_early)
 
 
 def left_aside(covered: tuple[str, ...], unknown: tuple[str, ...]) -> list[Fate]:

@@ -54,13 +54,15 @@ class Fate:
     """What became of one file that was given: a sentence, and whether it was read.
 
     `read` is None for a note on other files than those given; `id` is that of the opened file.
-    `sentence` is told when it is shown, by `text`.
+    `sentence` is told when it is shown, by `text`; `ends_early` of a file that was read as far as
+    it goes.
     """
 
     name: str
     read: bool | None
     sentence: Sentence
     id: str = ""
+    ends_early: bool = False
 
     @property
     def text(self) -> str:

@@ -51,6 +51,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     model: str = ""
     machine: str = ""
     recording: str = ""
+    ends_early: bool = False  # then neither time is known
 
 
 class _Sealed(msgspec.Struct, frozen=True):

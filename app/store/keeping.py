@@ -213,6 +213,7 @@ def keep(
         model=model,
         machine=machine or trace.meta.device or "",
         recording=recording,
+        ends_early=trace.ends_early,
     )
     return kept_in.put(entry, kept)
 

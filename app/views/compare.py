@@ -108,6 +108,8 @@ def _results(
     with tools:
         assumptions = settings.assumptions()
     shown = chosen.compare(assumptions)
+    if shown is None:
+        return
     comparison = shown.comparison
     with chosen.main:
         panels.verdict(comparison)

@@ -26,6 +26,8 @@ def show(record_page: st.Page) -> None:
         if chosen is None:
             return
         shown = chosen.compare(Assumptions())
+        if shown is None:
+            return
         comparison = shown.comparison
         with chosen.main:
             _bought(comparison)

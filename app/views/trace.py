@@ -18,6 +18,7 @@ from analysis.timeline.payload import drawn_at
 from analysis.wording import hierarchy as tree_words
 from analysis.wording import single as memory_words
 from analysis.wording import step as step_words
+from analysis.wording.diagnostics.early_end import end_caution
 from app import state
 from app.language import spoken
 from app.parts import alone, doctor, pair, panels
@@ -48,6 +49,9 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
         side = loading.side(id_, state.files.opened())
         found = drawn(side)
         _head(side, compare_page, id_)
+        if side.trace.ends_early:
+            _timeline_alone(side, found, id_)
+            return
         _step(side)
         findings.show(found.findings, side.label, partial(_stretch, found, id_))
         tries.show(Subject(side), found.findings, record_page)
@@ -92,12 +96,24 @@ def _stretch(found: Drawn, id_: str, stretch: Stretch) -> None:
 
 
 def _head(side: Side, compare_page: st.Page, id_: str) -> None:
-    """What it is, how long a run takes, and what the file says."""
+    """What it is, how long a run takes, and what the file says; in the same place that it ends
+    early, where it does."""
     parts = wording.trace_parts(side)
-    st.header(panels.parts_text(parts, "blue"), anchor=False)
+    is_cut = side.trace.ends_early
+    st.header(panels.parts_text(parts, "red" if is_cut else "blue"), anchor=False)
     origin = origin_of(side, is_alone=True)
     st.text(say("{file:name}, {made:name}", file=origin.file_name, made=origin.made))
+    if is_cut:
+        st.error(panels.own(wording.trace_facts(side)), icon=":material/content_cut:")
+        with (
+            st.expander(say("What the file says"), key="trace_doctor", expanded=True),
+            panels.guarded(),
+        ):
+            doctor.show(side.trace)
+        return
     st.caption(panels.own(wording.trace_facts(side)))
+    if caution := end_caution(side.trace):
+        st.warning(panels.own(caution), icon=":material/content_cut:")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         label = say("Compare with another one")
         st.page_link(compare_page, label=label, query_params={"candidate": id_})
@@ -116,6 +132,23 @@ def _step(side: Side) -> None:
     panels.chart(figure, "step", say("The median run in parts"))
     lines = [panels.parts_text(bar.parts, "gray") for bar in bars]
     st.caption("  \n".join((*lines, panels.own(step_words.STEP_BASIS.text()))))
+
+
+@st.fragment
+@spoken
+def _timeline_alone(side: Side, found: Drawn, id_: str) -> None:
+    """What a file that ends early has up to there; its operators have no sums."""
+    from app.parts.timeline import timeline
+
+    with panels.guarded():
+        if side.trace.calls["start_ns"].isna().any():
+            return
+        st.subheader(say("Timeline up to the end of the file"), anchor=False)
+        key = f"trace:{id_}"
+        before = state.table.selected_row(key)
+        row = timeline(found.drawing, selected=before, key="trace_timeline", stretch=None)
+        if row != before:
+            state.table.select_row(key, row)
 
 
 @st.fragment

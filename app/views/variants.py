@@ -38,6 +38,8 @@ def show(compare_page: st.Page) -> None:
         with tools:
             assumptions = settings.assumptions()
         with main:
+            if panels.end_early(chosen):
+                return
             with st.spinner(shown.comparing_sentence()):
                 uploads = any(map(loading.is_upload, ids))
                 multiple = several.compare(chosen, assumptions, uploads=uploads)

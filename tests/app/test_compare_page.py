@@ -750,3 +750,17 @@ def test_a_pair_two_steps_apart_shows_what_each_step_brings(tree: Path, start: S
     page = start(**sides)
     assert title in [one.value for one in page.subheader]
     assert "What each step" not in str([one.value for one in start().subheader])
+
+
+def test_a_file_that_ends_early_says_so_in_the_headlines_place(start: Start) -> None:
+    """In front of its last run nothing is known to be complete: no figure of either side."""
+    bare = UNFUSED[: UNFUSED.index(b"model_run") - 60]
+    page = upload(start(), ("cut.json", bare), ("after.json", FUSED))
+    assert is_clean(page)
+    assert headline(page).split() == ["cut.json", "ends", "early"]
+    [error] = page.error
+    assert "No run in it is known to be complete" in error.value
+    assert not page.metric and not page.dataframe
+    page = turn_to(page, "fusion")
+    assert is_clean(page) and headline(page).split() == ["cut.json", "ends", "early"]
+    assert not page.metric and not page.dataframe

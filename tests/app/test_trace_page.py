@@ -208,3 +208,30 @@ def test_a_single_trace_of_the_command_line_is_led_to(
         page = AppTest.from_string(LED, default_timeout=GIVE_UP_S).run()
         assert not page.exception
         assert page.text[0].value == led
+
+
+def test_a_file_that_ends_early_shows_its_timeline_and_no_figure(
+    tree: Path, open_trace: Open
+) -> None:
+    data = profile_json(UNFUSED_OPERATORS, runs=3)
+    (tree / "open" / "cut.json").write_bytes(data[: data.index(b"model_run") - 60])
+    page = open_trace(trace="file:cut.json")
+    assert is_clean(page)
+    assert page.header[0].value == "` cut.json ` :red[ends early]"
+    [error] = page.error
+    assert "No run in it is known to be complete" in error.value
+    assert headings(page) == ["Timeline up to the end of the file"]
+    assert not page.dataframe and not page.metric
+    assert not any("as profiled" in text or "ratio" in text for text in texts(page))
+
+
+def test_the_complete_runs_of_a_file_that_ends_early_are_shown_with_a_caution(
+    tree: Path, open_trace: Open
+) -> None:
+    data = profile_json(UNFUSED_OPERATORS, runs=3)
+    (tree / "open" / "cut.json").write_bytes(data[: data.rindex(b"model_run") - 60])
+    page = open_trace(trace="file:cut.json")
+    assert is_clean(page)
+    assert page.header[0].value.startswith("A run of ` cut.json ` takes")
+    [warning] = page.warning
+    assert "Only the 2 runs that are complete in the file were read." in warning.value

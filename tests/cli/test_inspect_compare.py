@@ -285,3 +285,39 @@ def test_a_path_that_no_system_takes_is_one_sentence(fusescope: Run) -> None:
     assert result.returncode == 2
     assert result.stderr.startswith("fusescope: A path is too long ('aaa")
     assert result.stderr.endswith("aaa.zip'). Shorten it.\n") and len(result.stderr) < 120
+
+
+def test_a_file_that_ends_early_has_no_figure_in_any_verb(fusescope: Run, folder: Path) -> None:
+    data = (folder / "before.json").read_bytes()
+    (folder / "cut.json").write_bytes(data[: data.index(b"model_run") - 60])
+    ended = fusescope("inspect", "cut.json")
+    assert ended.returncode == 0
+    assert "cut.json ends early" in ended.stdout and "OP Type" not in ended.stdout
+    assert "Latency per run" not in ended.stdout
+    told = json.loads(fusescope("inspect", "cut.json", "--json").stdout)
+    assert (told["ends_early"], told["total_kernel_ns"], told["by_type"]) == ("cut_short", None, [])
+    assert {one["code"] for one in told["doctor"]["figures"]} <= {"ends_early", "starts"}
+    advice = json.loads(fusescope("advise", "cut.json", "--json").stdout)
+    assert (advice["findings"], advice["run_ns"]) == ([], None)
+    assert {one["reason"] for one in advice["not_answerable"]} == {"ends_early"}
+    assert "cut.json ends early" in fusescope("advise", "cut.json").stdout
+    for sides in (("cut.json", "after.json"), ("after.json", "cut.json")):
+        ended = fusescope("compare", *sides, "--json")
+        assert ended.returncode == 2
+        error = json.loads(ended.stdout)["error"]
+        assert (error["code"], error["where"]) == ("side_ends_early", "cut.json")
+    ended = fusescope("compare", "before.json", "cut.json", "--html", "r.html")
+    assert ended.returncode == 2 and not (folder / "r.html").exists()
+    ended = fusescope("compare", "before.json", "after.json", "cut.json")
+    assert ended.returncode == 2 and "cut.json" in ended.stderr
+
+
+def test_a_cut_file_among_several_of_a_side_is_named(fusescope: Run, folder: Path) -> None:
+    data = (folder / "before.json").read_bytes()
+    (folder / "cut.json").write_bytes(data[: data.index(b"model_run") - 60])
+    ended = fusescope(
+        "compare", "--baseline", "before.json", "--baseline", "cut.json",
+        "--candidate", "after.json",
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert "This file ends early" in ended.stderr and "(cut.json)" in ended.stderr

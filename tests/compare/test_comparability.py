@@ -10,11 +10,12 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.comparability import comparability
 from analysis.compare.side import Side, side_of_trace, side_of_variant
+from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic, Meta, Trace
+from analysis.trace import Diagnostic, DiagnosticCode, Meta, Trace
 from analysis.wording import diagnostic_sentence
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
@@ -86,11 +87,30 @@ def test_communication_on_one_side() -> None:
     assert sentence.startswith("Only the candidate contains communication (2.00 µs in the file)")
 
 
-@pytest.mark.parametrize("code", ["cut_short", "gzip_cut_short", "event_cap"])
-def test_a_truncated_file(code: str) -> None:
+CUT = ["cut_short", "gzip_cut_short", "event_cap", "database_half_written", "log_unreadable"]
+
+
+@pytest.mark.parametrize("code", CUT)
+def test_a_file_that_ends_early_is_not_compared(code: DiagnosticCode) -> None:
     cut = replace(trace(UNFUSED), diagnostics=(Diagnostic("warning", code),))
-    found = doubts(cut, trace(UNFUSED))
-    assert "baseline ends before its recording" in found["compared_cut_short"]
+    for pair in ((cut, trace(UNFUSED)), (trace(UNFUSED), cut)):
+        with pytest.raises(FuseScopeError) as refused:
+            compare(*map(side_of_trace, pair))
+        assert refused.value.code == "side_ends_early"
+
+
+def test_the_whole_runs_of_a_file_that_ends_early_are_compared_with_a_doubt() -> None:
+    notes = (Diagnostic("warning", "cut_short"), Diagnostic("warning", "whole_runs_kept", 2))
+    found = doubts(replace(trace(UNFUSED), diagnostics=notes), trace(UNFUSED))
+    assert found["compared_cut_short"].startswith(
+        "The file of the baseline ends early: only 2 runs are complete in it."
+    )
+
+
+def test_a_table_without_its_last_line_end_is_compared_with_a_doubt() -> None:
+    notes = (Diagnostic("warning", "open_last_line"),)
+    found = doubts(trace(UNFUSED), replace(trace(UNFUSED), diagnostics=notes))
+    assert "last line of the file of the candidate has no line end" in found["compared_open_end"]
 
 
 def test_other_counters_and_units() -> None:

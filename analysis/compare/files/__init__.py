@@ -8,7 +8,7 @@ from analysis.compare.files.pooled import pooled
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.joined_time import are_different_models, joined_shares
 from analysis.compare.joining.matching import match_operators
-from analysis.compare.side import Side, side_of_trace
+from analysis.compare.side import Side, check_whole, side_of_trace
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import DEFAULT_LIMITS, Limits
@@ -27,8 +27,8 @@ def side_of_files(
 
     Each file is one block of its trace; `names` are what the files are called, else by their own
     names. Of a single file it is that file's side. Raises FuseScopeError for an experiment among
-    several, for a file that stands there twice, for files of several profilers, formats or models,
-    and for more rows than the limit.
+    several, for a file that stands there twice or ends early, for files of several profilers,
+    formats or models, and for more rows than the limit.
     """
     if not values:
         raise FuseScopeError("side_without_files", where=label)
@@ -40,6 +40,8 @@ def side_of_files(
     names = list(names) if names is not None else [trace.meta.file_name for trace in traces]
     if len(traces) == 1:
         return side_of_trace(traces[0])
+    for trace, name in zip(traces, names, strict=True):
+        check_whole(trace, name)
     _check(traces, names)
     starts = [trace.meta.started_ns for trace in traces]
     if None not in starts:

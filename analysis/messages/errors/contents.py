@@ -13,9 +13,9 @@ ContentsError = Literal[
     "cut_before_times", "msprof_timeline_empty", "no_operators", "no_operators_to_write",
     "no_valid_times", "nsys_empty", "nsys_table_empty", "nsys_table_skipped",
     "onnxruntime_profile_empty", "openvino_graph_untimed", "pytorch_trace_empty",
-    "rocprof_empty", "rocprof_table_empty", "tensorrt_layers_alone", "tensorrt_times_empty",
-    "times_too_long", "trace_view_empty", "xla_as_text", "xla_cut_before_operators",
-    "xla_damaged", "xla_empty",
+    "rocprof_empty", "rocprof_table_empty", "side_ends_early", "tensorrt_layers_alone",
+    "tensorrt_times_empty", "times_too_long", "trace_view_empty", "xla_as_text",
+    "xla_cut_before_operators", "xla_damaged", "xla_empty",
 ]  # fmt: skip
 _NO_DEVICE_OPERATORS = Message("This timeline does not contain any operators of a device")
 _XLA_AGAIN = Message("Record again, with the steps inside jax.profiler.trace.")
@@ -26,6 +26,16 @@ CONTENTS: Mapping[ContentsError, ErrorText] = {
     ),
     "cut_before_times": ErrorText(
         Message("This file is cut short before its first time"), COPY_AGAIN
+    ),
+    "side_ends_early": ErrorText(
+        Message(
+            "This file ends early, so none of its runs is known to be complete and nothing of it "
+            "can be compared"
+        ),
+        Message(
+            "Copy or download the whole file again, or record it again; `fusescope inspect` and "
+            "the Trace page show what is in it."
+        ),
     ),
     "no_operators": ErrorText(Message("This file does not contain any operators"), COPY_AGAIN),
     "no_valid_times": ErrorText(Message("No operator in this file has a valid time"), COPY_AGAIN),

@@ -9,14 +9,21 @@ from analysis.messages.errors.error_text import COPY_AGAIN, OWN_FILE, ErrorText
 from analysis.messages.message import Message
 
 DatabasesError = Literal[
-    "database_of_nobody", "database_overfull", "database_packed", "database_unreadable",
-    "database_with_log", "database_without_tables", "not_a_database", "not_nsys_database",
+    "database_cut_short", "database_of_nobody", "database_overfull", "database_packed",
+    "database_unreadable", "database_with_log", "database_without_tables", "not_a_database",
+    "not_nsys_database",
 ]  # fmt: skip
 DATABASES: Mapping[DatabasesError, ErrorText] = {
     "not_a_database": ErrorText(Message("This is not a SQLite database"), OWN_FILE),
     "database_unreadable": ErrorText(
         Message("This database cannot be read: {reason:name}"),
         Message("Copy it while nothing writes to it, or export it again."),
+    ),
+    "database_cut_short": ErrorText(
+        Message(
+            "This database ends early: the file has {size:bytes}, and its head says {whole:bytes}"
+        ),
+        Message("Copy the whole file again, or export it again."),
     ),
     "database_overfull": ErrorText(
         Message("This database is damaged: its rows contain more than fits into the file"),

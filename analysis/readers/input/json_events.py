@@ -205,7 +205,8 @@ def _cut_short(
         except UNDECODABLE:
             continue
         lost = len(whole[len(kept) :].strip(b", \t\r\n"))
-        code: DiagnosticCode = "cut_short" if lost else "missing_bracket"
+        # Writers may leave out the bracket behind an array; an object they write to its end.
+        code: DiagnosticCode = "cut_short" if lost or begin else "missing_bracket"
         notes.append(Diagnostic("warning", code, 1, "", {"bytes_lost": lost}))
         return header, raw
     raise _damaged(damage, where)

@@ -19,6 +19,7 @@ from analysis.trace import Diagnostic, Meta
 HEAD_BYTES = 64 * 1024
 _GZIP = b"\x1f\x8b"
 _BLOCK = 1024 * 1024
+_LINE_END = 4  # bytes of the longest, in UTF-16
 _FIRST_BLOCK = 4096  # of a gzip member: many may be tiny, and what is behind each is copied
 
 Load = Callable[[int | None], bytes]  # the first n bytes, or all
@@ -97,6 +98,15 @@ class Source:
             with _readable(self.name):
                 return self.on_disk.stat().st_size
         return len(self.data)
+
+    @property
+    def ends_line(self) -> bool:
+        """True where the content ends with the end of a line; a file on disk is not read for it."""
+        if self._is_on_disk and self.on_disk is not None and not self.is_packed:
+            with _readable(self.name), self.on_disk.open("rb") as file:
+                file.seek(max(0, self.size - _LINE_END))
+                return file.read().endswith((b"\n", b"\r", b"\n\0"))
+        return self.content.endswith((b"\n", b"\r", b"\n\0"))
 
     @property
     def is_packed(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 import sqlite3
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 
@@ -34,6 +35,7 @@ _LIMITS = (
 _MAX_TABLES = 5000
 _CALLBACK_EVERY = 20_000  # steps of the engine
 _MAX_IN_MEMORY = 2_000_000_000  # bytes; SQLite takes less than 2 GiB of memory at once
+_HEADER_BYTES = 100
 _MIN_ROW = 3  # bytes of the smallest row that holds anything
 _ROOT_PAGE_KIND = 100  # offset of the kind of the schema's first page
 _LEAF = 13
@@ -188,9 +190,25 @@ def open_database(source: Source) -> Iterator[Database]:
     data = whole.data
     if not data.startswith(MAGIC):
         raise FuseScopeError("not_a_database", where=source.name)
+    _check_whole(data, source.name)
     with closing(_connected(data, source)) as connection:
         _prepare(connection, len(data), source.name)
         yield Database(connection, source, whole)
+
+
+def _check_whole(data: bytes, where: str) -> None:
+    """Raises FuseScopeError for a database with fewer pages than it says to have: which rows they
+    held is not known, so neither is what is missing. Its head says it where the two counters agree
+    (sqlite.org/fileformat2.html#in_header_database_size)."""
+    if len(data) < _HEADER_BYTES:
+        raise FuseScopeError("database_cut_short", where=where, size=len(data), whole=_HEADER_BYTES)
+    counter, pages, version = struct.unpack(">I", data[24:28]) + struct.unpack(
+        ">I60xI", data[28:96]
+    )
+    page_size = struct.unpack(">H", data[16:18])[0]
+    whole = pages * (65536 if page_size == 1 else page_size)
+    if counter == version and len(data) < whole:
+        raise FuseScopeError("database_cut_short", where=where, size=len(data), whole=whole)
 
 
 def _connected(data: bytes, source: Source) -> sqlite3.Connection:

@@ -90,7 +90,10 @@ def _trace(trace: Trace) -> dict[str, Any]:
     told = trace.told_runs["run"]
     in_runs = calls[calls["run"].isin(told)]
     per_run = in_runs.groupby("run")["n"].sum()
+    if trace.early_end is not None:
+        return _early_end(trace, trace.early_end)
     return {
+        "ends_early": None,
         "runs": len(trace.runs),
         "profiled_runs": int(told.isin(calls["run"]).sum()),
         "operators": float(per_run.median()) if len(per_run) else float(calls["n"].sum()),
@@ -98,6 +101,22 @@ def _trace(trace: Trace) -> dict[str, Any]:
         "total_kernel_ns": int(compute["dur_ns"].sum()),
         "communication_ns": int(calls["dur_ns"][is_communication].sum()),
         "by_type": _by_type(trace, compute),
+        "fields": fields(trace),
+        "diagnostics": diagnostics(trace.diagnostics),
+    }
+
+
+def _early_end(trace: Trace, why: Diagnostic) -> dict[str, Any]:
+    """What may be said of a file that ends early: how much is in it, and no sum."""
+    return {
+        "ends_early": why.code,
+        "runs": 0,
+        "profiled_runs": 0,
+        "operators": None,
+        "rows": len(trace.calls),
+        "total_kernel_ns": None,
+        "communication_ns": None,
+        "by_type": [],
         "fields": fields(trace),
         "diagnostics": diagnostics(trace.diagnostics),
     }

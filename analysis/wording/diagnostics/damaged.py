@@ -25,6 +25,15 @@ def _kernels_before_launch(note: Diagnostic) -> NoteText:
     return _CLOCKS_MOVED if note.values.get("moved") else _CLOCKS_DIFFER
 
 
+def _cut_short(note: Diagnostic) -> NoteText:
+    return _CUT if note.values.get("bytes_lost") else _CUT_BETWEEN
+
+
+_CUT = told(
+    Message("The file is cut off before its end."),
+    Message("Its last {bytes_lost:bytes} were left out, because they are not a complete entry."),
+)
+_CUT_BETWEEN = told(Message("The file is cut off before its end."))
 _QUOTES = told(
     Message(
         "{n:count} row has a quotation mark that is not closed.",
@@ -259,11 +268,17 @@ DAMAGED: Mapping[DiagnosticCode, NoteTexts] = {
     "missing_bracket": told(
         Message("The file ends without its closing bracket."), Message("Every event was read.")
     ),
-    "cut_short": told(
-        Message("The file is cut off before its end."),
+    "cut_short": _cut_short,
+    "open_last_line": told(
+        Message("The last line of the file has no line end."),
+        Message("If the file was cut off there, its last value and further lines are missing."),
+    ),
+    "whole_runs_kept": told(
         Message(
-            "Its last {bytes_lost:bytes} were left out, because they are not a complete entry."
+            "Only {n:count} run that is complete in the file was read.",
+            "Only the {n:count} runs that are complete in the file were read.",
         ),
+        Message("What the file has of a later one was left out."),
     ),
     "unpaired_events": told(
         Message(

@@ -304,8 +304,15 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("That side ran on several devices. The other side may not have."),
     ),
     "compared_cut_short": told(
-        Message("The file of the {on} ends before its recording did."),
-        Message("The figures of its last run and its totals are too low."),
+        Message(
+            "The file of the {on} ends early: only {n:count} run is complete in it.",
+            "The file of the {on} ends early: only {n:count} runs are complete in it.",
+        ),
+        Message("Every figure of it is of complete runs."),
+    ),
+    "compared_open_end": told(
+        Message("The last line of the file of the {on} has no line end."),
+        Message("If it was cut off there, its totals are too low."),
     ),
     "counters_on_one_side": told(
         Message("Only the {on} was recorded with hardware counters ({names:name})."),

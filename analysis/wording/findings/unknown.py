@@ -39,6 +39,7 @@ REASONS: Mapping[Unknown, Message] = {
     "no_host_calls": Message("The file does not hold what the host called on the device"),
     "no_members": Message("The file does not say which operators a fused one contains"),
     "no_memory": Message("The file has no memory over time"),
+    "ends_early": Message("The file ends early, so no run is known to be complete"),
     "no_operators": Message("The file has no operators"),
     "no_peak": Message("The peaks of the machine are not known; enter them in the settings"),
     "no_providers": Message("The file does not say where operators run"),

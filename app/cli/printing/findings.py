@@ -12,6 +12,7 @@ from analysis.compare.side import Side
 from analysis.messages import say
 from analysis.text import clean_text
 from analysis.wording import findings as words
+from analysis.wording.diagnostics.early_end import early_end_text, early_end_title
 from analysis.wording.scorecard import SCORECARD_TITLE, scorecard_sentence
 
 _CHARS = 1000  # of a line: names in it come from files
@@ -21,6 +22,10 @@ def print_findings(side: Side, found: Findings, card: Scorecard | None) -> None:
     """What limits, what it would bring to change that, why, and what to try; then how a prediction
     of this side held, where there was one."""
     console = Console(highlight=False, markup=False, emoji=False)
+    if side.trace.ends_early:
+        console.print(clean_text(early_end_title(side.name), _CHARS), style="bold red")
+        console.print(early_end_text(side.trace))
+        return
     console.print(clean_text(words.FINDINGS_TITLE.text(side=side.name), _CHARS), style="bold")
     if not found.found:
         console.print(words.NOTHING.text())

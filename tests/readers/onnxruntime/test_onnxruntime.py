@@ -91,8 +91,9 @@ def test_a_missing_bracket_is_repaired_and_reported() -> None:
     assert codes(trace) == {"missing_bracket": 1}
 
 
-def test_every_cut_keeps_whole_events_or_is_one_error() -> None:
-    """Cut at every 1/40 of the length: never more calls than were written, never a crash."""
+def test_every_cut_keeps_whole_runs_or_is_one_error() -> None:
+    """Cut at every 1/40 of the length: of four calls a run, those of whole runs alone are kept;
+    before the first run has ended no run is known."""
     data = profile_json(UNFUSED_OPERATORS, runs=4)
     most = 0
     for part in range(1, 40):
@@ -101,11 +102,16 @@ def test_every_cut_keeps_whole_events_or_is_one_error() -> None:
         except FuseScopeError as error:
             assert "profile.json" in error.text
             continue
-        whole = data[: len(data) * part // 40].count(b"_kernel_time")
-        assert whole - 1 <= len(trace.calls) <= whole
+        written = data[: len(data) * part // 40].count(b"_kernel_time")
         assert len(codes(trace).keys() & {"cut_short", "missing_bracket"}) == 1
-        most = max(most, len(trace.calls))
-    assert most >= 14
+        if trace.ends_early:
+            assert not trace.has_runs and len(trace.calls) <= written
+            continue
+        runs = len(trace.runs)
+        assert trace.calls["run"].value_counts().tolist() == [4] * runs
+        assert written - 8 < len(trace.calls) <= written
+        most = max(most, runs)
+    assert most == 3
 
 
 def test_without_model_run_the_file_is_one_run() -> None:
@@ -328,8 +334,12 @@ def test_a_recorded_profile_against_plain_json(recorded: bytes) -> None:
 def test_a_recorded_profile_cut_short(recorded: bytes, cut: float) -> None:
     data = recorded[: int(len(recorded) * cut)]
     trace = read_bytes(data)
-    assert "cut_short" in codes(trace)
-    assert 0 < data.count(b"_kernel_time") - len(trace.calls) + 1 <= 2
+    assert "cut_short" in codes(trace) and not trace.ends_early
+    assert codes(trace)["whole_runs_kept"] == len(trace.runs)
+    whole = read_bytes(recorded)
+    per_run = len(whole.calls) // len(whole.runs)
+    assert trace.calls["run"].value_counts().tolist() == [per_run] * len(trace.runs)
+    assert 0 <= data.count(b"_kernel_time") - len(trace.calls) < 2 * per_run
 
 
 def test_empty_objects_count_as_events_before_they_are_decoded() -> None:
