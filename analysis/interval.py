@@ -32,7 +32,8 @@ class IntervalPicture:
 
 def interval_picture(verdict: Verdict) -> IntervalPicture | None:
     """The picture, None where there is nothing to set the speedup against."""
-    pairs = [pair for pair in (verdict.interval, verdict.noise_floor) if pair is not None]
+    interval = verdict.shown[0] if verdict.shown else None
+    pairs = [pair for pair in (interval, verdict.noise_floor) if pair is not None]
     if verdict.speedup is None or not pairs:
         return None
     values = [1.0, verdict.speedup, *(v for pair in pairs for v in (pair.low, pair.high))]
@@ -43,7 +44,7 @@ def interval_picture(verdict: Verdict) -> IntervalPicture | None:
     def span(low: float, high: float) -> tuple[float, float]:
         return scale.at(low), scale.at(high)
 
-    interval, noise = verdict.interval, verdict.noise_floor
+    noise = verdict.noise_floor
     return IntervalPicture(
         scale=scale,
         one=scale.at(1.0),

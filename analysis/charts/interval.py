@@ -9,10 +9,11 @@ from analysis.colours import LIGHT, Colours
 from analysis.compare.timing.verdict import Verdict
 from analysis.interval import interval_picture
 from analysis.messages import Message, say
+from analysis.wording.sentences import level_text
 
 
 def interval(verdict: Verdict, colours: Colours = LIGHT) -> go.Figure | None:
-    """The verdict on a logarithmic axis of speedups: the point, its 95 % interval, the A/A control
+    """The verdict on a logarithmic axis of speedups: the point, its interval, the A/A control
     (a grey band) and no change (dashed). None where there is no speedup."""
     picture = interval_picture(verdict)
     if picture is None or verdict.speedup is None:
@@ -37,6 +38,7 @@ def interval(verdict: Verdict, colours: Colours = LIGHT) -> go.Figure | None:
             {"type": "rect", "x0": low, "x1": high, "y0": -0.45, "y1": 0.45, "line": line}
         )
     figure = go.Figure()
+    shown, level = verdict.shown or (None, 0.0)
     for name, pair, width, opacity in (
         (
             Message("A/A control, two copies of the baseline: {low:factor} to {high:factor}"),
@@ -45,8 +47,8 @@ def interval(verdict: Verdict, colours: Colours = LIGHT) -> go.Figure | None:
             0.3,
         ),
         (
-            Message("95 % interval: {low:factor} to {high:factor}"),
-            verdict.interval,
+            Message("{level} interval: {low:factor} to {high:factor}"),
+            shown,
             6,
             1.0,
         ),
@@ -59,7 +61,10 @@ def interval(verdict: Verdict, colours: Colours = LIGHT) -> go.Figure | None:
                     mode="lines",
                     opacity=opacity,
                     line={"color": colours.neutral if width > 6 else colour, "width": width},
-                    hovertemplate=f"{name.text(low=pair.low, high=pair.high)}<extra></extra>",
+                    hovertemplate=(
+                        f"{name.text(low=pair.low, high=pair.high, level=level_text(level))}"
+                        "<extra></extra>"
+                    ),
                 )
             )
     speedup = say("speedup {speedup:factor}", speedup=verdict.speedup)

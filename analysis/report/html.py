@@ -153,6 +153,7 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "subject": _subject(shown),
         "parts": wording.verdict_parts(shown),
         "interval_text": wording.verdict_interval(shown.verdict),
+        "interval_name": wording.interval_name(shown.verdict),
         "basis": wording.verdict_basis(shown.verdict),
         "change": minus(wording.change_sentence(shown)),
         "interval": interval_picture(shown.verdict),

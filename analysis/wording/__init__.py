@@ -56,6 +56,7 @@ from analysis.wording.sentences import (
     files_text,
     gap_statistic,
     interval_key,
+    interval_name,
     kinds_sentence,
     light_work,
     offer_sentence,

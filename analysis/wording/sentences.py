@@ -75,19 +75,38 @@ def verdict_sentence(comparison: Comparison) -> str:
 
 def verdict_interval(verdict: Verdict) -> str:
     """'95 % interval 2.10× to 2.14×', read in the direction of the sentence; '' without one."""
-    if verdict.interval is None:
+    if verdict.shown is None:
         return ""
-    low, high = verdict.interval.low, verdict.interval.high
+    (low, high), level = (verdict.shown[0].low, verdict.shown[0].high), verdict.shown[1]
     if verdict.outcome == "slower":
         low, high = 1 / high, 1 / low
-    return say("95 % interval {low:factor} to {high:factor}", low=low, high=high)
+    return say(
+        "{level} interval {low:factor} to {high:factor}",
+        level=level_text(level),
+        low=low,
+        high=high,
+    )
+
+
+def level_text(level: float) -> str:
+    """The confidence of an interval: '95 %', '99.17 %'."""
+    return f"{100 * level:.4g} %"
+
+
+def interval_name(verdict: Verdict) -> str:
+    """What the bar of the picture is: '95 % interval'; '' without one."""
+    if verdict.shown is None:
+        return ""
+    return say("{level} interval", level=level_text(verdict.shown[1]))
 
 
 def interval_key(verdict: Verdict) -> str:
     """How to read the picture of the verdict: 'Dot: speedup 2.15×. Bar: 95 % interval. …'."""
     return paragraph(
         say("Dot: speedup {speedup:factor}.", speedup=verdict.speedup),
-        "" if verdict.interval is None else say("Bar: 95 % interval."),
+        ""
+        if verdict.shown is None
+        else say("Bar: {level} interval.", level=level_text(verdict.shown[1])),
         ""
         if verdict.noise_floor is None
         else say("Grey: A/A control, two copies of the baseline."),
@@ -106,9 +125,8 @@ def why_not_told(verdict: Verdict) -> str:
 
 
 def _stricter(verdict: Verdict) -> str:
-    """Why a 95 % interval without 1 in it is not enough; '' where 1 is in it."""
-    shown = verdict.interval
-    if shown is None or shown.low <= 1 <= shown.high:
+    """Why the interval is not the usual one of 95 %, which holds a change; '' where it is."""
+    if verdict.shown is None or verdict.shown[0] is verdict.interval:
         return ""
     looks, candidates = verdict.shared_by
     shared = _BY_ALL if looks > 1 and candidates > 1 else _BY_LOOKS if looks > 1 else _BY_VARIANTS
@@ -116,14 +134,16 @@ def _stricter(verdict: Verdict) -> str:
 
 
 _BY_ALL = Message(
-    "A level of {alpha}, for all looks and variants together, needs a wider interval than the 95 % "
-    "one."
+    "The interval is at a level of {alpha}, for all looks and variants together: at the usual 95 % "
+    "for this pair alone, chance would show a change more often."
 )
 _BY_LOOKS = Message(
-    "A level of {alpha}, for all looks together, needs a wider interval than the 95 % one."
+    "The interval is at a level of {alpha}, for all looks together: at the usual 95 % for one look "
+    "alone, chance would show a change more often."
 )
 _BY_VARIANTS = Message(
-    "A level of {alpha}, for all variants together, needs a wider interval than the 95 % one."
+    "The interval is at a level of {alpha}, for all variants together: at the usual 95 % for this "
+    "pair alone, chance would show a change more often."
 )
 
 
@@ -173,14 +193,25 @@ def verdict_basis(verdict: Verdict) -> str:
     guess = seen = ""
     if verdict.speedup is not None and cannot_tell:
         guess = say("Best guess {speedup:factor}.", speedup=verdict.speedup)
-    if verdict.smallest_detectable is not None:
-        seen = say(
-            "This measurement would have seen a change of {change:percent}.",
-            change=verdict.smallest_detectable,
+    if verdict.visible_change is not None:
+        seen = (_SEEN_BEYOND_CONTROL if _is_control(verdict) else _SEEN).text(
+            change=verdict.visible_change
         )
     return paragraph(
         why_not_told(verdict) if cannot_tell else "", guess, samples_text(verdict), seen
     )
+
+
+_SEEN = Message("This measurement would have seen a change of {change:percent}.")
+_SEEN_BEYOND_CONTROL = Message(
+    "This measurement would have seen a change of {change:percent}, as much as two copies of the "
+    "baseline may be apart."
+)
+
+
+def _is_control(verdict: Verdict) -> bool:
+    """Whether the two copies of the baseline are what hides smaller changes."""
+    return (verdict.control_change or 0.0) > (verdict.smallest_detectable or 0.0)
 
 
 def samples_text(verdict: Verdict) -> str:

@@ -92,6 +92,18 @@ _SPIN_LATER = Message(
 _REFUSED = Message("Not recorded: {reason:name}.")
 _KEPT = Message("Keep {variant:name}: {factor:factor} faster than {best:name} ({interval:name}).")
 _NONE_KEPT = Message("Nothing that was tried is kept: {best:name} stays the best.")
+_NOT_THE_SAME = Message(
+    "Nothing that was tried is kept: {variants:name} is faster, but its outputs differ, so "
+    "{best:name} stays the best that computes the same.",
+    "Nothing that was tried is kept: {variants:name} are faster, but their outputs differ, so "
+    "{best:name} stays the best that computes the same.",
+)
+_NOT_COMPARED = Message(
+    "Nothing that was tried is kept: {variants:name} is faster, but its outputs were not compared, "
+    "so {best:name} stays the best until they are.",
+    "Nothing that was tried is kept: {variants:name} are faster, but their outputs were not "
+    "compared, so {best:name} stays the best until they are.",
+)
 HEADS = {
     "variant": Message("Tried"),
     "finding": Message("For"),
@@ -254,11 +266,20 @@ def _difference(one: Tried) -> str:
                part=f"{one.difference:.1e}")  # fmt: skip
 
 
+def _none_kept(results: Sequence[Tried], best: str) -> str:
+    """That nothing is kept, and why where something is faster."""
+    for outcome, message in (("other_outputs", _NOT_THE_SAME), ("outputs_unknown", _NOT_COMPARED)):
+        names = [one.remedy.variant for one in results if one.outcome == outcome]
+        if names:
+            return message.text(n=len(names), variants=listed(names), best=best)
+    return _NONE_KEPT.text(best=best)
+
+
 def conclusion(results: Sequence[Tried], best: str) -> str:
     """What to keep."""
     one = kept(results)
     if one is None or one.verdict is None or one.verdict.speedup is None:
-        return _NONE_KEPT.text(best=best)
+        return _none_kept(results, best)
     return _KEPT.text(
         variant=one.remedy.variant,
         factor=one.verdict.speedup,

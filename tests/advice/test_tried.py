@@ -136,6 +136,11 @@ def test_what_is_said_of_each(results: tuple[Tried, ...]) -> None:
     assert conclusion(results[1:3], "fused") == (
         "Nothing that was tried is kept: fused stays the best."
     )
+    int8 = [one for one in results if one.remedy.variant == "int8"]
+    assert conclusion(int8, "fused") == (
+        "Nothing that was tried is kept: int8 is faster, but its outputs differ, so fused stays "
+        "the best that computes the same."
+    )
 
 
 def test_outputs_that_were_not_compared_keep_nothing() -> None:

@@ -16,6 +16,8 @@ from analysis.wording import (
     FIGURES,
     NOISE_UNKNOWN,
     REASONS,
+    verdict_basis,
+    verdict_interval,
     why_not_told,
 )
 from analysis.wording.diagnostics import DIAGNOSTICS, damaged, depending, doubting, recorded, tables
@@ -63,14 +65,39 @@ def test_an_interval_beside_noise_is_explained_only_where_it_excludes_no_change(
         pairing="blocks",
         speedup=1.02,
         interval=Interval(1.004, 1.04),
+        corrected=Interval(0.996, 1.049),
         noise_floor=None,
         smallest_detectable=0.03,
         samples=(8, 8),
         alpha=0.0221,
         shared_by=(3, 4),
     )
-    clause = "A level of 0.022, for all {} together, needs a wider interval"
+    clause = "The interval is at a level of 0.022, for all {} together"
     for shared_by, of in (((3, 4), "looks and variants"), ((3, 1), "looks"), ((1, 3), "variants")):
         assert clause.format(of) in why_not_told(replace(verdict, shared_by=shared_by))
     inside = replace(verdict, interval=Interval(0.99, 1.04))
     assert why_not_told(inside) == str(CANNOT_TELL["within_noise"])
+    # An interval that leaves 1 out never stands beside 'cannot tell': it is that of the verdict.
+    assert verdict_interval(verdict) == "97.79 % interval 0.996× to 1.049×"
+    assert verdict_interval(inside) == "95 % interval 0.990× to 1.040×"
+    faster = replace(verdict, outcome="faster", reason=None)
+    assert verdict_interval(faster) == "95 % interval 1.004× to 1.040×"
+
+
+def test_what_would_have_been_seen_takes_the_control_too() -> None:
+    verdict = Verdict(
+        outcome="faster",
+        reason=None,
+        of="unprofiled_wall",
+        pairing="blocks",
+        speedup=1.5,
+        interval=Interval(1.48, 1.52),
+        noise_floor=Interval(0.968, 1.018),
+        smallest_detectable=0.008,
+        samples=(8, 8),
+    )
+    assert verdict_basis(verdict).endswith(
+        "would have seen a change of 3.2 %, as much as two copies of the baseline may be apart."
+    )
+    calm = replace(verdict, noise_floor=Interval(0.997, 1.002))
+    assert verdict_basis(calm).endswith("This measurement would have seen a change of 0.8 %.")

@@ -104,6 +104,33 @@ class Verdict:
         return self.outcome in ("faster", "slower")
 
     @property
+    def shown(self) -> tuple[Interval, float] | None:
+        """The interval that goes with the outcome, and its confidence: at 95 %, but where that
+        holds a change that the verdict's own level does not show, at that level; None without."""
+        if self.interval is None:
+            return None
+        holds_no_change = self.interval.low <= 1 <= self.interval.high
+        if self.reason == "within_noise" and self.corrected is not None and not holds_no_change:
+            return self.corrected, 1 - self.alpha
+        return self.interval, 1 - SHOWN_ALPHA
+
+    @property
+    def visible_change(self) -> float | None:
+        """The smallest change that would have been seen, as a fraction of the time: what the spread
+        of the differences hides, or what two copies of the baseline may be apart, if that is
+        more."""
+        if self.smallest_detectable is None:
+            return None
+        return max(self.smallest_detectable, self.control_change or 0.0)
+
+    @property
+    def control_change(self) -> float | None:
+        """How far two copies of the baseline may be apart, as a fraction of the time; None without
+        a control."""
+        noise = self.noise_floor
+        return None if noise is None else max(abs(noise.low - 1), abs(noise.high - 1))
+
+    @property
     def latency_change(self) -> float | None:
         """t_candidate / t_baseline - 1."""
         return None if self.speedup is None else 1 / self.speedup - 1
