@@ -15,6 +15,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.messages import Message
+from analysis.readers.amd.rocpd import ROCPD
 from analysis.readers.amd.rocprof import ROCPROF
 from analysis.readers.amd.stats import ROCPROF_STATS
 from analysis.readers.ascend.database import ASCEND_DATABASE
@@ -89,9 +90,10 @@ READERS: tuple[Reader, ...] = (
     TENSORRT_TIMES,
     OPENVINO_COUNTERS,
     OPENVINO_GRAPH,
-    # Nsight Systems, rocprofv3, XLA
+    # Nsight Systems, AMD, XLA
     NSYS,
     NSYS_STATS,
+    ROCPD,
     ROCPROF,
     ROCPROF_STATS,
     XPLANE,

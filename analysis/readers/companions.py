@@ -298,11 +298,6 @@ _TEXTS = (
         Message("a printed table of Nsight Systems"),
         Message("the table that `nsys stats --format csv --report cuda_gpu_trace` writes"),
     ),
-    Companion(
-        rb"\ASQLite format 3\x00[\s\S]*CREATE (?:TABLE|VIEW)[^\n]{0,40}rocpd_",
-        Message("a database of rocprofv3 (rocpd)"),
-        Message("the kernel_trace.csv of `rocpd convert --output-format csv -i <file>`"),
-    ),
     Companion(rb"\A[VIDWE]\d{4} [\d:.]{8,20} \d{1,10} \S{1,200}\] \{", _COMPILED, _KINETO),
     Companion(rb'\A\{\s*"(?:preToPost|postToPre|cppCodeToPost)"\s*:', _COMPILED, _KINETO),
     Companion(

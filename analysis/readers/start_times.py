@@ -12,7 +12,7 @@ from analysis.trace import Trace
 # Between 2001 and 2100 a start is one since 1970, whatever else the format may call it.
 _EARLIEST_NS, _LATEST_NS = 10**18, 41 * 10**17
 # Formats whose clock runs since the machine started.
-_OF_MACHINE = ("msprof_timeline", "rocprof")
+_OF_MACHINE = ("msprof_timeline", "rocpd", "rocprof")
 # ONNX Runtime tells when a session began only in the name that it gives its file.
 _STAMPED = ("onnxruntime",)
 _STAMP = re.compile(

@@ -12,7 +12,7 @@ import pandas as pd
 SMALL_SHARE = 0.005
 FOLD_FROM = 2
 _NPU = ("ascend", "msprof", "mindspore_legacy", "akg")  # how names of formats start
-_GPU = ("kineto", "nsys", "rocprof", "tensorrt")
+_GPU = ("kineto", "nsys", "rocpd", "rocprof", "tensorrt")
 _NUMBERED = re.compile(r".*\((\d{1,4})\)")  # NVIDIA A10G (0)
 _TYPED = re.compile(r"([A-Za-z]+):(\d{1,4})")  # TPU:0
 _XLA_STREAM = re.compile(r"Stream #(\d+)\s*(?:\((.*)\))?")

@@ -39,8 +39,8 @@ def test_nobody_else_takes_its_main_file(reader: Reader) -> None:
     takers = [other.name for other in READERS if other.sniff(head)]
     assert takers[0] == reader.name
     others = {"chrome_trace"}  # which takes any trace of that form
-    if reader.name == "ascend_db":
-        others.add("nsys_db")  # the head of a database may name no table: reading tells
+    if reader.name in ("ascend_db", "nsys_db"):
+        others |= {"nsys_db", "rocpd"}  # the head of a database may name no table: reading tells
     assert set(takers) <= {reader.name, *others}
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
-from pathlib import Path
-
 import pytest
 
 from analysis.errors import FuseScopeError
@@ -46,17 +42,6 @@ def test_it_says_what_the_file_is_and_what_to_give(text: str, holds: str) -> Non
     with pytest.raises(FuseScopeError, match=holds) as caught:
         read(Source("x", data))
     assert caught.value.hint and "\n" not in caught.value.text
-
-
-def test_the_database_of_rocprofv3_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "1_results.db"
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("CREATE TABLE rocpd_kernel_dispatch_0001 (id INTEGER, start BIGINT)")
-        db.execute("CREATE TABLE `rocpd_string_0001` (id INTEGER, string TEXT)")
-        db.commit()
-    with pytest.raises(FuseScopeError, match="rocpd") as caught:
-        read(Source("1_results.db", path.read_bytes()))
-    assert "rocpd convert" in caught.value.hint
 
 
 def test_no_main_file_is_taken_for_one() -> None:

@@ -343,6 +343,21 @@ def nsys_stats(_: Path) -> bytes:
     )  # fmt: skip
 
 
+def rocpd(tmp_path: Path) -> bytes:
+    return as_database(
+        tmp_path,
+        {
+            "rocpd_info_kernel_symbol_1": ("id, display_name", list(enumerate(_symbols()))),
+            "rocpd_info_process_1": ("id, pid", [(1, 4711)]),
+            "rocpd_kernel_dispatch_1": (
+                'id, pid, agent_id, queue_id, kernel_id, start, "end", event_id',
+                [(row, 1, 7, 1, row % 250, at, at + dur, row) for row, at, dur in _timed()],
+            ),
+            "rocpd_event_1": ("id, stack_id", [(row, row) for row, _, _ in _timed()]),
+        },
+    )
+
+
 def rocprof(_: Path) -> bytes:
     symbols = [
         {"kernel_id": number, "code_object_id": 3, "kernel_name": f"k{number}.kd",
@@ -412,7 +427,7 @@ WRITERS: dict[str, Callable[[Path], bytes]] = {
             mindspore_cpu_timeline, mindspore_cpu_summary, mindspore_legacy,
             mindspore_legacy_display, mindspore_legacy_summary, kineto, pytorch_autograd,
             chrome_trace, tensorrt_profile, tensorrt_times, openvino_counters, openvino_graph,
-            nsys_db, nsys_stats, rocprof, rocprof_stats,
+            nsys_db, nsys_stats, rocpd, rocprof, rocprof_stats,
         )
     },
     "xplane": xplane_file,

@@ -11,7 +11,7 @@ from analysis.messages.message import Message
 DatabasesError = Literal[
     "database_cut_short", "database_of_nobody", "database_overfull", "database_packed",
     "database_unreadable", "database_with_log", "database_without_tables", "not_a_database",
-    "not_nsys_database",
+    "not_nsys_database", "not_rocpd_database",
 ]  # fmt: skip
 DATABASES: Mapping[DatabasesError, ErrorText] = {
     "not_a_database": ErrorText(Message("This is not a SQLite database"), OWN_FILE),
@@ -46,6 +46,10 @@ DATABASES: Mapping[DatabasesError, ErrorText] = {
     "database_of_nobody": ErrorText(
         Message("This SQLite database is not from a profiler that FuseScope knows"),
         Message("Give ascend_pytorch_profiler*.db, ascend_mindspore_profiler*.db or msprof_*.db."),
+    ),
+    "not_rocpd_database": ErrorText(
+        Message("This SQLite database is not one of rocprofv3 (rocpd)"),
+        Message("Give the file that `rocprofv3 --output-format rocpd` writes."),
     ),
     "not_nsys_database": ErrorText(
         Message("This SQLite database is not a report of Nsight Systems"),

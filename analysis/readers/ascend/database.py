@@ -35,7 +35,10 @@ from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, noted
 
 _SIGNS = (b"COMPUTE_TASK_INFO", b"TASK_PMU_INFO", b"COMMUNICATION_OP", b"globalTaskId")
-_NSYS_SIGNS = (b"CUPTI_ACTIVITY_KIND_", b"StringIds", b"TARGET_INFO_", b"EXPORT_META_DATA")
+# Tables of Nsight Systems and of rocpd.
+_FOREIGN = (
+    b"CUPTI_ACTIVITY_KIND_", b"StringIds", b"TARGET_INFO_", b"EXPORT_META_DATA", b"rocpd_",
+)  # fmt: skip
 _RENAMED = re.compile(r"_COMPUTE_TASK_INFO_old_\d+")
 _OPERATOR_API = 50001  # ENUM_API_TYPE: an operator of the framework
 _BLOCKS, _MIX_BLOCKS = ("blockDim", "blockNum"), ("mixBlockDim", "mixBlockNum")
@@ -50,9 +53,7 @@ def _sniff(head: bytes) -> bool:
 
     These profilers write the schema after the data, so the head often names no table.
     """
-    return bool(schema_names(head, _SIGNS)) or (
-        schema_names(head, _SIGNS) is None and not schema_names(head, _NSYS_SIGNS)
-    )
+    return schema_names(head, _SIGNS, _FOREIGN) is not False
 
 
 def _read(source: Source) -> Trace:

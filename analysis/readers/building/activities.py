@@ -6,7 +6,7 @@ Profilers of GPUs write all three, joined by the number that a process gives eac
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -32,7 +32,7 @@ from analysis.trace import Diagnostic, Meta, Trace, noted
 
 _MAX_DEPTH = 256
 
-Key = tuple[object, object]  # process and correlation
+Key = tuple[Hashable, Hashable]  # process and correlation
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class HostCall:
     """A call of the host that launched something: when, on which thread, its name."""
 
     start: int
-    thread: int
+    thread: Hashable
     name: str | None
     end: int | None = None
 
@@ -52,8 +52,8 @@ class HostRange:
     start: int
     end: int
     text: str
-    process: int
-    thread: int | None
+    process: Hashable
+    thread: Hashable | None
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _marks(ranges: Iterable[HostRange]) -> list[HostRange]:
 
     The most numerous such kind, so steps inside epochs; none where they overlap.
     """
-    kinds: dict[tuple[str, int], list[HostRange]] = defaultdict(list)
+    kinds: dict[tuple[str, Hashable], list[HostRange]] = defaultdict(list)
     for r in ranges:
         match = MARK.fullmatch(r.text.strip()[:MARK_CHARS])
         if match:
@@ -191,11 +191,11 @@ def _add_launchers(
 
 def _innermost(launches: Mapping[Key, HostCall], ranges: Iterable[HostRange]) -> dict[Key, str]:
     """(process, correlationId) -> the text of the innermost push/pop range around its launch."""
-    by_thread: dict[int, list[HostRange]] = defaultdict(list)
+    by_thread: dict[Hashable, list[HostRange]] = defaultdict(list)
     for r in ranges:
         if r.thread is not None:
             by_thread[r.thread].append(r)
-    calls: dict[int, list[tuple[int, Key]]] = defaultdict(list)
+    calls: dict[Hashable, list[tuple[int, Key]]] = defaultdict(list)
     for key, launch in launches.items():
         if launch.thread in by_thread:
             calls[launch.thread].append((launch.start, key))

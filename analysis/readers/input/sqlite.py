@@ -244,8 +244,8 @@ def _prepare(connection: sqlite3.Connection, size: int, where: str) -> None:
             connection.execute(f"PRAGMA {setting}")
 
 
-def schema_names(head: bytes, names: Sequence[bytes]) -> bool | None:
-    """True when the schema names one of these tables, False when it names none.
+def schema_names(head: bytes, names: Sequence[bytes], foreign: Sequence[bytes] = ()) -> bool | None:
+    """True when the schema names one of these tables, False when it names none, or a `foreign` one.
 
     None when the schema is not in these first bytes: one that outgrew its first page lies where
     the file had room, one that was never checkpointed in the log beside. False for what is no
@@ -255,6 +255,8 @@ def schema_names(head: bytes, names: Sequence[bytes]) -> bool | None:
         return False
     if any(name in head for name in names):
         return True
+    if any(name in head for name in foreign):
+        return False
     if head[_ROOT_PAGE_KIND] != _LEAF or _schema_in_log(head):
         return None
     return False

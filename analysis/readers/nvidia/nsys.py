@@ -23,6 +23,7 @@ from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, noted
 
 _SIGNS = (b"CUPTI_ACTIVITY_KIND_", b"TARGET_INFO_", b"EXPORT_META_DATA", b"NVTX_EVENTS")
+_FOREIGN = (b"rocpd_",)
 _KERNEL = "CUPTI_ACTIVITY_KIND_KERNEL"
 _MEMCPY = "CUPTI_ACTIVITY_KIND_MEMCPY"
 _MEMSET = "CUPTI_ACTIVITY_KIND_MEMSET"
@@ -47,7 +48,7 @@ _PID = ~0xFFFFFF  # globalTid without its thread
 
 def _sniff(head: bytes) -> bool:
     """An SQLite database with tables of Nsight Systems, or one whose head names no table."""
-    return schema_names(head, _SIGNS) is not False
+    return schema_names(head, _SIGNS, _FOREIGN) is not False
 
 
 def _read(source: Source) -> Trace:

@@ -192,6 +192,7 @@ def test_schema_names_knows_what_it_cannot_see(tmp_path: Path) -> None:
     assert schema_names(small, [b"Other"]) is False
     large = database(tmp_path, "".join(f"CREATE TABLE t{n} (a, b, c);" for n in range(60)))
     assert schema_names(large[:512], [b"Other"]) is None
+    assert schema_names(large, [b"Other"], [b"CREATE"]) is False
     assert schema_names(b"[]", [b"Other"]) is False
 
 
