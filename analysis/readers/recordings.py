@@ -74,9 +74,15 @@ def read_value(
         value = _by_another(reader, source, readers, declined)
     if isinstance(value, Experiment):
         return value
+    others = tuple(_finished(other, source) for other in value.others)
+    return dataclasses.replace(_finished(value, source), others=others)
+
+
+def _finished(trace: Trace, source: Source) -> Trace:
+    """The trace of a process or device with what is known of the whole file."""
     if source.notes:
-        value = dataclasses.replace(value, diagnostics=(*source.notes, *value.diagnostics))
-    return with_start(as_far_as_whole(value, source))
+        trace = dataclasses.replace(trace, diagnostics=(*source.notes, *trace.diagnostics))
+    return with_start(as_far_as_whole(trace, source))
 
 
 def _by_another(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,15 @@ def test_an_unknown_name_says_which_there_are(both: Trace, first: Trace) -> None
     with pytest.raises(FuseScopeError) as alone:
         choose_sides(first, both, "process:40")
     assert alone.value.code == "profile_has_no_variants"
+
+
+def test_what_is_said_of_a_file_is_said_of_every_process(tmp_path: Path) -> None:
+    path = two_processes.write(tmp_path / "ranks.sqlite")
+    packed = tmp_path / "ranks.sqlite.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()) + b"junk")
+    trace = trace_at(packed)
+    found = [{note.code for note in one.diagnostics} for one in trace.units.values()]
+    assert len(found) == 2 and all("gzip_junk" in codes for codes in found)
 
 
 def test_every_process_is_redacted(both: Trace) -> None:
