@@ -42,6 +42,7 @@ REPAIRED = frozenset(
         "json_mended",
         "short_rows",
         "long_rows",
+        "names_with_commas",
         "long_text",
         "unclosed_quotes",
     )

@@ -40,7 +40,7 @@ def _read(source: Source) -> Trace:
     if not rows.columns["name"]:
         raise FuseScopeError("rocprof_empty", where=source.name)
     beside = Beside(source, rows.notes)
-    for other in source.beside:
+    for other in beside.those(_may_add):
         if beside.load(other, lambda file: _joined(rows, file)):
             rows.files.append(other.path)
     return trace_of(rows, ROCPROF.name, source)
@@ -64,6 +64,11 @@ ROCPROF = Reader(
     read=_read,
     takes=headed(_sniff, is_copies, is_calls, is_agents),
 )
+
+
+def _may_add(head: bytes) -> bool:
+    """True for what may tell more of a recording of rocprof."""
+    return _sniff(head) or is_copies(head) or is_calls(head) or is_agents(head)
 
 
 def _rows(source: Source) -> RocprofRows:

@@ -27,7 +27,7 @@ from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_array import check_length
 from analysis.readers.input.json_events import EventFile
-from analysis.readers.input.json_value import decode, refused
+from analysis.readers.input.json_value import decode, decoded_whole, refused
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.text import clean_text
@@ -174,7 +174,8 @@ def is_json(head: bytes) -> bool:
 
 def add_json(rows: RocprofRows, data: bytes, where: str) -> None:
     """The dispatches and copies of every process. Raises FuseScopeError when damaged."""
-    file = _decoded(valid_utf8(utf8(data), rows.notes), _File, where)
+    with refused(where):
+        file = decoded_whole(valid_utf8(utf8(data), rows.notes), _File, rows.notes)
     processes: set[Hashable] = set()
     for number, raw in enumerate(_items(file.tools, where, rows.limits), start=1):
         tool = _decoded(raw, _Tool, where)

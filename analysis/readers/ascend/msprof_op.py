@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
@@ -98,6 +99,17 @@ def _is_basic(head: bytes) -> bool:
     return has_columns(head, *_BASIC) and not has_columns(head, _OF_A_TASK)
 
 
+def _kind(file: Source) -> Literal["basic", "blocks"] | None:
+    """Which of the tables a file is by its head; None for all others, and for what has none."""
+    try:
+        head = file.head
+    except FuseScopeError:
+        return None
+    if _is_basic(head):
+        return "basic"
+    return "blocks" if has_columns(head, *_BLOCKS) else None
+
+
 def _files(source: Source, notes: list[Diagnostic]) -> tuple[_Table | None, list[_Table]]:
     """OpBasicInfo.csv and the per-block tables of the folder that belong to `source`."""
     folder = source.path.rpartition("/")[0]
@@ -106,10 +118,11 @@ def _files(source: Source, notes: list[Diagnostic]) -> tuple[_Table | None, list
     for file in (source, *source.beside):
         if file.path.rpartition("/")[0] != folder:
             continue
+        kind = _kind(file)
+        if kind is None:
+            continue
+        is_basic = kind == "basic"
         try:
-            is_basic = _is_basic(file.head)
-            if not is_basic and not has_columns(file.head, *_BLOCKS):
-                continue
             table = read_csv(file, (_BLOCKS[0], _BASIC[0]))
         except FuseScopeError:
             if file is source:

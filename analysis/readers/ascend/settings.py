@@ -6,10 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
-
 from analysis.readers.input.encoding import utf8
-from analysis.readers.input.json_value import refused
+from analysis.readers.input.json_value import decoded_whole, refused
 from analysis.readers.input.source import Source
 from analysis.text import clean_text
 from analysis.trace import Value
@@ -45,7 +43,7 @@ def read_settings(source: Source) -> Settings | None:
     if len(content) > _MAX_BYTES:
         return None
     with refused(source.name):
-        info = msgspec.json.decode(utf8(content))
+        info = decoded_whole(utf8(content), Any, [])
     ended = _value(info, "end_info", "collectionTimeEnd")
     return Settings(_settings(info), ended if isinstance(ended, int) else None)
 

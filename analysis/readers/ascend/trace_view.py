@@ -37,6 +37,11 @@ from analysis.trace import Trace, noted
 
 _EPOCH_TEXT = re.compile(rb'"ts"\s*:\s*"\d{13,17}\.\d+\s*"')
 _OF_CPU = re.compile(rb'"HostCpuOps"|"CPU OP"')
+# Other tools keep times of 64 bits as text, too: what only PyTorch's own profiler writes.
+_OF_KINETO = re.compile(
+    rb'"schemaVersion"\s*:|"cat"\s*:\s*"(?:kernel|(?:cuda|hip|xpu|mtia)_(?:runtime|driver)'
+    rb'|gpu_memcpy|gpu_memset|gpu_user_annotation)"'
+)
 
 
 def _sniff(head: bytes) -> bool:
@@ -46,7 +51,8 @@ def _sniff(head: bytes) -> bool:
         return False
     if is_device_timeline(text):
         return is_framework_timeline(text)
-    return _EPOCH_TEXT.search(text) is not None and _OF_CPU.search(text) is None
+    is_foreign = _OF_CPU.search(text) or _OF_KINETO.search(text)
+    return _EPOCH_TEXT.search(text) is not None and not is_foreign
 
 
 def _read(source: Source) -> Trace:

@@ -50,11 +50,8 @@ class Beside:
         self, known: Callable[[bytes], bool], read: Callable[[Source], ValueT]
     ) -> list[tuple[Source, ValueT]]:
         """What `read` makes of every file whose head is `known`."""
-        found = []
-        for other in self.source.beside:
-            value = self.load(other, lambda file: read(file) if known(file.head) else None)
-            found += [] if value is None else [(other, value)]
-        return found
+        loaded = ((other, self.load(other, read)) for other in self.those(known))
+        return [(other, value) for other, value in loaded if value is not None]
 
     def first(
         self,

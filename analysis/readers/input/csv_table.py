@@ -35,6 +35,7 @@ from analysis.readers.input.csv_numbers import (
 )
 from analysis.readers.input.csv_regular import BLOCK_BYTES, may_be_large, regular_columns
 from analysis.readers.input.csv_rows import CsvRows
+from analysis.readers.input.csv_surplus import joined_names
 from analysis.readers.input.csv_totals import ends_in_summary
 from analysis.readers.input.encoding import decoded, utf8
 from analysis.readers.input.source import Source
@@ -42,7 +43,7 @@ from analysis.readers.input.times import Bools, Ints, Unit, exact_ns
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, noted
 
-_MAX_COLUMNS = 2000
+_MAX_COLUMNS = 20_000  # counters of a GPU, each for every instance of its unit: 2,718 on an MI300
 _PREAMBLE_ROWS = 60
 _DELIMITER_CHARS = 64 * 1024
 _HEAD_BYTES = 4 * _DELIMITER_CHARS
@@ -319,7 +320,7 @@ def read_csv(source: Source, *heads: str | Sequence[str]) -> CsvTable:
             raise FuseScopeError("table_without_head", where=source.name)
         reader.width = len(row)
         ended = text.endswith(("\n", "\r"))
-        cells, rows = _body(reader, row, source, notes, ended=ended)
+        cells, rows = _body(reader, row, source, notes, delimiter, ended=ended)
     except csv.Error as error:
         raise FuseScopeError(
             "table_damaged",
@@ -427,6 +428,7 @@ def _body(
     heads: list[str],
     source: Source,
     notes: list[Diagnostic],
+    delimiter: str,
     *,
     ended: bool,
 ) -> tuple[list[list[str]], list[int]]:
@@ -441,9 +443,10 @@ def _body(
     known_heads = {head for head in heads if head}
     again: list[int] = []
     known: dict[str, str] = {}  # most cells repeat: one text each, looked at once
-    short = long = last = 0
+    surplus: dict[int, list[str]] = {}  # rows with more cells than heads, by position
+    short = last = 0
     fewest = width  # cells of the rows before the last
-    short_row = long_row = 0
+    short_row = 0
     last_rows: deque[list[str]] = deque(maxlen=2)  # as they stand in the file
     for number, row in enumerate(reader, start=1):
         if not row or (len(row) == 1 and not row[0].strip(BLANKS)):
@@ -458,7 +461,7 @@ def _body(
             short, short_row = short + 1, short_row or number
             row = row + [""] * (width - len(row))
         elif len(row) > width and any(cell.strip(BLANKS) for cell in row[width:]):
-            long, long_row = long + 1, long_row or number
+            surplus[len(rows)] = row
         for column, cell in zip(columns, row, strict=False):
             text = known.get(cell)
             if text is None:
@@ -480,12 +483,23 @@ def _body(
         for column in columns:
             column.pop()
     notes += noted("warning", "heads_again", [in_row(number) for number in again])
-    if long > _MOSTLY * len(rows):
+    surplus = {at: row for at, row in surplus.items() if at < len(rows)}
+    joined = joined_names(columns, surplus, delimiter)
+    for at, cells in joined.items():
+        for column, cell in zip(columns, cells, strict=True):
+            text = cell.strip(BLANKS)
+            column[at] = "" if text.lower() in MISSING else text
+    notes += noted("info", "names_with_commas", [in_row(rows[at]) for at in joined])
+    long = [rows[at] for at in surplus if at not in joined]
+    if len(long) > _MOSTLY * len(rows):
         raise FuseScopeError(
-            "long_rows", where=AT_ROW.of(file=source.name, row=long_row), n=long, total=len(rows)
+            "long_rows",
+            where=AT_ROW.of(file=source.name, row=long[0]),
+            n=len(long),
+            total=len(rows),
         )
     notes += noted("info", "short_rows", short, in_row(short_row))
-    notes += noted("warning", "long_rows", long, in_row(long_row))
+    notes += noted("warning", "long_rows", [in_row(number) for number in long])
     return columns, rows
 
 

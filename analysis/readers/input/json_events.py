@@ -16,7 +16,7 @@ from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers.input.encoding import utf8, valid_utf8, without_lone_surrogates
 from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_value import UNDECODABLE, decode
+from analysis.readers.input.json_value import UNDECODABLE, decode, mended
 from analysis.trace import Diagnostic, DiagnosticCode, noted
 
 EventT = TypeVar("EventT", bound=msgspec.Struct)
@@ -32,13 +32,6 @@ _TRAILING = re.compile(r"trailing characters \(byte (\d+)\)")
 RAW = msgspec.json.Decoder(list[msgspec.Raw])
 _MAX_CUTS = 8
 TAIL_BYTES = 1024 * 1024
-
-# What other writers get wrong: blanks for control characters, backslashes that escape nothing
-# (Windows paths), inf and nan as C++ prints them, commas before a closing bracket.
-_BLANKS = bytes(range(32)), b" " * 32
-_ESCAPE = re.compile(rb'(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+|\\')
-_NO_NUMBER = re.compile(rb"([:\[,]\s*)[-+]?(?:inf|nan)(?=\s*[,}\]])")
-_LOOSE_COMMA = re.compile(rb",(?=\s*[}\]])")
 
 
 class EventFile(msgspec.Struct):
@@ -112,15 +105,15 @@ def _repaired(
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         damage = error
     if "truncated" not in str(damage):
-        mended, count = _mended(data)
+        sound, count = mended(data)
         try:
-            header, raw = _split_noted(mended, file, where, limits, notes)
+            header, raw = _split_noted(sound, file, where, limits, notes)
         except (msgspec.ValidationError, RecursionError) as error:
             raise _no_trace(error, where) from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            if not _at_end(error, mended):
+            if not _at_end(error, sound):
                 raise _damaged(damage, where) from error
-            data, damage = mended, error
+            data, damage = sound, error
         else:
             notes.append(Diagnostic("warning", "json_mended", count))
             return header, raw
@@ -151,23 +144,6 @@ def _split(
     array = (header.trace_events or msgspec.Raw(b"null")) if _is_object(data) else data
     check_length(array, where, limits)
     return header, RAW.decode(array)
-
-
-def _mended(data: bytes) -> tuple[bytes, int]:
-    """The text without the faults that other writers make, and how many there were."""
-    count = sum(data.count(bytes([code])) for code in range(32) if code not in b"\t\n\r")
-    data = data.translate(bytes.maketrans(*_BLANKS))
-    lone = 0
-
-    def double(match: re.Match[bytes]) -> bytes:
-        nonlocal lone
-        lone += len(match[0]) == 1
-        return match[0] if len(match[0]) > 1 else b"\\\\"
-
-    data = _ESCAPE.sub(double, data)
-    data, missing = _NO_NUMBER.subn(rb"\1null", data)
-    data, commas = _LOOSE_COMMA.subn(b"", data)
-    return data, max(1, count + lone + missing + commas)
 
 
 def _at_end(error: Exception, data: bytes) -> bool:

@@ -27,7 +27,7 @@ from analysis.operators.members import (
 from analysis.readers.building.trace_tables import dtype_bytes, shape_text
 from analysis.readers.input.encoding import json_text, utf8
 from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_value import decode, refused
+from analysis.readers.input.json_value import decode, decoded_whole, refused
 from analysis.readers.input.source import Source
 
 _SIGN = re.compile(rb'\s*\{\s*"(?:Layers|Bindings)"\s*:\s*\[|\s*\[\s*\{\s*"Name"\s*:\s*"')
@@ -135,7 +135,7 @@ def read_layers(source: Source) -> list[Layer]:
     with refused(source.name):
         layers = msgspec.Raw(data)
         if not data.lstrip().startswith(b"["):
-            layers = msgspec.json.decode(data, type=_Document).layers
+            layers = decoded_whole(data, _Document, []).layers
         check_length(layers, source.name, source.limits)
         raw = msgspec.json.decode(layers, type=list[msgspec.Raw])
     return [layer for layer in map(_layer, raw) if layer is not None]

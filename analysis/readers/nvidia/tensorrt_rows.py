@@ -24,7 +24,7 @@ from analysis.trace import Diagnostic, noted
 RowT = TypeVar("RowT", bound=msgspec.Struct)
 
 _HINT = "Copy or record the file again."
-_NO_NUMBER = re.compile(r":\s*[-+]?(?:nan|inf)(?:\(ind\))?(?=\s*[,}])", re.IGNORECASE)
+_NO_NUMBER = re.compile(r":\s*[-+]?(?:nan|inf(?:inity)?)(?:\(ind\))?(?=\s*[,}])", re.IGNORECASE)
 _GAP = re.compile(r"[\s,]*")
 _NEXT_LINE = re.compile(r"\n[ \t\r,]*(?=\{)")
 _MAX_RESTARTS = 20_000

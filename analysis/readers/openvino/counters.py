@@ -21,7 +21,7 @@ from analysis.readers.input.csv_numbers import unit_of
 from analysis.readers.input.csv_table import column_key, name_and_unit
 from analysis.readers.input.encoding import decoded, utf8
 from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_value import decode, refused
+from analysis.readers.input.json_value import decode, decoded_whole, refused
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import Unit, exact_ns
 from analysis.text import clean_text
@@ -65,9 +65,9 @@ def holds_counters(head: bytes) -> bool:
 def read_counters(source: Source) -> tuple[list[Counted], list[Diagnostic]]:
     """All layers in file order, and what was odd. Raises FuseScopeError for a damaged file."""
     data = utf8(source.content)
-    if data.lstrip().startswith(b"{"):
-        return _from_json(data, source), []
     notes: list[Diagnostic] = []
+    if data.lstrip().startswith(b"{"):
+        return _from_json(data, source, notes), notes
     text = decoded(data, notes)
     match = _HEAD.search(data[:4096])
     comma = match is not None and match[1] == b","
@@ -150,9 +150,9 @@ class _Table(msgspec.Struct, gc=False):
     nodes: msgspec.Raw = msgspec.Raw(b"[]")
 
 
-def _from_json(data: bytes, source: Source) -> list[Counted]:
+def _from_json(data: bytes, source: Source, notes: list[Diagnostic]) -> list[Counted]:
     with refused(source.name, "openvino_report_damaged"):
-        report = msgspec.json.decode(data, type=_Report)
+        report = decoded_whole(data, _Report, notes)
         raw = report.detailed_performance or report.avg_performance
         check_length(raw, source.name, source.limits, objects=True)
         tables = msgspec.json.decode(raw, type=list[_Table] | _Table)

@@ -18,7 +18,7 @@ from analysis.messages.errors.places import AT_LINE
 from analysis.readers.building.trace_tables import dtype_name, shape_text
 from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_value import decode, refused
+from analysis.readers.input.json_value import decode, decoded_whole, refused
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
 from analysis.text import clean_text
@@ -94,7 +94,8 @@ def read_graph(source: Source) -> tuple[ExecutionGraph, list[Diagnostic]]:
     data = utf8(source.content)
     if data.lstrip().startswith(b"<"):
         return _from_xml(data, source)
-    return _from_json(data, source), []
+    notes: list[Diagnostic] = []
+    return _from_json(data, source, notes), notes
 
 
 @dataclass(frozen=True)
@@ -269,12 +270,12 @@ def _starts_with_counts(text: bytes) -> bool:
     return re.match(rb'\s*\{\s*"perf_counts"\s*:\s*\[\s*\{\s*"node_name"', text) is not None
 
 
-def _from_json(data: bytes, source: Source) -> ExecutionGraph:
+def _from_json(data: bytes, source: Source, notes: list[Diagnostic]) -> ExecutionGraph:
     with refused(source.name):
         if data.lstrip().startswith(b"["):
-            document = _Document(msgspec.Raw(data))
+            document = _Document(decoded_whole(data, msgspec.Raw, notes))
         else:
-            document = msgspec.json.decode(data, type=_Document)
+            document = decoded_whole(data, _Document, notes)
         nodes = _items(document.exec_graph or document.nodes, source)
         counts = _items(document.perf_counts, source)
     graph = ExecutionGraph()

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace as replaced
 
 from analysis.messages.places import event_of
+from analysis.readers.building.begin_end import Mark, pairs
 from analysis.readers.building.call_stacks import Frames
 from analysis.readers.building.coded import Bools
 from analysis.readers.building.numbering import Numbered
@@ -45,7 +47,7 @@ _MAX_BYTES = 2**60
 _MAX_MISSES = 2  # parts that a plain type did not fit
 
 # What is done with events, beside numbers of SPAN_KINDS.
-_FRAME, _FLOW, _INSTANT, _OTHER, _LEFT = range(len(SPAN_KINDS), len(SPAN_KINDS) + 5)
+_FRAME, _FLOW, _INSTANT, _OTHER, _MARK, _LEFT = range(len(SPAN_KINDS), len(SPAN_KINDS) + 6)
 _ANNOTATION = SPAN_KINDS.index("annotation")
 _OP, _LAUNCH = SPAN_KINDS.index("op"), SPAN_KINDS.index("launch")
 
@@ -133,6 +135,8 @@ class EventColumns:
         self._memory: list[Allocation] = []
         self._misses = 0
         self._escaped = False
+        self._marks: list[Mark] = []  # begins and ends of pairs
+        self._begun: dict[int, Event] = {}  # events of the begins by row
 
     @property
     def plain(self) -> type[PlainEvent | EpochEvent] | None:
@@ -168,9 +172,14 @@ class EventColumns:
             is_memory &= names == self._names[_MEMORY]
             if is_plain and is_memory.any():
                 raise Inexact  # plain types leave out what these say
+        is_mark = use == _MARK
+        if is_plain and is_mark.any():
+            raise Inexact  # the other half of a pair may be in another part
         lanes = np.array([group.lane for group in self._told], dtype="int64")[codes]
-        part = _Part(events, self.count, codes, names, lanes, starts, lengths, times)
+        rows = np.arange(self.count, self.count + len(events))
+        part = _Part(events, rows, codes, names, lanes, starts, lengths, times)
         self.count += len(events)
+        self._add_marks(part, np.flatnonzero(is_mark))
         self._add_flows(part, np.flatnonzero(use == _FLOW))
         for at in np.flatnonzero(is_memory).tolist():
             self._add_memory(part, at)
@@ -178,6 +187,7 @@ class EventColumns:
 
     def sorted(self) -> Sorted:
         """Everything collected so far."""
+        unpaired = self._add_pairs()
         tables = Tables(
             [str(name) for name in self._names if name is not None],
             list(self._lanes),
@@ -200,6 +210,7 @@ class EventColumns:
             self._lanes,
         )
         found.notes += noted("warning", "bad_time", self._bad, self._bad_example)
+        found.notes += noted("warning", "unpaired_events", unpaired)
         if self._other:
             maximum = max(self._other, key=lambda name: self._other[name])
             found.notes.append(
@@ -248,6 +259,41 @@ class EventColumns:
         ids = self._arguments.ids([part.events[at].id for at in places.tolist()])
         self._keep("flow", ids=ids, lanes=part.lanes[places], times=starts[places])
 
+    def _add_marks(self, part: _Part, places: Ints) -> None:
+        """Begins and ends of pairs, with the event that each begin is."""
+        for at in places.tolist():
+            if not part.is_started[at] or abs(int(part.starts[at])) >= LATEST_NS:
+                self._miss_time(part, at)
+                continue
+            event, row = part.events[at], int(part.rows[at])
+            lane = (plain(event.pid), plain(event.tid))
+            begins = event.ph == "B"
+            self._marks.append(Mark(int(part.starts[at]), row, begins, event.name or "", lane))
+            if begins:
+                self._begun[row] = event
+
+    def _add_pairs(self) -> int:
+        """Pairs of begin and end as the spans that they are; how many marks have no partner."""
+        joined, unpaired = pairs(self._marks)
+        joined.sort(key=lambda pair: pair.begin.row)
+        events = [replaced(self._begun[pair.begin.row], ph="X") for pair in joined]
+        self._marks, self._begun = [], {}
+        if not events:
+            return unpaired
+        starts = np.array([pair.begin.time_ns for pair in joined], dtype="int64")
+        lengths = np.array([pair.end.time_ns for pair in joined], dtype="int64") - starts
+        rows = np.array([pair.begin.row for pair in joined], dtype="int64")
+        codes = np.fromiter(
+            map(self._groups.__getitem__, self._keys(events, False)), "int64", len(events)
+        )
+        names = self._names.of([event.name for event in events])
+        use = np.array([group.use for group in self._told], dtype="int64")[codes]
+        lanes = np.array([group.lane for group in self._told], dtype="int64")[codes]
+        is_timed = np.ones(len(events), dtype=bool)
+        part = _Part(events, rows, codes, names, lanes, starts, lengths, (is_timed, is_timed))
+        self._add_spans(part, use)
+        return unpaired
+
     def _add_memory(self, part: _Part, at: int) -> None:
         """The event where it says how much is allocated, at a valid time."""
         args = decode(part.events[at].args, MemoryArgs, MemoryArgs())
@@ -270,12 +316,8 @@ class EventColumns:
         is_span = (use < len(SPAN_KINDS)) & ~unused
         bad = np.flatnonzero(is_span & ~part.is_timed)
         if len(bad):
-            self._bad += len(bad)
-            first = int(bad[0])
-            name = part.events[first].name or ""
-            self._bad_example = self._bad_example or event_of(
-                part.row + first, clean_text(name, 80)
-            )
+            self._bad += len(bad) - 1
+            self._miss_time(part, int(bad[0]))
         is_span &= part.is_timed
         self._keep_spans("step", part, is_span & is_step, use, None, on_device=on_device)
         self._keep_spans("call", part, is_span & is_call, use, self._arguments.ops)
@@ -298,6 +340,12 @@ class EventColumns:
             names=names.astype("int32"),
         )
 
+    def _miss_time(self, part: _Part, at: int) -> None:
+        """Counts an event without a valid time."""
+        self._bad += 1
+        name = clean_text(part.events[at].name or "", 80)
+        self._bad_example = self._bad_example or event_of(int(part.rows[at]), name)
+
     def _keep_spans(
         self, kind: str, part: _Part, chosen: Bools, use: Ints, batch: Batch | None, **more: Any
     ) -> None:
@@ -310,7 +358,7 @@ class EventColumns:
             columns |= batch(chosen_args)
         self._keep(
             kind,
-            rows=part.row + places,
+            rows=part.rows[places],
             kinds=use[places],
             names=part.names[places],
             lanes=part.lanes[places],
@@ -325,7 +373,12 @@ class EventColumns:
     def _columns(self, kind: str) -> dict[str, np.ndarray]:
         parts = self._parts.get(kind, [])
         names = parts[0] if parts else {}
-        return {name: np.concatenate([part[name] for part in parts]) for name in names}
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in names}
+        rows = columns.get("rows")
+        if rows is not None and (rows[1:] < rows[:-1]).any():  # pairs come last
+            order = np.argsort(rows, kind="stable")
+            columns = {name: column[order] for name, column in columns.items()}
+        return columns
 
     def _spans(self, kind: str, tables: Tables) -> Spans:
         columns = self._columns(kind)
@@ -392,10 +445,10 @@ class _Groups(dict[object, int]):
 
 @dataclass(frozen=True)
 class _Part:
-    """Events that follow each other, the first of them `row`."""
+    """Events and their places in the file."""
 
     events: Sequence[Any]
-    row: int
+    rows: Ints
     codes: Ints
     names: Ints
     lanes: Ints
@@ -418,6 +471,8 @@ def _use(cat: str | None, ph: str | None, kind: Kind | None) -> int:
         return _FLOW
     if ph in ("i", "I"):
         return _INSTANT
+    if ph in ("B", "E"):
+        return _MARK
     if ph not in ("X", None, ""):
         return _LEFT
     if kind is None or kind == "flow":

@@ -148,6 +148,13 @@ DAMAGED: Mapping[DiagnosticCode, NoteTexts] = {
             "{n:count} rows have more cells than the header. The extra cells were left out.",
         )
     ),
+    "names_with_commas": told(
+        Message(
+            "{n:count} row has a name with commas that is not in quotation marks.",
+            "{n:count} rows have a name with commas that is not in quotation marks.",
+        ),
+        Message("The parts of such a name were joined."),
+    ),
     "unclosed_quotes": _unclosed_quotes,
     "heads_again": told(
         Message(

@@ -340,3 +340,50 @@ def test_a_counter_beyond_every_double_is_none() -> None:
     huge = data.replace(b'"value": 64.0', b'"value": 1' + b"0" * 400, 1)
     rows = [len(ROCPROF.read(Source("a.json", text)).calls) for text in (data, huge)]
     assert rows[0] == rows[1] > 0
+
+
+def test_ids_of_the_old_timeline_may_be_text_in_one_place_and_numbers_in_another() -> None:
+    label = {"args": {"name": "GPU0"}, "ph": "M", "pid": 6, "name": "process_name"}
+    ran = {"ph": "X", "name": "toy_gemm", "pid": "6", "tid": "1", "ts": "100", "dur": "20",
+           "args": {"BeginNs": "100000", "EndNs": "120000", "stream-id": "1"}}  # fmt: skip
+    for pid in ("6", 6):
+        events = [{}, label, {**ran, "pid": pid}]
+        trace = ROCPROF.read(Source("results.json", json.dumps({"traceEvents": events}).encode()))
+        assert trace.calls["dur_ns"].tolist() == [20_000]
+        assert trace.calls["device"].tolist() == ["GPU0"]
+
+
+def test_a_table_of_thousands_of_counters_is_read_and_those_beyond_are_counted() -> None:
+    counters = [f"TCC_HIT[{n}]" for n in range(2700)]
+    head = ["Dispatch_ID", "GPU_ID", "Kernel_Name", *counters, "Start_Timestamp", "End_Timestamp"]
+    row = ["0", "4", "toy_gemm", *["5"] * 2700, "1000", "21000"]
+    trace = read(",".join(head) + "\n" + ",".join(row) + "\n")
+    assert trace.calls["dur_ns"].tolist() == [20_000]
+    assert notes(trace)["counters_beyond"] == 2400
+    assert trace.calls["TCC_HIT[0]"].tolist() == [5]
+
+
+def test_no_number_as_python_spells_it_is_mended() -> None:
+    document = {"rocprofiler-sdk-tool": [tool(dispatch(7, 1, 2, x=float("nan")))]}
+    trace = ROCPROF.read(Source("results.json", json.dumps(document).encode()))
+    assert len(trace.calls) == 1 and notes(trace)["json_mended"] == 1
+
+
+def test_files_of_other_tools_beside_bring_no_warning(
+    damaged_neighbours: tuple[Source, ...],
+) -> None:
+    trace = read(V3, *damaged_neighbours)
+    assert not notes(trace).keys() & {"companion_unreadable", "neighbours_left"}
+    stats = "Name,Calls,TotalDurationNs,AverageNs,Percentage\nadd(),1,5,5,100\n"
+    alone = ROCPROF_STATS.read(Source("stats.csv", stats.encode(), beside=damaged_neighbours))
+    assert "companion_unreadable" not in notes(alone)
+
+
+def test_names_of_sums_may_hold_commas_without_quotes() -> None:
+    text = (
+        '"Name","Calls","TotalDurationNs","AverageNs","Percentage"\n'
+        "void toy_gemm<float, 4>(int, float*),3,600,200,60.0\ntoy_relu,4,400,100,40.0\n"
+    )
+    trace = ROCPROF_STATS.read(Source("results.stats.csv", text.encode()))
+    assert trace.operators["name"].tolist() == ["void toy_gemm<float, 4>(int, float*)", "toy_relu"]
+    assert trace.calls["dur_ns"].sum() == 1000 and notes(trace)["names_with_commas"] == 1

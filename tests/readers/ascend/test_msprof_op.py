@@ -114,8 +114,8 @@ def test_tables_of_other_blocks_are_left_out() -> None:
 
 
 def test_a_damaged_table_is_named() -> None:
-    packed = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03" + bytes(range(200))
-    beside = Source("L2Cache.csv", packed, path="OPPROF_1/L2Cache.csv")
+    damaged = b"block_id,sub_block_id,hit\n0,vector0,1,a,b\n1,vector0,1,a,b\n"
+    beside = Source("L2Cache.csv", damaged, path="OPPROF_1/L2Cache.csv")
     main, *others = folder(OpBasicInfo=BASIC, PipeUtilization=PIPE)
     trace = MSPROF_OP.read(main.among((*others, beside)))
     [note] = [note for note in trace.diagnostics if note.code == "companion_unreadable"]
@@ -188,3 +188,12 @@ def test_the_real_pair(kind: str, dur_ns: int) -> None:
             if head and cell != "N/A" and head.endswith("_miss_allocate"):
                 misses += Decimal(cell)
     assert call["l2_hit_rate"] == pytest.approx(float(hits / (hits + misses)))
+
+
+def test_files_of_other_tools_beside_bring_no_warning(
+    damaged_neighbours: tuple[Source, ...],
+) -> None:
+    beside = [Source(one.name, one.load, path=f"OPPROF_1/{one.name}") for one in damaged_neighbours]
+    main, *others = folder(OpBasicInfo=BASIC, PipeUtilization=PIPE)
+    trace = MSPROF_OP.read(main.among((*others, *beside)))
+    assert "companion_unreadable" not in {note.code for note in trace.diagnostics}

@@ -85,6 +85,9 @@ def test_the_bytes_lost_are_those_after_the_last_whole_event() -> None:
         (b'{"name": "two\nlines\x01"}', "two lines "),
         (b'{"name": "Memcpy", "args": {"memory bandwidth (GB/s)": inf}}', "Memcpy"),
         (b'{"name": "Memcpy", "ts": -nan}', "Memcpy"),
+        (b'{"name": "Memcpy", "dur": NaN}', "Memcpy"),
+        (b'{"name": "Memcpy", "args": [Infinity, -Infinity]}', "Memcpy"),
+        (b'{"name": "Memcpy", "dur": -nan(ind)}', "Memcpy"),
         (b'{"name": "Memcpy",}', "Memcpy"),
     ],
 )
@@ -102,8 +105,8 @@ def test_what_is_valid_is_not_mended() -> None:
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b'[{"ph": "X", "ts": NaN}]', "damaged: invalid character (byte 19)"),
-        (b'{"traceEvents": [{"ts": Infinity}]}', "damaged: invalid character (byte 24)"),
+        (b'[{"ph": "X", "ts": None}]', "damaged: invalid character (byte 19)"),
+        (b'{"traceEvents": [{"ts": Infinite}]}', "damaged: invalid character (byte 24)"),
         (b"{}", "not a list of trace events"),
         (b'{"traceEvents": 3}', "not a list of trace events"),
         (b'{"traceEvents": {"name": "a"}}', "not a list of trace events"),

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from analysis.errors import FuseScopeError
-from analysis.readers.input.json_value import decode, refused
+from analysis.readers.input.json_value import decode, decoded_whole, refused
+from analysis.trace import Diagnostic
 
 DAMAGED = (b"", b"{", b'"text"', b'["\xff"]', b"[" * 100_000)
 
@@ -32,3 +33,19 @@ def test_what_cannot_be_decoded_is_refused(raw: bytes) -> None:
         msgspec.json.decode(raw, type=list[list[object]])
     assert caught.value.where == "a.json"
     assert ("reason" in caught.value.values) is not is_deep
+
+
+def test_a_whole_file_is_mended_and_that_is_noted_once() -> None:
+    notes: list[Diagnostic] = []
+    text = b'{"a": [NaN, Infinity, -Infinity, 1], "b": inf, "c": "NaN, Infinity"}'
+    value = decoded_whole(text, dict[str, object], notes)
+    assert value == {"a": [None, None, None, 1], "b": None, "c": "NaN, Infinity"}
+    assert [(note.code, note.count) for note in notes] == [("json_mended", 4)]
+
+
+@pytest.mark.parametrize("raw", [b'{"a": NaN', b'{"a": Nope}', b'["text"]'])
+def test_what_cannot_be_mended_says_why(raw: bytes) -> None:
+    notes: list[Diagnostic] = []
+    with pytest.raises(msgspec.MsgspecError):
+        decoded_whole(raw, dict[str, object], notes)
+    assert notes == []

@@ -362,3 +362,11 @@ def test_the_fused_graph_against_the_originals(shared_traces: Path) -> None:
     assert {op.name for op in group.baseline} >= {"bn", "relu"}
     assert [op.name for op in group.candidate] == ["Multiply_8903"]
     assert len(fusion.inserted[1]) == 2
+
+
+def test_files_of_other_tools_beside_bring_no_warning(
+    damaged_neighbours: tuple[Source, ...],
+) -> None:
+    assert "companion_unreadable" not in codes(
+        trace_of(report(TABLE), "r.csv", *damaged_neighbours)
+    )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.doctor import examine
+from analysis.limits import MIB
 from analysis.metrics.device import device_use
 from analysis.metrics.step import step_of, why_no_step
 from analysis.readers import read
@@ -147,3 +148,55 @@ def test_steps_without_operators_are_no_profiled_runs() -> None:
     facts = inspection(trace)
     assert (facts["runs"], facts["profiled_runs"], facts["operators"]) == (3, 2, 2.0)
     assert note(trace, "runs_untold").count == 1
+
+
+def in_pairs(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same with a begin and an end for each timed event, in order of time."""
+    marks = []
+    for one in events:
+        dur = one.pop("dur")
+        marks.append({**one, "ph": "B"})
+        end = {key: one[key] for key in ("name", "pid", "tid")}
+        marks.append({**end, "ph": "E", "ts": one["ts"] + dur})
+    return sorted(marks, key=lambda mark: mark["ts"])
+
+
+def test_pairs_of_begin_and_end_are_the_events_that_they_are() -> None:
+    def events() -> list[dict[str, Any]]:
+        return [each for number in (1, 2) for each in (
+            step(number, 200 * number), *launched(200 * number + 8, number),
+        )]  # fmt: skip
+
+    whole, halves = trace_of(events()), trace_of(in_pairs(events()))
+    for column in ("start_ns", "dur_ns", "run", "stream"):
+        assert halves.calls[column].tolist() == whole.calls[column].tolist()
+    assert halves.operators["launched_by"].tolist() == ["aten::gemm", "aten::relu"]
+    assert halves.runs["dur_ns"].tolist() == whole.runs["dur_ns"].tolist() == [100_000] * 2
+    assert [note.code for note in halves.diagnostics] == [n.code for n in whole.diagnostics]
+
+
+def test_a_pair_in_two_parts_of_a_large_file_is_joined() -> None:
+    events = [each for number in range(9000) for each in launched(100 * number + 8, number)]
+    events = in_pairs(events)
+    assert len(json.dumps(events)) > 4 * MIB  # read in windows
+    trace = trace_of(events)
+    assert len(trace.calls) == 18_000 and trace.calls["dur_ns"].sum() == 18_000 * 20_000
+
+
+def test_halves_of_pairs_and_begins_without_a_time_are_counted() -> None:
+    events = in_pairs(launched(8, 1))
+    events = [one for one in events if not (one["ph"] == "E" and one["name"] == "relu")]
+    events.append({"ph": "B", "cat": "kernel", "name": "late", "pid": 0, "tid": 7, "ts": None})
+    trace = trace_of(events)
+    assert note(trace, "unpaired_events").count == 1 and note(trace, "bad_time").count == 1
+    assert trace.calls["dur_ns"].tolist() == [20_000]
+
+
+def test_times_as_text_are_exact_and_of_pytorch() -> None:
+    events = [step(1, 200), *launched(208, 1)]
+    for one in events:
+        one["ts"] = f"{1_736_408_883_704_000 + one['ts']:.0f}.123"
+    trace = trace_of(events)
+    base = 1_736_408_883_704_000_123
+    assert trace.calls["start_ns"].tolist() == [base + 215_000, base + 240_000]
+    assert trace.runs["kind"].tolist() == ["step"]

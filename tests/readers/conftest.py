@@ -1,0 +1,28 @@
+"""What tests of several readers share."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import pytest
+
+from analysis.readers.input.source import Source
+
+
+@pytest.fixture
+def damaged_neighbours() -> tuple[Source, ...]:
+    """Files of other tools in the same folder: one that is no gzip inside, one that ends early, and
+    a whole one."""
+    kernels = [
+        {"ph": "X", "cat": "kernel", "name": f"k{n}", "pid": 0, "tid": 7, "ts": n * 37, "dur": n,
+         "args": {"correlation": n}}
+        for n in range(500)
+    ]  # fmt: skip
+    whole = gzip.compress(json.dumps({"schemaVersion": 1, "traceEvents": kernels}).encode())
+    broken = whole[:12] + bytes(byte ^ 0x5A for byte in whole[12:])
+    return (
+        Source("broken.json.gz", broken),
+        Source("short.json.gz", whole[: len(whole) // 2]),
+        Source("unrelated.json.gz", whole),
+    )
