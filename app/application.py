@@ -33,6 +33,7 @@ from analysis.errors import FuseScopeError
 from app.recording.recorder import RECORDER
 from app.server import answering, receiving
 from app.server.desk import DESK
+from app.server.first_script import FIRST_SCRIPT, FirstScript
 from app.server.memory import housekeeping, keep_few_arenas
 from app.server.same_origin import LOOPBACK, SameOrigin, is_local
 from app.server.spool import SPOOL
@@ -54,13 +55,12 @@ _PORTS_TRIED = 50
 def content_policy() -> str:
     """The Content-Security-Policy under which Streamlit, Plotly and the timeline work.
 
-    Streamlit's page holds a script of its own, so its hash is named; components are loaded from
-    blob: URLs, and styles are set by scripts.
+    Streamlit's page holds a script of its own and our first one, so their hashes are named;
+    components are loaded from blob: URLs, and styles are set by scripts.
     """
     page = Path(st.__file__).parent / "static" / "index.html"
-    digests = (
-        hashlib.sha256(script.encode()).digest() for script in _SCRIPT.findall(page.read_text())
-    )
+    scripts = (FIRST_SCRIPT, *_SCRIPT.findall(page.read_text()))
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     hashes = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return "; ".join(
         (
@@ -133,6 +133,7 @@ app = st.App(
             SecurityHeaders, headers={**HEADERS, "Content-Security-Policy": content_policy()}
         ),
         Middleware(SameOrigin, is_local=is_local),
+        Middleware(FirstScript),
     ],
     on_script_error=_on_script_error,
 )

@@ -6,7 +6,7 @@ import streamlit as st
 
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.side import Role
-from app.state.session import GROUP, link, linked_id, linked_number, session
+from app.state.session import GROUP, link, link_all, linked_id, linked_number, session
 
 SIDES: tuple[Role, Role] = ("baseline", "candidate")
 _RUNS_DIGITS = 6
@@ -26,13 +26,12 @@ def compared() -> tuple[str | None, str | None]:
 def compare(baseline: str | None, candidate: str | None) -> None:
     """Put what is compared into the address, which the page follows on its next run."""
     kept = session()
+    linked: dict[str, str | None] = dict(zip(SIDES, (baseline, candidate), strict=True))
     if kept.pair not in ((None, None), (baseline, candidate)):
-        st.query_params.pop(GROUP, None)  # a number means another group there
-        for side in SIDES:
-            st.query_params.pop(_runs_param(side), None)  # these are the runs of another file
+        linked[GROUP] = None  # a number means another group there
+        linked |= {_runs_param(side): None for side in SIDES}  # the runs of another file
     kept.pair = (baseline, candidate)
-    for side, value in zip(SIDES, (baseline, candidate), strict=True):
-        link(side, value)
+    link_all(linked)
 
 
 def keep_compared(baseline: str | None, candidate: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -63,10 +63,17 @@ def session() -> Session:
 
 def link(name: str, value: str | None) -> None:
     """Put a parameter into the address, None to take it out; nothing where it is so already."""
-    if value is None:
-        st.query_params.pop(name, None)
-    elif st.query_params.get(name) != value:
-        st.query_params[name] = value
+    link_all({name: value})
+
+
+def link_all(values: Mapping[str, str | None]) -> None:
+    """Put parameters into the address at once, None to take one out; nothing where all are so
+    already. Each time that the address changes is a step of the Back button."""
+    before = {name: st.query_params.get_all(name) for name in st.query_params}
+    after = {**before, **{name: value and [value] for name, value in values.items()}}
+    linked = {name: value for name, value in after.items() if value}
+    if linked != before:
+        st.query_params.from_dict(linked)
 
 
 def linked_id(name: str) -> str | None:

@@ -64,15 +64,11 @@ def two_profiles(folder: Path, conv: str = "a/Conv") -> tuple[Path, Path]:
     return paths
 
 
-def quiet(page: Page, *, below_root: bool = False) -> bool:
-    """No request left the dashboard and no script complained.
-
-    `below_root`: the page was opened at an address with a path, where Streamlit probes twice for a
-    server and is told 404.
-    """
+def quiet(page: Page) -> bool:
+    """No request left the dashboard and no script complained."""
     assert page.title() != "pwned"
     assert page.outside_requests == [], page.outside_requests
-    assert [line for line in page.console_errors if not (below_root and "404" in line)] == []
+    assert page.console_errors == []
     return True
 
 

@@ -258,7 +258,7 @@ def test_the_page_that_asks_for_a_recording(page: Page, url: str) -> None:
     open_for_the_first_time(page, f"{url}/record")
     draws_in_dark_and_light(page)
     fits_narrow_pages(page)
-    assert quiet(page, below_root=True)
+    assert quiet(page)
 
 
 @pytest.mark.exhaustive  # tests/app/test_record_page.py stops one
@@ -268,7 +268,7 @@ def test_a_recording_is_asked_for_and_stopped(page: Page, url: str) -> None:
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop").click()
     expect(page.get_by_test_id("stAlert")).to_contain_text("Nothing was recorded.")
     expect(page.get_by_role("button", name="Record", exact=True)).to_be_visible()
-    assert quiet(page, below_root=True)
+    assert quiet(page)
 
 
 @pytest.mark.exhaustive  # test_recipes.py goes this way with two blocks

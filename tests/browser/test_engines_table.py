@@ -39,4 +39,4 @@ def test_engines_of_an_opened_recording(page: Page, url: str, tmp_path: Path) ->
     wait_idle(page)
     title = "Where the change came from, by pattern: engine (onnxruntime → openvino)"
     expect(page.get_by_role("heading", name=title)).to_be_visible()
-    assert quiet(page, below_root=True)
+    assert quiet(page)

@@ -57,7 +57,7 @@ def height(page: Page) -> float:
 def no_surprises(page: Page) -> bool:
     """No request left the dashboard, scripts said nothing, and no stack trace is on the page."""
     assert page.get_by_test_id("stException").count() == 0
-    return quiet(page, below_root=True)
+    return quiet(page)
 
 
 @pytest.mark.exhaustive  # tests/app/test_fusion_page.py unfolds, test_timeline_hosts.py clicks

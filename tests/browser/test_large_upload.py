@@ -53,5 +53,5 @@ def test_300_mb_are_sent_read_and_gone(
         assert len(spooled) == 1 and list(spooled[0].iterdir()) == []
         # Read from the disk once: nothing like the two copies that Streamlit's uploader takes.
         assert resident_bytes(server.process.pid) - before < 2 * SIZE
-        assert quiet(page, below_root=True)
+        assert quiet(page)
     assert list((tmp_path / "tmp").glob("fusescope-upload-*")) == []

@@ -47,4 +47,4 @@ def test_two_traces_of_the_library_are_compared(
         expect(page).to_have_url(re.compile("baseline=library.*candidate=library"))
         wait_idle(page)
         expect(page.get_by_role("heading", name="Operators", exact=True)).to_be_visible()
-        assert quiet(page, below_root=True)
+        assert quiet(page)

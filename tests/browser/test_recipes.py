@@ -94,7 +94,7 @@ def test_from_the_overview_to_a_recording_and_its_comparison(page: Page, url: st
         leave(page)
         expect(verdict(page)).to_contain_text(f"{candidate} ")
         assert "recorded:conv_bn-" in unquote(page.url)
-    assert quiet(page, below_root=True)
+    assert quiet(page)
 
 
 def by_the_card(page: Page) -> None:

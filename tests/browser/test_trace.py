@@ -37,7 +37,7 @@ def test_a_variant_by_itself(page: Page, url: str) -> None:
     expect(tree).to_contain_text("block1")
     page.get_by_role("link", name="Compare with another one").click()
     expect(page).to_have_url(re.compile("candidate=sample%3Amobilenetv2%2Funfused"))
-    assert quiet(page, below_root=True)
+    assert quiet(page)
 
 
 @pytest.mark.exhaustive  # both are in tests/app/test_trace_page.py

@@ -11,7 +11,7 @@ import pytest
 from analysis.compare import Assumptions, compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
-from analysis.compare.groups.matching import match_operators, match_types
+from analysis.compare.joining.matching import match_operators, match_types
 from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.compare.trust import trust
 from analysis.errors import FuseScopeError

@@ -1,0 +1,52 @@
+"""Addresses of pages: deep links, and what the Back button goes back to."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page
+
+from tests.browser.dashboard import quiet, wait_idle
+
+
+def visit(page: Page, name: str) -> str:
+    """Open a page by the navigation; its address is returned."""
+    page.get_by_role("link", name=name, exact=True).first.click()
+    page.wait_for_url(f"**/{name.lower()}?**")
+    wait_idle(page)
+    return page.url
+
+
+def test_back_leads_from_page_to_page_in_one_step_each(page: Page, url: str) -> None:
+    page.goto(f"{url}/")
+    wait_idle(page)
+    compared = page.url
+    assert "baseline=" in compared and "candidate=" in compared
+    assert page.evaluate("history.length") == 2  # the empty page of the browser, and this one
+    before = [compared, visit(page, "Fusion")]
+    visit(page, "Trace")
+    for address in reversed(before):
+        page.go_back()
+        page.wait_for_url(address)
+        wait_idle(page)
+    page.go_back()
+    page.wait_for_url("about:blank")
+
+
+def test_another_baseline_is_a_step_of_its_own(page: Page, url: str) -> None:
+    page.goto(f"{url}/")
+    wait_idle(page)
+    compared = page.url
+    page.get_by_role("button", name="Swap").click()
+    page.wait_for_url(lambda address: address != compared)
+    wait_idle(page)
+    page.go_back()
+    page.wait_for_url(compared)
+
+
+def test_a_deep_link_asks_for_nothing_that_is_not_there(page: Page, url: str) -> None:
+    missing: list[str] = []
+    page.on("response", lambda answer: missing.append(answer.url) if not answer.ok else None)
+    for name in ("fusion", "trace", "variants"):
+        page.goto(f"{url}/{name}?lang=zh")
+        wait_idle(page)
+        assert quiet(page)
+    assert missing == []
