@@ -16,6 +16,7 @@ from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests import miniatures
 from tests.conftest import SHARED_TRACES
+from tests.neighbours import damaged_neighbours
 
 REAL = SHARED_TRACES / "third_party/rocprof/kernel_trace.csv"
 
@@ -369,13 +370,11 @@ def test_no_number_as_python_spells_it_is_mended() -> None:
     assert len(trace.calls) == 1 and notes(trace)["json_mended"] == 1
 
 
-def test_files_of_other_tools_beside_bring_no_warning(
-    damaged_neighbours: tuple[Source, ...],
-) -> None:
-    trace = read(V3, *damaged_neighbours)
+def test_files_of_other_tools_beside_bring_no_warning() -> None:
+    trace = read(V3, *damaged_neighbours())
     assert not notes(trace).keys() & {"companion_unreadable", "neighbours_left"}
     stats = "Name,Calls,TotalDurationNs,AverageNs,Percentage\nadd(),1,5,5,100\n"
-    alone = ROCPROF_STATS.read(Source("stats.csv", stats.encode(), beside=damaged_neighbours))
+    alone = ROCPROF_STATS.read(Source("stats.csv", stats.encode(), beside=damaged_neighbours()))
     assert "companion_unreadable" not in notes(alone)
 
 

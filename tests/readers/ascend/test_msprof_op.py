@@ -13,6 +13,7 @@ from analysis.readers.ascend.msprof_op import MSPROF_OP
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
+from tests.neighbours import damaged_neighbours
 
 REAL = SHARED_TRACES / "third_party" / "ascend_msprof_op"
 needs_real = pytest.mark.usefixtures("shared_traces")
@@ -190,10 +191,10 @@ def test_the_real_pair(kind: str, dur_ns: int) -> None:
     assert call["l2_hit_rate"] == pytest.approx(float(hits / (hits + misses)))
 
 
-def test_files_of_other_tools_beside_bring_no_warning(
-    damaged_neighbours: tuple[Source, ...],
-) -> None:
-    beside = [Source(one.name, one.load, path=f"OPPROF_1/{one.name}") for one in damaged_neighbours]
+def test_files_of_other_tools_beside_bring_no_warning() -> None:
+    beside = [
+        Source(one.name, one.load, path=f"OPPROF_1/{one.name}") for one in damaged_neighbours()
+    ]
     main, *others = folder(OpBasicInfo=BASIC, PipeUtilization=PIPE)
     trace = MSPROF_OP.read(main.among((*others, *beside)))
     assert "companion_unreadable" not in {note.code for note in trace.diagnostics}

@@ -17,6 +17,7 @@ from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.readers.openvino.graph import read_graph
 from analysis.trace import Trace
+from tests.neighbours import damaged_neighbours
 
 HEAD = "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms);"
 
@@ -364,9 +365,7 @@ def test_the_fused_graph_against_the_originals(shared_traces: Path) -> None:
     assert len(fusion.inserted[1]) == 2
 
 
-def test_files_of_other_tools_beside_bring_no_warning(
-    damaged_neighbours: tuple[Source, ...],
-) -> None:
+def test_files_of_other_tools_beside_bring_no_warning() -> None:
     assert "companion_unreadable" not in codes(
-        trace_of(report(TABLE), "r.csv", *damaged_neighbours)
+        trace_of(report(TABLE), "r.csv", *damaged_neighbours())
     )

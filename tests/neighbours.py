@@ -1,19 +1,15 @@
-"""What tests of several readers share."""
+"""Files of other tools that lie beside a recording, whole and damaged."""
 
 from __future__ import annotations
 
 import gzip
 import json
 
-import pytest
-
 from analysis.readers.input.source import Source
 
 
-@pytest.fixture
 def damaged_neighbours() -> tuple[Source, ...]:
-    """Files of other tools in the same folder: one that is no gzip inside, one that ends early, and
-    a whole one."""
+    """One that is no gzip inside, one that ends early, and a whole one."""
     kernels = [
         {"ph": "X", "cat": "kernel", "name": f"k{n}", "pid": 0, "tid": 7, "ts": n * 37, "dur": n,
          "args": {"correlation": n}}
