@@ -13,9 +13,10 @@ import pandas as pd
 
 from analysis.compare.groups.disjoint import DisjointSets
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.compare.groups.renumbered import by_weights
 from analysis.compare.side import Side
 from analysis.operators.members import Members, parse_members, type_in_name
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Trace, noted
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ def group_by_members(baseline: Side, candidate: Side) -> Fusion | None:
     if not any(_lists_originals(side.trace) for side in (baseline, candidate)):
         return None  # and nothing is made of the operators, of which there may be very many
     sides = (_that_ran(baseline.trace), _that_ran(candidate.trace))
-    claims = tuple(_claims(own, other) for own, other in zip(sides, reversed(sides), strict=True))
+    own_claims = [_claims(own, other) for own, other in zip(sides, reversed(sides), strict=True)]
+    renamed, by_weight = by_weights(*own_claims)
+    claims = (own_claims[0], renamed)
     names = tuple(_universe(own, claim) for own, claim in zip(sides, claims, strict=True))
     if not any(
         _tells(ran, claim.get(position), other)
@@ -72,7 +75,8 @@ def group_by_members(baseline: Side, candidate: Side) -> Fusion | None:
             groups.append(
                 Group(len(groups) + 1, kind_of(before, after), by, original, before, after)
             )
-    notes = (Diagnostic("info", "members_unknown", len(unknown), unknown[0]),) if unknown else ()
+    notes = noted("info", "members_unknown", unknown)
+    notes += noted("info", "exports_renumbered", by_weight)
     return Fusion(
         source="members",
         groups=tuple(groups),
@@ -80,7 +84,7 @@ def group_by_members(baseline: Side, candidate: Side) -> Fusion | None:
         mapped_nodes=sum(len(group.original) for group in groups),
         optimised_nodes=len(sides[1]),
         inserted=(_inserted(sides[0]), _inserted(sides[1])),
-        diagnostics=notes,
+        diagnostics=tuple(notes),
     )
 
 

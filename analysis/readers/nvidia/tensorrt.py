@@ -39,6 +39,7 @@ from analysis.readers.nvidia.tensorrt_times import (
     read_facts,
     read_times,
     run_columns,
+    summary_frame,
 )
 from analysis.readers.nvidia.tensorrt_twice import is_same
 from analysis.readers.reader import ALWAYS, Reader, anything
@@ -86,6 +87,9 @@ def _read(source: Source) -> Trace:
     layers = beside.layers(names)
     facts = beside.facts()
     samples = beside.times(facts)
+    if samples is None and facts.median_ns is not None:
+        samples = summary_frame(facts.median_ns)
+        notes.append(Diagnostic("info", "samples_summed"))
     members, kinds = members_columns(layers)
     meta = source.meta(
         TENSORRT_PROFILE.name, TOOL, version=facts.version, device=facts.device, files=beside.files
@@ -224,7 +228,7 @@ class _Beside(Beside):
 
     def facts(self) -> Facts:
         """What the metadata files say, together."""
-        device = version = warmup_ns = apart = None
+        device = version = warmup_ns = apart = median_ns = None
         for other in self._belonging(holds_facts, maximum=4):
             found = self.load(other, read_facts)
             if found is None:
@@ -233,7 +237,8 @@ class _Beside(Beside):
             device, version = device or found.device, version or found.version
             warmup_ns = found.warmup_ns if warmup_ns is None else warmup_ns
             apart = found.profiled_apart if apart is None else apart
-        return Facts(device, version, warmup_ns, apart)
+            median_ns = found.median_ns if median_ns is None else median_ns
+        return Facts(device, version, warmup_ns, apart, median_ns)
 
     def times(self, facts: Facts) -> pd.DataFrame | None:
         """Un-profiled runs of the same engine; None where there are none.

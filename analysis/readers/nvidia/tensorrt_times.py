@@ -43,6 +43,7 @@ _COMPUTE = re.compile(rb'"computeMs"\s*:')
 _FACTS = re.compile(rb'"(?:performance_summary|inference_options|device_information)"\s*:\s*\{')
 _OLD_FACTS = re.compile(rb'\[\s*\{\s*"Name"\s*:\s*"[^"]*"\s*,\s*"ComputeCapability"\s*:')
 _WARM_UP = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s)\s+warm", re.IGNORECASE)
+_MEDIAN = 3  # its place in a summary
 _NO = msgspec.Raw(b"")
 
 
@@ -66,6 +67,7 @@ class Facts:
     version: str | None = None
     warmup_ns: int | None = None
     profiled_apart: bool | None = None  # run times were taken without the profiler
+    median_ns: int | None = None  # of the un-profiled runs, as the summary says it
 
 
 def holds_times(head: bytes) -> bool:
@@ -153,6 +155,7 @@ def read_facts(source: Source) -> Facts:
         ),
         warmup_ns=exact_ns(match[1], "s" if match[2].lower() == "s" else "ms") if match else None,
         profiled_apart=None if apart is None else str(apart).lower() == "enabled",
+        median_ns=_median(value.get("performance_summary", {}).get("Latency")),
     )
 
 
@@ -167,6 +170,29 @@ def run_columns(frame: pd.DataFrame, first: int = 0) -> dict[str, list[object]]:
         "warmup": list(frame["warmup"]),
         "block": [0] * len(frame),
     }
+
+
+def _median(summary: object) -> int | None:
+    """The median in ns of what trtexec sums runs up to: minimum, maximum, mean, median and a
+    percentile, in ms, of which the median lies between the first two."""
+    if not isinstance(summary, list) or len(summary) < _MEDIAN + 1:
+        return None
+    low, high, median = (exact_ns(summary[at], "ms") for at in (0, 1, _MEDIAN))
+    if low is None or high is None or median is None or not 0 < low <= median <= high:
+        return None
+    return median
+
+
+def summary_frame(median_ns: int) -> pd.DataFrame:
+    """The median of a summary as the only un-profiled run, like those of read_times."""
+    return pd.DataFrame(
+        {
+            "run": [0],
+            "start_ns": pd.array([None], dtype="Int64"),
+            "dur_ns": [median_ns],
+            "warmup": [False],
+        }
+    )
 
 
 def _sniff(head: bytes) -> bool:

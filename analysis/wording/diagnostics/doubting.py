@@ -192,6 +192,14 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "variants together to get an answer that you can trust."
         ),
     ),
+    "exports_renumbered": told(
+        Message(
+            "The two exports of the model number its nodes differently: {n:count} layer was joined "
+            "by the name of its weight, and the others after it.",
+            "The two exports of the model number its nodes differently: {n:count} layers were "
+            "joined by the names of their weights, and the others after them.",
+        )
+    ),
     "one_recording": told(
         Message("Both sides are of one recording: they ran on the machine at the same time."),
         Message("Only a change beyond 30 % gives a verdict, as for any two processes."),

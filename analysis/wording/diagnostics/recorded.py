@@ -71,6 +71,10 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("The file does not contain the number of inferences."),
     ),
+    "samples_summed": told(
+        Message("The un-profiled time is the median of a summary in the companion file."),
+        Message("Record with --exportTimes to have each run, which says how much they differ."),
+    ),
     "samples_profiled": told(
         Message(
             "The run times in the companion file were measured with the profiler on, which slows "

@@ -360,6 +360,26 @@ def test_run_times_are_unprofiled_runs_of_one_process() -> None:
     assert len(trace.profiled_runs) == 1
 
 
+def test_the_summary_beside_a_profile_has_an_unprofiled_time() -> None:
+    """trtexec's minimum, maximum, mean, median and 99th percentile; single runs say more."""
+    summary = {"performance_summary": {"Latency": [0.85, 0.9, 0.87, 0.862183, 0.89]}}
+    data = json.dumps(summary | {"device_information": {"Selected Device": "A"}}).encode()
+    trace = trace_of(profile(), metadata=data)
+    assert trace.sampled_runs["dur_ns"].tolist() == [862_183]
+    assert codes(trace)["samples_summed"] == 1 and trace.runs["block"].tolist() == [0, 0]
+    with_runs = trace_of(profile(), times=times(2.0, 1.5), metadata=data)
+    assert with_runs.sampled_runs["dur_ns"].tolist() == [2_000_000, 1_500_000]
+    assert "samples_summed" not in codes(with_runs)
+
+
+@pytest.mark.parametrize(
+    "latency", [None, "0.8", [], [1, 2, 1.5], [2, 1, 1.5, 1.5, 1], [1, 2, 1, "x", 2], [0, 0, 0, 0]]
+)
+def test_a_summary_that_cannot_be_has_no_time(latency: object) -> None:
+    data = json.dumps({"performance_summary": {"Latency": latency}}).encode()
+    assert trace_of(profile(), metadata=data).sampled_runs.empty
+
+
 def test_older_and_missing_names_of_times() -> None:
     rows = [
         {"startInMs": 1, "computeMs": 2, "inMs": 0.25, "outMs": 0.5, "endToEndMs": 9},
