@@ -52,7 +52,7 @@ ALLOWED = {
     "analysis.recipes": CORE + within("analysis", "metrics compare"),
     "analysis.fleet": CORE + within("analysis", "readers compare"),
     "analysis.doctor": CORE + within("analysis", "readers metrics compare"),
-    "analysis.redaction": CORE + within("analysis", "compare"),
+    "analysis.redaction": CORE + within("analysis", "compare releases"),
     "analysis.wording": CORE
     + within("analysis", "advice compare doctor fleet gate recipes releases"),
     "analysis.interval": CORE + within("analysis", "compare"),

@@ -99,6 +99,27 @@ def test_names_among_very_many_are_found_as_one_by_one() -> None:
         ("void f<float>(/opt/secret/k.cu)", "void f<float>(<path>/k.cu)"),
         ("rules:/home/alice/r.json", "rules:<path>/r.json"),
         ("/proj/team/x.py(3): f", "<path>/x.py(3): f"),
+        ("alice@10.1.2.3", "<user1>@<host1>"),
+        (r"\\?\UNC\filer01\share\x.bin", "<path>/x.bin"),
+        ("//filer01/share/x/y", "<path>"),
+        ("git@git.corp.example:team/secret.git", "git@<host1>:<path>/secret.git"),
+        ("alice@gpu7:/work/alice/x", "<user1>@<host1>:<path>"),
+        ("../../home/alice/x.py", "<path>/x.py"),
+        ("f<../../home/alice/k.cu>", "f<<path>/k.cu>"),
+        ("</home/alice/k.cu>", "<<path>/k.cu>"),
+        ("vector<float>/home/alice/x", "vector<float><path>"),
+        ("-I/home/alice/inc", "-I<path>"),
+        ("/lustre1/alice/x", "<path>"),
+        ("/cluster/home/alice/x.py", "<path>/x.py"),
+        ("/p/users/alice/work/k.cu", "<path>/k.cu"),
+        ("/home/doe,jane/a,b/c.py", "<path>/c.py"),
+        ("[/home/a/x.py,/home/b/y.py]", "[<path>/x.py,<path2>/y.py]"),
+        ("%2Fhome%2Falice%2Fx", "<path>"),
+        ("C%3A%5CUsers%5Calice%5Cx", "<path>"),
+        ("10.2.3.4:29500", "<host1>:29500"),
+        ("gpu-node17:29500", "<host1>:29500"),
+        ("node7.corp.example:29500", "<host1>:29500"),
+        ("[fe80::1]:8080", "[<host1>]:8080"),
     ],
 )
 def test_what_is_replaced(text: str, expected: str) -> None:
@@ -145,6 +166,17 @@ def test_a_product_in_a_line_of_code_is_no_address(place: str, expected: str) ->
         "E5-2690@2.90GHz",
         "sm80_xmma_gemm_f16f16",
         "model/conv1/Conv2D + model/relu/Relu",
+        "model.py:1234",
+        "ops.cc:1200: f",
+        "stream:12",
+        "conv-1:0",
+        "fused-conv-3:128",
+        "127.0.0.1:8501",
+        "a-b/var/x",
+        "//conv",
+        "x//y/z",
+        "%2Fa",
+        "libcudart.so.12:1234",
         "",
     ],
 )
@@ -250,6 +282,34 @@ def test_nothing_planted_in_traces_is_left_in_any_export() -> None:
     assert [secret for secret in SECRETS if secret in after] == []
     inspected = inspection_json(redacted(first)).decode().lower()
     assert [secret for secret in SECRETS if secret in inspected] == []
+
+
+def test_types_shapes_and_layouts_are_kept_and_whatever_else_stands_there_is_hidden() -> None:
+    """The columns of types, shapes and layouts hold what a file writes there."""
+    known = [
+        "float16[8,64,56,56]:NCHW; float16[64,64,3,3]:FRACTAL_Z; int64[]",
+        "float32[32,12,13,13,16]:NC1HWC0:1", "?[1,-1]", "float32[1,3,32,32]:acdb", "f8e4m3fn[2]",
+        "format_nd[DT_BF16]:655360", "int8[1,3,32,32]:chw4", "uint8[]:aBcd16b",
+    ]  # fmt: skip
+    planted = [
+        "/home/alice/topsecret[1]:NCHW", "float16[alice]:secretive@gpu-node17", "topsecret",
+        "float16[1,2]:/srv/topsecret/alice", "float32[2]; filer01[3]", "int8[1/2;alice]:beda",
+    ]  # fmt: skip
+    texts = [*known, *planted]
+    names = [f"k{number}" for number in range(len(texts))]
+    value = trace(names, inputs=texts, outputs=texts[::-1])
+    changed = redacted(value)
+    assert isinstance(changed, Trace)
+    for column, order in (("inputs", 1), ("outputs", -1)):
+        shown = [str(text) for text in changed.operators[column]][::order]
+        assert shown[: len(known)] == known
+        assert not any(secret in " ".join(shown) for secret in (*SECRETS, "beda"))
+        assert shown[-4] == "<private1>" or shown[-4].startswith("<private")
+        assert shown[-2].startswith("float32[2]; <private") and shown[-2].endswith("[3]")
+    sides = side_of_trace(value), side_of_trace(trace(names, inputs=texts))
+    assert "topsecret" in exports(compare(*sides))
+    after = exports(compare(*redacted_sides(*sides))).lower()
+    assert [secret for secret in SECRETS if secret in after and secret != "bob"] == []
 
 
 def hidden_experiment() -> Experiment:

@@ -16,8 +16,9 @@ from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.redaction.names import Names
 from analysis.redaction.replacement import Replacement
-from analysis.redaction.texts import all_texts, marked
-from analysis.redaction.values import replaced
+from analysis.redaction.texts import all_texts, marked, texts_of_history
+from analysis.redaction.values import history_replaced, replaced
+from analysis.releases.history import History
 from analysis.trace import Trace
 
 
@@ -60,6 +61,20 @@ def redacted_all(values: Mapping[str, Trace | Experiment]) -> dict[str, Trace | 
     """Several files and what they are called, with the same placeholders in all of them."""
     redaction = _replacement(values.values(), values)
     return {redaction.name(name): replaced(value, redaction) for name, value in values.items()}
+
+
+def redacted_histories(histories: Sequence[History]) -> list[History]:
+    """What releases made of models, without user names, host names and absolute paths."""
+    names = Names()
+    for history in histories:
+        names.learn_all([*texts_of_history(history)])
+    redaction = Replacement(names)
+    return [history_replaced(history, redaction) for history in histories]
+
+
+def text_without_paths(text: str) -> str:
+    """The text with a placeholder for each path and address; a file keeps its name."""
+    return Replacement(Names()).paths(text)
 
 
 def _replacement(values: Iterable[Trace | Experiment], labels: Iterable[str] = ()) -> Replacement:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from urllib.parse import unquote
 
 from analysis.redaction.forms import (
     AT_ONCE,
+    ENCODED,
     IN_NAMES,
     OWNER,
     SHARE,
@@ -22,7 +24,7 @@ _NOBODY = frozenset(
      "public", "default", "all users", "jovyan", "workspace", "docker", "test", "build", "ci",
      "dev", "data", "model", "models", "host", "hostname", "localhost",
      "localhost.localdomain", "node", "worker", "server", "local", "unknown", "none", "n/a",
-     "plt", "main")
+     "plt", "main", "git", "127.0.0.1", "0.0.0.0", "::1")
 )  # fmt: skip
 
 
@@ -56,6 +58,8 @@ class Names:
 
     def learn(self, text: str) -> None:
         """Any text: owners of folders, shares, hosts in names of traces, addresses."""
+        if ENCODED.search(text):
+            self.learn(unquote(unquote(text)))
         for host in TRACE_NAME.findall(text):
             self._add_host(host)
         if not SUSPECT.search(text):
@@ -70,6 +74,8 @@ class Names:
             elif match["mail"] and not SYMBOL_VERSION.fullmatch(match["mailhost"]):
                 self._add_user(match["mailuser"])
                 self._add_host(match["mailhost"])
+            elif match["porthost"]:
+                self._add_host(match["porthost"].strip("[]"))
 
     def address(self, rest: str) -> str:
         """'<user1>@<host1>:8080' of what stands before the first / of a URL, '' for none. Passwords

@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from analysis.redaction import tensors
 from analysis.redaction.forms import (
     AT_ONCE,
     FILE_NAME,
@@ -48,6 +49,15 @@ class Replacement:
             is_plain = not SUSPECT.search(joined) and not self._word.search(joined)
             made += some if is_plain else map(self.name, some)
         return made
+
+    def tensors(self, texts: Sequence[str]) -> list[str]:
+        """Data types, shapes and layouts; any other word in them is a placeholder."""
+        return [
+            text if tensors.is_known(text) else tensors.shown(text, self._hidden) for text in texts
+        ]
+
+    def _hidden(self, word: str) -> str:
+        return self._names.number("private", word)
 
     def text(self, text: str) -> str:
         """Any other text: everything that looks like an absolute path is one."""
@@ -96,7 +106,11 @@ class Replacement:
             if SYMBOL_VERSION.fullmatch(host):
                 return match[0]
             person = self._names.placeholder("user", user)
-            return f"{person}@{self._names.placeholder('host', host)}"
+            path = f":{self._path(match['mailpath'])}" if match["mailpath"] else ""
+            return f"{person}@{self._names.placeholder('host', host)}{path}"
+        if match["port"]:
+            host = match["porthost"].strip("[]")
+            return match[0].replace(host, self._names.placeholder("host", host))
         return self._path(match[0])
 
     def _address(self, rest: str) -> str:

@@ -9,12 +9,17 @@ import msgspec
 import pandas as pd
 
 from analysis.experiment import Experiment, ExperimentRecord, Samples
+from analysis.graph import Graph
 from analysis.messages import Said
+from analysis.redaction import tensors
 from analysis.redaction.code import with_spaced_products
+from analysis.releases.history import History
 from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 
-# Columns whose texts are FuseScope's own words, or shapes.
-KEPT = ("op_class", "level", "inputs", "outputs", "flops_source", "members_source")
+# Columns whose texts are FuseScope's own words, and those of data types, shapes and layouts, where
+# a file may write something else.
+KEPT = ("op_class", "level", "flops_source", "members_source")
+TENSORS = ("inputs", "outputs")
 
 
 def marked(value: Trace | Experiment) -> Iterator[tuple[str, str]]:
@@ -34,10 +39,23 @@ def all_texts(value: Trace | Experiment) -> Iterator[str]:
     for trace in value.traces.values():
         yield from _trace_texts(trace)
     for graph in filter(None, (value.model_graph, *value.graphs.values())):
-        for node in graph.nodes:
-            yield from (node.name, *node.inputs, *node.outputs)
-            yield from (text for text in node.attributes.values() if isinstance(text, str))
+        yield from _graph_texts(graph)
     yield from _note_texts(value.diagnostics)
+
+
+def texts_of_history(history: History) -> Iterator[str]:
+    """Every text of what releases made of a model."""
+    yield from _texts_of(msgspec.to_builtins(history.model))
+    yield history.command
+    yield from (release.said for release in history.releases)
+    for graph in (history.graph, *(made.graph for made in history.made)):
+        yield from _graph_texts(graph)
+
+
+def _graph_texts(graph: Graph) -> Iterator[str]:
+    for node in graph.nodes:
+        yield from (node.name, node.domain, node.scope, *node.inputs, *node.outputs)
+        yield from _texts_of(node.attributes)
 
 
 def _trace_texts(trace: Trace) -> Iterator[str]:
@@ -50,9 +68,14 @@ def _trace_texts(trace: Trace) -> Iterator[str]:
     for frame in (trace.operators, trace.calls):
         for column in frame.columns:
             if column not in KEPT and isinstance(frame[column].dtype, pd.CategoricalDtype):
-                yield from map(str, frame[column].cat.categories.to_numpy(dtype=object))
+                texts = map(str, frame[column].cat.categories.to_numpy(dtype=object))
+                yield from (
+                    text for text in texts if column not in TENSORS or not tensors.is_known(text)
+                )
     for one in trace.originals:
         yield from (one.name, with_spaced_products(one.place))
+    for part in (trace.host_waits, trace.program, trace.stacks):
+        yield from part.names if part else ()
     yield from _note_texts(trace.diagnostics)
     for other in trace.others:
         yield from _trace_texts(other)

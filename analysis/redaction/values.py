@@ -10,14 +10,15 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analysis.experiment import Experiment, ExperimentRecord
-from analysis.graph import Graph
+from analysis.experiment import Experiment, ExperimentRecord, ModelFacts
+from analysis.graph import Attribute, Graph
 from analysis.host_waits import HostWaits
 from analysis.messages import Said, Shown
 from analysis.program import Program
 from analysis.redaction.code import with_spaced_products
 from analysis.redaction.replacement import Replacement
-from analysis.redaction.texts import KEPT, without_samples
+from analysis.redaction.texts import KEPT, TENSORS, without_samples
+from analysis.releases.history import History
 from analysis.stacks import Stacks
 from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 
@@ -159,6 +160,35 @@ def _experiment(value: Experiment, redaction: Replacement) -> Experiment:
     )
 
 
+def history_replaced(history: History, redaction: Replacement) -> History:
+    """What releases made of a model, with placeholders."""
+    name = redaction.name
+    return msgspec.structs.replace(
+        history,
+        model=msgspec.convert(
+            _walked(msgspec.to_builtins(history.model), redaction, ("model",)), ModelFacts
+        ),
+        graph=_graph(history.graph, name),
+        releases=tuple(
+            msgspec.structs.replace(one, said=redaction.text(one.said)) for one in history.releases
+        ),
+        made=tuple(
+            msgspec.structs.replace(
+                one,
+                graph=_graph(one.graph, name),
+                matches=tuple(
+                    msgspec.structs.replace(
+                        row, original=name(row.original), optimised=name(row.optimised)
+                    )
+                    for row in one.matches
+                ),
+            )
+            for one in history.made
+        ),
+        command=redaction.command(history.command),
+    )
+
+
 def _mapped(frame: pd.DataFrame, redaction: Replacement) -> pd.DataFrame:
     """The frame with every category of a text column changed; equal ones become one. The same frame
     where none is."""
@@ -167,7 +197,7 @@ def _mapped(frame: pd.DataFrame, redaction: Replacement) -> pd.DataFrame:
         if column in KEPT or not isinstance(frame[column].dtype, pd.CategoricalDtype):
             continue
         old = [*map(str, frame[column].cat.categories.to_numpy(dtype=object))]
-        new = redaction.names(old)
+        new = redaction.tensors(old) if column in TENSORS else redaction.names(old)
         if new != old:
             distinct = list(dict.fromkeys(new))
             index = {text: number for number, text in enumerate(distinct)}
@@ -203,6 +233,12 @@ def _walked(value: Any, redaction: Replacement, keys: tuple[str, ...]) -> Any:
     return value
 
 
+def _attribute(value: Attribute, name: Texts) -> Attribute:
+    if isinstance(value, list):
+        return [name(one) if isinstance(one, str) else one for one in value]
+    return name(value) if isinstance(value, str) else value
+
+
 def _graph(graph: Graph, name: Texts) -> Graph:
     def names(texts: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name(text) for text in texts)
@@ -213,19 +249,20 @@ def _graph(graph: Graph, name: Texts) -> Graph:
                 node,
                 name=name(node.name),
                 op_type=name(node.op_type),
+                domain=name(node.domain),
                 inputs=names(node.inputs),
                 outputs=names(node.outputs),
-                attributes={
-                    key: name(value) if isinstance(value, str) else value
-                    for key, value in node.attributes.items()
-                },
+                attributes={key: _attribute(value, name) for key, value in node.attributes.items()},
                 scope=name(node.scope),
                 captured=names(node.captured),
             )
             for node in graph.nodes
         ),
         tensors=tuple(
-            msgspec.structs.replace(tensor, name=name(tensor.name)) for tensor in graph.tensors
+            msgspec.structs.replace(
+                tensor, name=name(tensor.name), dtype=tensor.dtype and name(tensor.dtype)
+            )
+            for tensor in graph.tensors
         ),
         inputs=names(graph.inputs),
         outputs=names(graph.outputs),

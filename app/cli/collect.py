@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +10,8 @@ import typer
 
 from analysis.messages import Said, say
 from app.cli.recording import run as recording_run
+from app.cli.recording.command import typed_command
 from app.recording import sweep as sweeping
-
-NAMED_TENSORS = ("--shape", "--input-range")
 
 _Model = Annotated[
     str,
@@ -203,7 +201,7 @@ def collect(
         rules=rules,
         models=models,
         custom_op_library=custom_op_library,
-        command=_command(sys.argv[1:]),
+        command=typed_command(),
         runtime=runtime,
         runtimes=engines,
     )
@@ -263,34 +261,3 @@ def _malformed(text: str, option: str, form: str) -> Exception:
     from analysis.errors import FuseScopeError
 
     return FuseScopeError("option_malformed", option=option, given=text[:60], form=form)
-
-
-def _command(arguments: list[str]) -> str:
-    """The command as typed, paths cut to their last part: the file travels, folders do not."""
-    kept = []
-    for before, argument in zip(["", *arguments], arguments, strict=False):
-        option, equals, value = argument.partition("=")
-        if before in NAMED_TENSORS or (equals and option in NAMED_TENSORS):
-            kept.append(argument)  # a '/' in there belongs to the name of a tensor
-        elif before == "--variants":
-            kept.append(_variants(argument))
-        elif option == "--variants" and equals:
-            kept.append(f"{option}={_variants(value)}")
-        elif equals and option.startswith("--"):
-            kept.append(f"{option}={_last_part(value)}")
-        else:
-            kept.append(_last_part(argument))
-    return shlex.join(["fusescope", *kept])
-
-
-def _variants(listed: str) -> str:
-    """The variants with each rule file's name in place of its path."""
-    cut = []
-    for name in listed.split(","):
-        kind, colon, path = name.partition(":")
-        cut.append(f"{kind}{colon}{_last_part(path)}" if colon else name)
-    return ",".join(cut)
-
-
-def _last_part(path: str) -> str:
-    return path.rstrip("/").rpartition("/")[2]

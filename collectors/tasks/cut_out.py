@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -36,11 +37,23 @@ def run(job: Job) -> int:
         ir_version=model.ir_version,
         functions=model.functions,
     )
+    _drop_notes(whole)
     infer_shapes(whole)
     onnx.checker.check_model(whole)
     data = whole.SerializeToString(deterministic=True)
     Path(job.to).write_bytes(data)
     return len(data)
+
+
+def _drop_notes(message: Any) -> None:
+    """Removes what exporters write about a model beside its graph, such as the lines of its source,
+    and what is known of where its weights were: the cut is made to be shown to others."""
+    for field, value in message.ListFields():
+        if field.name in ("doc_string", "metadata_props", "producer_name", "producer_version"):
+            message.ClearField(field.name)
+        elif field.message_type is not None:
+            for part in (value,) if hasattr(value, "ListFields") else value:
+                _drop_notes(part)
 
 
 def _value(name: str, job: Job, known: dict[str, onnx.ValueInfoProto]) -> onnx.ValueInfoProto:

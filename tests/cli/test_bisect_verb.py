@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 import typer
 from typer.testing import CliRunner, Result
@@ -55,6 +56,34 @@ def test_the_release_that_lost_a_fusion_is_named(recorded: None) -> None:
     said = "1 release has to be fetched: at most 30 MB with pip, and at most 80 MB on the disk"
     assert said in result.stderr
     assert parse_history(Path("kept.zip").read_bytes(), "kept.zip").nodes is not None
+
+
+def test_nothing_that_is_kept_or_shown_names_a_user(
+    recorded: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default folders stay here, of the command and of what engines said; with --redact users,
+    hosts and paths in names as well."""
+    seen = history(FUSED, PLAIN, None, PLAIN)
+    [first, *rest] = seen.releases
+    refused = "Load model from /home/alice/secret/m.onnx failed"
+    releases = (first, *(msgspec.structs.replace(one, said=refused) for one in rest))
+    [node, *others] = seen.graph.nodes
+    named = msgspec.structs.replace(node, scope="/home/alice/secret/net.py")
+    graph = msgspec.structs.replace(seen.graph, nodes=(named, *others))
+    seen = msgspec.structs.replace(seen, releases=releases, graph=graph)
+    monkeypatch.setattr(collector, "optimise", lambda recording, found, on_step: seen)
+    files = ("--out", "kept.zip", "--report", "r.html", "--issue", "i.md")
+    assert invoke("net.onnx", "--engine", SPAN, *files[:4], "--json").exit_code == 0
+    kept = parse_history(Path("kept.zip").read_bytes(), "kept.zip")
+    assert [one.said for one in kept.releases[1:]] == ["Load model from <path>/m.onnx failed"] * 3
+    assert kept.graph.nodes[0].scope == "/home/alice/secret/net.py"
+    told = invoke("net.onnx", "--engine", SPAN, *files, "--redact", "--json")
+    assert told.exit_code == 0, told.exception
+    kept = parse_history(Path("kept.zip").read_bytes(), "kept.zip")
+    assert kept.graph.nodes[0].scope == "<path>/net.py"
+    page = Path("r.html").read_text(encoding="utf-8") + Path("i.md").read_text(encoding="utf-8")
+    assert "alice" not in page + told.stdout and "lost Gelu" in page + told.stdout
+    assert not Path("i.onnx").exists()  # it would have the names of the model
 
 
 def test_json_is_alone_on_stdout(recorded: None) -> None:

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
 from app.cli import collect as verb
+from app.cli.recording.command import typed_command
 from tests import known_peaks
 from tests.patience import GIVE_UP_S
 
@@ -107,7 +108,7 @@ def test_ranges_are_understood() -> None:
 
 
 def test_the_recorded_command_names_no_folders() -> None:
-    command = verb._command(["collect", "/home/me/my model.onnx", "--shape", "a/b=1,2"])
+    command = typed_command(["collect", "/home/me/my model.onnx", "--shape", "a/b=1,2"])
     assert command == "fusescope collect 'my model.onnx' --shape a/b=1,2"
 
 
@@ -125,10 +126,12 @@ def test_the_recorded_command_names_no_folders() -> None:
         ("--shape x=1,2", "--shape x=1,2"),
         ("--input-range /in/x=0,1 --out /home/me/x.zip", "--input-range /in/x=0,1 --out x.zip"),
         ("--variants=eager,fused", "--variants=eager,fused"),
+        ("--base unfused --head model:/home/me/new.onnx", "--base unfused --head model:new.onnx"),
+        ("--candidate=/home/me/new.onnx", "--candidate=new.onnx"),
     ],
 )
 def test_the_recorded_command_cuts_every_path(argument: str, kept: str) -> None:
-    assert verb._command(["collect", *argument.split(" ")]) == f"fusescope collect {kept}"
+    assert typed_command(["collect", *argument.split(" ")]) == f"fusescope collect {kept}"
 
 
 def test_the_module_loads_nothing_heavy() -> None:

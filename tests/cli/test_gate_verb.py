@@ -47,6 +47,27 @@ def test_a_lost_fusion_fails_and_is_written(recording: str) -> None:
     assert Path("g.html").read_text().startswith("<!doctype html>")
 
 
+def test_what_is_kept_and_written_names_no_user_when_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    operators = {
+        "unfused": [("/home/alice/secret/Conv", *UNFUSED_OPERATORS[0][1:]), *UNFUSED_OPERATORS[1:]],
+        "fused": [("/home/alice/secret/Conv", *FUSED_OPERATORS[0][1:]), *FUSED_OPERATORS[1:]],
+    }
+    Path("e.zip").write_bytes(
+        experiment_zip({"unfused": [10.0] * 8, "fused": [5.0] * 8}, operators)
+    )
+    files = ("--html", "r.html", "--markdown", "m.md", "--junit", "j.xml")
+    asked = ("e.zip", *LOST, "--fail-if", "p50 slower 3%", *files)
+    assert invoke(*asked).exit_code == 1
+    written = {name: Path(name).read_bytes() for name in files[1::2]}
+    assert b"alice" in written["r.html"]
+    assert invoke(*asked, "--redact").exit_code == 1
+    for name in files[1::2]:
+        assert b"alice" not in Path(name).read_bytes(), name
+
+
 def test_what_is_not_true_passes(recording: str) -> None:
     result = invoke(recording, "--fail-if", "fusion.lost > 0", "--json")
     assert result.exit_code == 0

@@ -92,6 +92,9 @@ def gate(
     html: Annotated[
         Path | None, typer.Option("--html", help="Write the report of both to this file.")
     ] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Leave out user names, host names and absolute paths.")
+    ] = False,
     limit: LimitOption = None,  # in force by now
 ) -> None:
     """Exit code 1 where a condition is true, 2 where one cannot be judged."""
@@ -111,19 +114,21 @@ def gate(
     if structure and timed is not None:
         raise FuseScopeError("gate_structure_only", condition=timed.text)
     are_releases = "==" in base and "==" in head and not is_recording(given)
-    asked = Asked(base, head, structure, threads, blocks, seconds, out)
+    asked = Asked(base, head, structure, threads, blocks, seconds, out, redact)
     timing = {"--blocks": blocks, "--seconds": seconds, "--threads": threads, "--html": html}
     pair = models_of(given, other, base, head)
     if structure and other is None and are_releases:
         refused: dict[str, object] = {**timing, "--out": out, "--keep": keep}
-        outcome = judge_releases(given, base, head, conditions, refused)
+        outcome = judge_releases(given, base, head, conditions, refused, redact=redact)
     elif pair is not None and structure:
         refused = {"--base": base if other is not None else "", **timing}
-        two = Given(*pair, head if other is not None else "", refused)
+        two = Given(*pair, head if other is not None else "", refused, redact)
         outcome = judge_structures(two, conditions, out, keep)
     elif pair is not None:
         refused = {"--base": base, "--head": head} if other is not None else {}
-        outcome = judge_timed(Given(*pair, refused=refused), conditions, asked, html, keep)
+        outcome = judge_timed(
+            Given(*pair, refused=refused, redact=redact), conditions, asked, html, keep
+        )
     else:
         outcome = judge_one(given, conditions, asked, html, keep)
     if not conditions:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ from analysis.messages import say
 from app.cli import streams
 from app.cli.gating.optimising import check_model
 from app.cli.recording import run as recording_run
+from app.cli.recording.command import typed_command
 
 if TYPE_CHECKING:
     from analysis.advice.missed_fusions import MissedFusion
@@ -44,6 +43,7 @@ class Asked:
     blocks: int | None = None
     seconds: float | None = None
     out: Path | None = None
+    redact: bool = False
 
 
 def judge_one(
@@ -61,6 +61,7 @@ def judge_one(
     from analysis.compare.side import engines_differ
     from analysis.gate.fusion_changes import fusion_changes
     from analysis.gate.judgement import judge, judge_structure
+    from analysis.redaction import redacted_sides
     from app.cli.gating.keeping import keep_structure
     from app.cli.reading import read_given
 
@@ -69,6 +70,8 @@ def judge_one(
         return _optimised(given, conditions, asked, keep)
     value = read_given(recording_of(given, asked))
     sides = choose_sides(value, None, asked.base or None, asked.head or None)
+    if asked.redact:
+        sides = redacted_sides(*sides)
     shown = (sides[0].name, sides[1].name)
     if keep is not None:
         keep_structure(sides[1], keep)
@@ -123,7 +126,7 @@ def recorded(
         own_pass=False,
         rules=rules,
         models=models,
-        command=shlex.join(["fusescope", *sys.argv[1:]]),
+        command=typed_command(),
     )
     path = recording_run.run(recording)
     streams.tell(say("Recorded: {file:name}", file=recording_run.relative(path)))
@@ -173,7 +176,7 @@ def _optimised(
     from app.cli.gating.keeping import keep_history
     from app.cli.gating.optimising import optimised
 
-    [made] = optimised([model], (asked.base, asked.head))
+    [made] = optimised([model], (asked.base, asked.head), redact=asked.redact)
     if keep is not None:
         keep_history(made[asked.head], keep)
     changes = changes_of_variants(made[asked.base], made[asked.head])

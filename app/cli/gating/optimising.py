@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +10,7 @@ from analysis.errors import FuseScopeError
 from analysis.messages import say
 from app.cli import interruption
 from app.cli.recording import run as recording_run
+from app.cli.recording.command import typed_command
 from app.cli.releases.optimising import Line
 
 if TYPE_CHECKING:
@@ -41,8 +40,11 @@ def check_model(given: Path) -> None:
         raise FuseScopeError("gate_of_code", model=str(given)) from None
 
 
-def optimised(models: Sequence[Path], variants: Sequence[str]) -> tuple[dict[str, History], ...]:
-    """What the engine makes of each model, by variant. Raises FuseScopeError."""
+def optimised(
+    models: Sequence[Path], variants: Sequence[str], *, redact: bool = False
+) -> tuple[dict[str, History], ...]:
+    """What the engine makes of each model, by variant, with `redact` without names of users and
+    hosts and absolute paths. Raises FuseScopeError."""
     try:
         from collectors.optimise import optimise
         from collectors.record import Recording
@@ -51,12 +53,21 @@ def optimised(models: Sequence[Path], variants: Sequence[str]) -> tuple[dict[str
     for one in models:
         check_model(one)
     interruption.heed()
-    command = shlex.join(["fusescope", *sys.argv[1:]])
+    command = typed_command()
     with Line() as line:
         line.show(say("The engine optimises {models:name}", models=", ".join(_names(models))))
-        return optimise(
+        made = optimise(
             [Recording(model=str(one), variants=tuple(variants), command=command) for one in models]
         )
+    return _redacted(made) if redact else made
+
+
+def _redacted(made: Sequence[Mapping[str, History]]) -> tuple[dict[str, History], ...]:
+    """The same placeholders in all of them."""
+    from analysis.redaction import redacted_histories
+
+    shown = iter(redacted_histories([history for one in made for history in one.values()]))
+    return tuple({variant: next(shown) for variant in one} for one in made)
 
 
 def _names(models: Sequence[Path]) -> list[str]:

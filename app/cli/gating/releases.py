@@ -19,6 +19,8 @@ def judge_releases(
     head: str,
     conditions: Sequence[Condition],
     refused: Mapping[str, object],
+    *,
+    redact: bool = False,
 ) -> Outcome:
     """What came of the conditions on what two releases make of a model. Raises FuseScopeError, also
     where one of both cannot run it."""
@@ -32,6 +34,10 @@ def judge_releases(
         if value:
             raise FuseScopeError("options_exclude", first="--structure", second=option)
     history = optimised(str(model), versions)
+    if redact:
+        from analysis.redaction import redacted_histories
+
+        [history] = redacted_histories([history])
     sides = (history.find(versions[0]), history.find(versions[1]))
     for side in sides:
         if side.made is None:

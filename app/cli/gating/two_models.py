@@ -42,6 +42,7 @@ class Given:
     new: Path
     head: str = ""
     refused: Mapping[str, object] | None = None
+    redact: bool = False
 
     def check(self) -> None:
         """Raises FuseScopeError where an option is given that is not for two models."""
@@ -75,6 +76,7 @@ def judge_timed(
     from analysis.compare import compare
     from analysis.compare.choice import choose_sides
     from analysis.gate.judgement import judge
+    from analysis.redaction import redacted_sides
     from app.cli.gating.judging import write_html
     from app.cli.reading import read_given
     from app.sources.model_files import PREFIX, read_models
@@ -88,7 +90,8 @@ def judge_timed(
         changes, misses, _ = _changes(given, None, keep)
     [head], models = read_models([f"{PREFIX}{given.new}"])
     path = recorded(given.old, asked, (_OPTIMISED, head), models)
-    comparison = compare(*choose_sides(read_given(path), None, _OPTIMISED, head))
+    sides = choose_sides(read_given(path), None, _OPTIMISED, head)
+    comparison = compare(*(redacted_sides(*sides) if given.redact else sides))
     if html is not None:
         write_html(comparison, html)
     judged = judge(conditions, comparison, changes)
@@ -128,11 +131,11 @@ def _made_of(given: Given, out: Path | None) -> list[Made]:
     paths = (given.old, given.new)
     now = [at for at in left if not is_recording(paths[at])]
     if now and out is None and can_be_optimised((head,)):
-        histories = optimised([paths[at] for at in now], (head,))
+        histories = optimised([paths[at] for at in now], (head,), redact=given.redact)
         made |= {at: _of(found[head], head) for at, found in zip(now, histories, strict=True)}
     for at in left:
         if at not in made:
-            made[at] = _compared(paths[at], head, out)
+            made[at] = _compared(paths[at], head, out, given.redact)
     return [made[0], made[1]]
 
 
@@ -148,16 +151,19 @@ def _of(history: History, variant: str) -> Made:
     return Made(fusion, history.engine, misses, history)
 
 
-def _compared(given: Path, head: str, out: Path | None) -> Made:
+def _compared(given: Path, head: str, out: Path | None, redact: bool) -> Made:
     """What a recording of the model says, which is made first where there is none."""
     from analysis.advice.missed_fusions import missed_fusions
     from analysis.compare import compare
     from analysis.compare.choice import choose_sides
+    from analysis.redaction import redacted_sides
     from app.cli.gating.judging import recording_of
     from app.cli.reading import read_given
 
     asked = Asked(_PLAIN, head, structure=True, out=out)
     sides = choose_sides(read_given(recording_of(given, asked)), None, _PLAIN, head)
+    if redact:
+        sides = redacted_sides(*sides)
     comparison = compare(*sides)
     engine = sides[1].engine
     name = "" if engine is None else engine.name

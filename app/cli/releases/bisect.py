@@ -51,9 +51,12 @@ def bisect(
         typer.Option(
             metavar="FILE.md",
             help="Write a text for the engine's tracker to this file, and beside it the smallest "
-            "model that shows the change.",
+            "model that shows the change (none with --redact).",
         ),
     ] = None,
+    redact: Annotated[
+        bool, typer.Option("--redact", help="Leave out user names, host names and absolute paths.")
+    ] = False,
     releases: Annotated[
         bool, typer.Option("--releases", help="List the releases that were fetched, and end.")
     ] = False,
@@ -81,7 +84,13 @@ def bisect(
     refuse_lost({**files, "--issue FILE.onnx": cut}, [Path(model)])
     if seconds is not None and not measure:
         raise FuseScopeError("option_needs_other", option="--seconds", needed="--measure")
+    if measure and redact:
+        raise FuseScopeError("options_exclude", first="--measure", second="--redact")
     history = optimised(model, span_of(engine), batch=batch, shapes=shape or ())
+    if redact:
+        from analysis.redaction import redacted_histories
+
+        [history] = redacted_histories([history])
     from analysis.releases.changes import changes
 
     found = changes(history)
@@ -107,7 +116,8 @@ def bisect(
         change = main_change(found)
         if change is None:
             raise FuseScopeError("bisect_nothing_to_report")
-        write_issue(issue, recording, history, change, timed.get(change.newer))
+        shown_by = None if redact else recording
+        write_issue(issue, shown_by, history, change, timed.get(change.newer))
     if json:
         from analysis.report.releases.releases_json import releases_json
 

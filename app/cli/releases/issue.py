@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 def write_issue(
     path: Path,
-    recording: Recording,
+    recording: Recording | None,
     history: History,
     change: Change,
     measured: Comparison | None,
 ) -> None:
-    """Writes the text, and beside it the smallest model that shows the change, where one does.
-    Raises FuseScopeError."""
+    """Writes the text, and beside it the smallest model that shows the change, where one does and
+    it may be shown: without `recording` none is. Raises FuseScopeError."""
     from analysis.report.releases.issue import issue_text
 
     model = path.with_suffix(".onnx")
-    found = _example(model, recording, history, change)
+    found = None if recording is None else _example(model, recording, history, change)
     data = issue_text(history, change, found[1] if found else None, measured).encode()
     if found:
         write_whole(model, found[0], option="--issue", code="report_unwritable")
-    else:
+    elif recording is not None:
         streams.tell(say("No part of the model shows the change, so no model is beside the text."))
     write_whole(path, data, option="--issue", code="report_unwritable")
 

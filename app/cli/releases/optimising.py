@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
+
+import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.messages import paragraph, say
 from app.cli import interruption, streams
 from app.cli.recording import run as recording_run
+from app.cli.recording.command import typed_command
 
 if TYPE_CHECKING:
     from analysis.releases.history import History
@@ -52,7 +54,7 @@ def optimised(
         raise FuseScopeError("release_interrupted") from None
     _tell_size(found)
     with Line() as line:
-        history = collector.optimise(recording, found, line)
+        history = _without_folders(collector.optimise(recording, found, line))
     if not isinstance(releases, tuple) and len(history.compared) < 2:
         from analysis.wording.releases import skipped_text
 
@@ -61,6 +63,16 @@ def optimised(
                 raise FuseScopeError("releases_left_out", version=release.version, reason=reason)
         raise FuseScopeError("release_none_compared", n=len(history.compared))
     return history
+
+
+def _without_folders(history: History) -> History:
+    """The same, with no folder in what engines said: the file travels."""
+    from analysis.redaction import text_without_paths
+
+    releases = tuple(
+        msgspec.structs.replace(one, said=text_without_paths(one.said)) for one in history.releases
+    )
+    return msgspec.structs.replace(history, releases=releases)
 
 
 def recording_of(model: str, batch: int | None, shapes: Sequence[str]) -> Recording:
@@ -73,7 +85,7 @@ def recording_of(model: str, batch: int | None, shapes: Sequence[str]) -> Record
         variants=("fused",),
         batch=batch,
         shapes=dict(map(shape_of, shapes)),
-        command=shlex.join(["fusescope", *sys.argv[1:]]),
+        command=typed_command(),
     )
 
 
