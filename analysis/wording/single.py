@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare.side import Side
+from analysis.compare.side import Side, units_of
 from analysis.compare.single import run_facts
 from analysis.memory import MemoryUse
 from analysis.messages import Message, Part, paragraph, say
+from analysis.trace import Trace
 from analysis.units import duration
+from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.diagnostics.early_end import early_end_parts, early_end_text
 
 _RUN = Message("A run of {side:name} takes **{time:duration}**")
@@ -42,6 +44,13 @@ def trace_parts(side: Side) -> tuple[Part, ...]:
     if not facts.operators:
         return _NOTHING.parts(side=side.label)
     return _FILE.parts(side=side.label, time=facts.operators_ns)
+
+
+def units_text(trace: Trace) -> str:
+    """Return which process or device of several this is, what the others are, and how to choose
+    one; '' for a file of one."""
+    note = units_of(trace)
+    return "" if note is None else diagnostic_sentence(note)
 
 
 def trace_facts(side: Side) -> str:

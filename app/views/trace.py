@@ -112,6 +112,8 @@ def _head(side: Side, compare_page: st.Page, id_: str) -> None:
             doctor.show(side.trace)
         return
     st.caption(panels.own(wording.trace_facts(side)))
+    if others := wording.units_text(side.trace):
+        panels.note(others, ":gray[:material/account_tree:]")
     if caution := end_caution(side.trace):
         st.warning(panels.own(caution), icon=":material/content_cut:")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

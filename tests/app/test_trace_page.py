@@ -109,6 +109,8 @@ def test_each_process_of_a_file_can_be_chosen(tree: Path, open_trace: Open) -> N
     two_processes.write(tree / "open" / "ranks.sqlite")
     page = open_trace(trace="file:ranks.sqlite")
     assert is_clean(page) and "process:40" in page.header[0].value
+    others = "Also in the file: process:41 (12 executions, 1.50 µs)."
+    assert any(others in text for text in texts(page))
     listed = page.selectbox(key="choose_trace").options
     assert [name for name in listed if "ranks" in name] == [
         "ranks.sqlite · process:40", "ranks.sqlite · process:41",

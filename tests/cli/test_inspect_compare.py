@@ -127,6 +127,7 @@ def test_processes_of_one_file_can_be_named(fusescope: Run, folder: Path) -> Non
     assert [one["variant"] for one in json.loads(table)["variants"]] == ["process:40", "process:41"]
     advice = fusescope("advise", "ranks.sqlite", "--variant", "process:41").stdout
     assert "process:41" in advice.splitlines()[0]
+    assert "Also in the file: process:40 (12 executions, 900 ns)." in advice
     refused = fusescope("compare", "ranks.sqlite", "--candidate", "process:43")
     assert refused.returncode == 2 and "Did you mean 'process:41'?" in refused.stderr
 

@@ -12,6 +12,7 @@ from analysis.compare.side import Side
 from analysis.messages import say
 from analysis.text import clean_text
 from analysis.wording import findings as words
+from analysis.wording import units_text
 from analysis.wording.diagnostics.early_end import early_end_text, early_end_title
 from analysis.wording.scorecard import SCORECARD_TITLE, scorecard_sentence
 
@@ -27,6 +28,8 @@ def print_findings(side: Side, found: Findings, card: Scorecard | None) -> None:
         console.print(early_end_text(side.trace))
         return
     console.print(clean_text(words.FINDINGS_TITLE.text(side=side.name), _CHARS), style="bold")
+    if others := units_text(side.trace):
+        console.print(clean_text(others, _CHARS), style="dim")
     if not found.found:
         console.print(words.NOTHING.text())
     for place, finding in enumerate(found.found, 1):
