@@ -77,6 +77,22 @@ class Spool:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
 
+    def expire(self, ticket: str, number: str) -> None:
+        """Nobody has taken the file of this number for long: it goes."""
+        found = self.take(ticket, number)
+        if found is not None:
+            self.drop(found.path)
+
+    def leave(self, ticket: str) -> int:
+        """The page of this ticket takes nothing that was sent so far; how many files went."""
+        with self._lock:
+            numbers = [number for of, number in self._files if of == ticket]
+        found = [self.take(ticket, number) for number in numbers]
+        for one in found:
+            if one is not None:
+                self.drop(one.path)
+        return sum(one is not None for one in found)
+
     def take(self, ticket: str, number: str) -> Received | None:
         """The file of this number, once; whoever takes it drops it."""
         with self._lock:

@@ -22,7 +22,7 @@ function partsIn(box) {
   text.setAttribute("role", "status");
   const bar = element("progress", row, { max: 1, value: 0 });
   const cancel = element("button", row, { type: "button", className: "cancel" });
-  box.fusescope = { input, button, row, text, bar, cancel, request: null };
+  box.fusescope = { input, button, row, text, bar, cancel, request: null, unsent: [], sent: [] };
   return box.fusescope;
 }
 
@@ -52,8 +52,59 @@ function send(file, parts, data) {
   });
 }
 
+/* A closed or reloaded tab loses what is being sent: the browser asks before. */
+const ask = (event) => event.preventDefault();
+
+/* Gives the places of files that nobody will read back to the server, also while the tab closes;
+   how many there were. */
+async function giveBack(data) {
+  const headers = { "X-FuseScope-Ticket": data.ticket };
+  const answer = await fetch(data.address, { method: "DELETE", headers, keepalive: true });
+  return answer.ok ? (await answer.json()).dropped : 0;
+}
+
+/* Says on whatever page is shown by now that these files were lost. */
+function sayLost(files, data) {
+  const box = element("div", document.body, { className: "fusescope-lost" });
+  box.setAttribute("role", "alert");
+  Object.assign(box.style, {
+    position: "fixed",
+    insetInlineEnd: "1rem",
+    insetBlockEnd: "1rem",
+    zIndex: 1000000,
+    maxInlineSize: "28rem",
+    padding: "0.75rem 1rem",
+    borderRadius: "0.5rem",
+    background: "#7d1128",
+    color: "#fff",
+    font: "0.875rem/1.4 sans-serif",
+    overflowWrap: "anywhere",
+    display: "flex",
+    gap: "1rem",
+    alignItems: "start",
+  });
+  const names = files.map(({ name }) => name).join(", ");
+  element("div", box, { textContent: told(data.left, { name: names }) });
+  const close = element("button", box, { type: "button", textContent: data.hide });
+  Object.assign(close.style, { font: "inherit", color: "inherit", background: "transparent" });
+  close.onclick = () => box.remove();
+}
+
+/* The page of the button is left: nothing goes on unseen. */
+async function leave(parts, data) {
+  const { unsent, sent } = parts;
+  parts.unsent = parts.sent = [];
+  removeEventListener("beforeunload", ask);
+  parts.request?.abort();
+  if (unsent.length) sayLost(unsent, data);
+  if (sent.length && (await giveBack(data).catch(() => 0))) sayLost(sent, data);
+}
+
 async function sendAll(files, parts, data, done) {
   const sent = [];
+  parts.unsent = [...files];
+  parts.sent = [];
+  addEventListener("beforeunload", ask);
   parts.button.disabled = true;
   parts.row.hidden = false;
   parts.bar.hidden = parts.cancel.hidden = false;
@@ -65,6 +116,8 @@ async function sendAll(files, parts, data, done) {
       const number = await send(file, parts, data);
       if (number === null) break;
       sent.push(number);
+      parts.unsent.shift();
+      parts.sent.push(file);
       parts.text.textContent = told(data.reading, file);
     } catch (error) {
       problem = error.message;
@@ -72,6 +125,8 @@ async function sendAll(files, parts, data, done) {
     }
   }
   parts.request = null;
+  parts.unsent = [];
+  removeEventListener("beforeunload", ask);
   parts.button.disabled = false;
   parts.bar.hidden = parts.cancel.hidden = true;
   if (problem) parts.text.textContent = problem;
@@ -94,4 +149,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
       sendAll(files, parts, data, (sent) => setTriggerValue("sent", sent));
     }
   };
+  globalThis.onpagehide = () => {
+    parts.request?.abort();
+    if (parts.unsent.length || parts.sent.length) giveBack(data).catch(() => 0);
+  };
+  return () => leave(parts, data);
 }

@@ -43,6 +43,12 @@ def received() -> list[Received]:
             "sending": say("Sending {file:name}: {share:name}", file="\x01", share="\x02"),
             "reading": say("Reading {file:name}", file="\x01"),
             "failed": say("{file:name} could not be sent. Try again.", file="\x01"),
+            "left": say(
+                "{file:name} was not opened, because the page was left before. Stay on the page "
+                "until it is open, and send it again.",
+                file="\x01",
+            ),
+            "hide": say("Hide"),
             "refused": {
                 str(receiving.TOO_LARGE): say(
                     "{file:name} is larger than the limit of {limit}.", file="\x01", limit=limit
@@ -55,6 +61,9 @@ def received() -> list[Received]:
                     "again later.",
                     file="\x01",
                 ),
+                str(receiving.TOO_SLOW): say(
+                    "{file:name} came too slowly, and was given up. Send it again.", file="\x01"
+                ),
                 str(receiving.FULL): say(
                     "{file:name} does not fit on the disk of the server.", file="\x01"
                 ),
@@ -65,7 +74,17 @@ def received() -> list[Received]:
     sent = result.sent
     numbers = sent if isinstance(sent, list) else []
     known = (one for one in numbers[:_MAX_FILES] if isinstance(one, str) and _NUMBER.fullmatch(one))
-    found = (SPOOL.take(ticket, number) for number in known)
+    found = [SPOOL.take(ticket, number) for number in known]
+    gone = found.count(None)
+    if gone:
+        st.warning(
+            say(
+                "{n:count} file was not read in time and is gone from the server. Send it again.",
+                "{n:count} files were not read in time and are gone from the server. Send them "
+                "again.",
+                n=gone,
+            )
+        )
     return [one for one in found if one is not None]
 
 

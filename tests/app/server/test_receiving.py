@@ -6,7 +6,7 @@ import asyncio
 import errno
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,24 +36,29 @@ def put(
     name: str = "a.json",
     declared: str | None = None,
     maximum: int = 100,
+    method: str = "PUT",
+    then: Callable[[], Awaitable[bytes]] | None = None,
 ) -> tuple[int, Any]:
-    """The status and what is answered; None among the pieces is a sender who goes away."""
+    """The status and what is answered; None among the pieces is a sender who goes away. `then` is
+    what comes after them: more, without end."""
     app = Starlette(routes=[receiving.route(spool, lambda: maximum)])
     headers = [(b"x-fusescope-ticket", ticket.encode()), (b"x-fusescope-name", name.encode())]
     if declared is not None:
         headers.append((b"content-length", declared.encode()))
     scope = {
-        "type": "http", "method": "PUT", "path": receiving.PATH, "headers": headers,
+        "type": "http", "method": method, "path": receiving.PATH, "headers": headers,
         "query_string": b"", "http_version": "1.1", "scheme": "http", "root_path": "",
     }  # fmt: skip
     left = list(pieces)
     sent: list[Any] = []
 
     async def receive() -> dict[str, Any]:
+        if not left and then is not None:
+            return {"type": "http.request", "body": await then(), "more_body": True}
         piece = left.pop(0)
         if piece is None:
             return {"type": "http.disconnect"}
-        return {"type": "http.request", "body": piece, "more_body": bool(left)}
+        return {"type": "http.request", "body": piece, "more_body": bool(left) or then is not None}
 
     async def send(message: Any) -> None:
         sent.append(message)
@@ -127,3 +132,73 @@ def test_a_full_disk_is_said(spool: Spool, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(receiving, "_write", full)
     assert put(spool, [b"x"], ticket=spool.ticket())[0] == receiving.FULL
     assert files(tmp_path) == []
+
+
+async def _nothing() -> bytes:
+    await asyncio.sleep(3600)
+    return b""
+
+
+async def _a_little() -> bytes:
+    await asyncio.sleep(0.01)
+    return b"x"
+
+
+@pytest.mark.parametrize("then", [_nothing, _a_little])
+def test_a_sender_who_stops_gives_its_place_back(
+    spool: Spool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    then: Callable[[], Awaitable[bytes]],
+) -> None:
+    """More of them than there are places: nothing comes any more, or hardly anything."""
+    monkeypatch.setattr(receiving, "SLOW_S", 0.1)
+    ticket = spool.ticket()
+    for _ in range(MAX_WAITING + 2):
+        told = put(spool, [b"x"], ticket=ticket, then=then, maximum=10**6)
+        assert told == (receiving.TOO_SLOW, None)
+    assert files(tmp_path) == []
+    assert put(spool, [b"x"], ticket=ticket)[0] == 200
+
+
+def test_a_sender_who_is_slow_but_goes_on_is_waited_for(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(receiving, "SLOW_S", 0.5)
+    monkeypatch.setattr(receiving, "SLOW_BYTES", 10)
+    sent = 0
+
+    async def pieces() -> bytes:
+        nonlocal sent
+        await asyncio.sleep(0.05)
+        sent += 40
+        return b"x" * 40
+
+    told = put(spool, [b"x"], ticket=spool.ticket(), then=pieces, maximum=1000)
+    assert told[0] == receiving.TOO_LARGE and sent >= 1000  # twice as long as one may be silent
+
+
+def test_a_page_that_is_left_gives_its_places_back(spool: Spool, tmp_path: Path) -> None:
+    mine, others = spool.ticket(), spool.ticket()
+    numbers = [put(spool, [b"x"], ticket=mine)[1]["number"] for _ in range(MAX_WAITING - 1)]
+    kept = put(spool, [b"y"], ticket=others)[1]["number"]
+    read = spool.take(mine, numbers[0])  # is being read
+    assert read is not None
+    assert put(spool, [], ticket="0" * 32, method="DELETE", then=_nothing)[0] == receiving.NO_TICKET
+    told = put(spool, [], ticket=mine, method="DELETE", then=_nothing)
+    assert told == (200, {"dropped": MAX_WAITING - 2})
+    assert put(spool, [], ticket=mine, method="DELETE", then=_nothing)[1] == {"dropped": 0}
+    assert sorted(path.read_bytes() for path in files(tmp_path)) == [b"x", b"y"]
+    assert spool.take(mine, numbers[1]) is None and spool.take(others, kept) is not None
+    spool.drop(read.path)
+
+
+def test_what_nobody_takes_goes(
+    spool: Spool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticket = spool.ticket()
+    number = put(spool, [b"x"], ticket=ticket)[1]["number"]
+    assert len(files(tmp_path)) == 1
+    spool.expire(ticket, number)
+    assert files(tmp_path) == [] and spool.take(ticket, number) is None
+    spool.expire(ticket, number)  # once is enough
