@@ -13,6 +13,8 @@ MAX_CHARS = 34
 FITS = 20
 _DIGEST = 6
 _PARTS = re.compile(r"[^\W_]+|[\W_]")
+# Time since 1970 in s, ms or ns: what profilers put into the names of their files.
+_STAMP = re.compile(r"[\W_]?(?<!\d)\d{10,}(?!\d)")
 
 
 def named(baseline: Side, candidate: Side) -> tuple[Side, Side]:
@@ -52,7 +54,11 @@ def engine_label(side: Side) -> str:
 
 
 def without_common(first: str, second: str) -> tuple[str, str]:
-    """Both without the words that both begin and end with, as long as something telling is left."""
+    """Return both without the words that both begin and end with, as long as something telling is
+    left, and without times of day, if the rest tells them apart."""
+    bare = _STAMP.sub("", first), _STAMP.sub("", second)
+    if bare[0] != bare[1]:
+        first, second = bare
     a, b = _PARTS.findall(first), _PARTS.findall(second)
     maximum = min(len(a), len(b))
     start = next((n for n in range(maximum) if a[n] != b[n]), maximum)

@@ -27,22 +27,31 @@ class Origin:
 
 
 def origins(comparison: Comparison) -> tuple[Origin, ...]:
-    """The file of baseline and candidate; one where both come from the same. Two files of one name,
-    as profilers give them, have what their sides are called with it, alone where that says the
-    file."""
+    """Return the file of baseline and candidate, or one where both come from the same. A name that
+    a profiler gives to each of its files has what its side is called with it, alone where that says
+    the file."""
     sides = (comparison.baseline, comparison.candidate)
     found = tuple(origins_of(sides))
-    if len(found) < 2 or found[0].file_name != found[1].file_name:
+    if len(found) < 2:
         return found
+    alike = found[0].file_name == found[1].file_name
     return tuple(
-        replace(
-            origin,
-            file_name=side.name
-            if side.name.startswith(origin.file_name)
-            else say("{file:name} of {side:name}", file=origin.file_name, side=side.name),
-        )
+        replace(origin, file_name=_named_file(origin.file_name, side))
+        if alike or _is_of_folder(origin.file_name, side)
+        else origin
         for origin, side in zip(found, sides, strict=True)
     )
+
+
+def _is_of_folder(file_name: str, side: Side) -> bool:
+    """Return True for a file of a folder that was given, by whose name the side goes."""
+    return side.experiment is None and not side.files and file_name not in side.label
+
+
+def _named_file(file_name: str, side: Side) -> str:
+    if side.name.startswith(file_name):
+        return side.name
+    return say("{file:name} of {side:name}", file=file_name, side=side.name)
 
 
 def origins_of(sides: Iterable[Side]) -> dict[Origin, tuple[str, ...]]:

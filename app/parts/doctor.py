@@ -13,6 +13,7 @@ from app.language import spoken
 from app.parts import panels
 from app.parts.heads import told
 from app.sources.examinations import examined
+from app.state.opened import Opened
 
 _YES = ":blue[:material/check:]"
 _NO = ":gray[:material/close:]"
@@ -53,6 +54,17 @@ def link(comparison: Comparison) -> None:
     """The button that opens what both files say."""
     if st.button(say("What the files say"), key="doctor", icon=":material/troubleshoot:"):
         st.dialog(say("What the files say"), width="large")(spoken(_both))(comparison)
+
+
+def link_to(file: Opened, key: str) -> None:
+    """Draw the button that opens what one file says, beside which nothing else moves."""
+    if st.button(say("What it contains"), key=key, type="tertiary"):
+        st.dialog(say("What it contains"), width="large")(spoken(_one))(file)
+
+
+def _one(file: Opened) -> None:
+    st.markdown(f"**{panels.name(file.name, 60)}**")
+    show(file.value, whole=False)
 
 
 def _both(comparison: Comparison) -> None:

@@ -84,6 +84,8 @@ def choose(
         labels = _choose(pair)
     with main if own else head:  # beside the uploader there is room for it
         below = st.container(gap="xsmall")  # its place is kept, so nothing else is drawn anew
+        # Emptied at once: the note must not stand above the verdict of the user's own files.
+        of_sample = below.empty()
     with files:
         _files(gone, below, side, folded=own)
         ticks.show(pair)
@@ -107,7 +109,7 @@ def choose(
         return None
     sample = words.sample_sentence(choices.is_sample(baseline), choices.is_sample(candidate))
     if sample:
-        with below:
+        with of_sample.container():
             panels.note(sample, ":gray[:material/science:]")
     return Chosen(baseline, candidate, main, side)
 
@@ -236,8 +238,7 @@ def _fates(still: tuple[str, ...] = ()) -> None:
         for index, fate in enumerate(told):
             panels.fate(fate)
             if fate.id in state.files.opened():
-                with st.expander(say("What it contains"), key=f"fate_{index}"), panels.guarded():
-                    doctor.show(state.files.opened()[fate.id].value, whole=False)
+                doctor.link_to(state.files.opened()[fate.id], key=f"fate_{index}")
         if still and state.files.unchanged_since_told():
             panels.note(words.unchanged_sentence(*still), ":gray[:material/info:]")
         st.button(

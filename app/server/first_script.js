@@ -4,14 +4,16 @@
 globalThis.__streamlit = { BACKEND_BASE_URL: new URL(".", location.href).href };
 
 /**
- * Whether `to` only says more about the page at `from`: the same page, with all of its parameters.
+ * Whether two addresses are of one page, and one of them has all parameters of the other.
  *
- * @param {URL} from
- * @param {URL} to
+ * @param {URL} one
+ * @param {URL} other
  */
-const saysMore = (from, to) =>
-  to.pathname === from.pathname &&
-  [...from.searchParams].every(([name, value]) => to.searchParams.get(name) === value);
+const isSamePlace = (one, other) => {
+  const [few, many] = [one.searchParams, other.searchParams].sort((a, b) => a.size - b.size);
+  const isHeld = ([name, value]) => many.getAll(name).includes(value);
+  return one.pathname === other.pathname && [...few].every(isHeld);
+};
 
 // A page puts what it shows into its address when it opens. That is no place of its own: Back leads
 // to the page before, not to this one without what it shows. On the way to another page, Streamlit
@@ -23,7 +25,7 @@ history.pushState = (state, unused, url) => {
   const to = new URL(url ?? location.href, from);
   const isSamePage = to.pathname === from.pathname;
   const isOnTheWay = !isSamePage && hasOthers && to.search === from.search;
-  const isKept = saysMore(from, to) || isOnTheWay;
+  const isKept = isSamePlace(from, to) || isOnTheWay;
   hasOthers = isSamePage && (!isKept || (hasOthers && to.search !== from.search));
   return isKept ? history.replaceState(state, unused, url) : push(state, unused, url);
 };

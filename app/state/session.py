@@ -67,13 +67,20 @@ def link(name: str, value: str | None) -> None:
 
 
 def link_all(values: Mapping[str, str | None]) -> None:
-    """Put parameters into the address at once, None to take one out; nothing where all are so
-    already. Each time that the address changes is a step of the Back button."""
-    before = {name: st.query_params.get_all(name) for name in st.query_params}
-    after = {**before, **{name: value and [value] for name, value in values.items()}}
-    linked = {name: value for name, value in after.items() if value}
-    if linked != before:
-        st.query_params.from_dict(linked)
+    """Put parameters into the address, None to take one out; nothing where they are so already.
+
+    All values at once: each that changes alone would be a step of the Back button.
+    """
+    changed = {
+        name: value
+        for name, value in values.items()
+        if value is not None and st.query_params.get(name) != value
+    }
+    if changed:
+        st.query_params.update(changed)
+    for name, value in values.items():
+        if value is None:
+            st.query_params.pop(name, None)
 
 
 def linked_id(name: str) -> str | None:

@@ -46,6 +46,12 @@ def variant(name: str, file: str, model: str = "net", ms: float = 5.0) -> Side:
         (("a_very_long_name_of_bench_1.json", "a_very_long_name_of_bench_2.json"),
          ("bench_1", "bench_2")),
         (("before.json", "after.json"), ("before.json", "after.json")),
+        # Times since 1970 tell nothing where the rest differs, else they are all there is.
+        (("resnet50_num_workers_0-worker0.1623143089861.pt.trace.json.gz",
+          "resnet50_num_workers_4-worker0.1623212756351.pt.trace.json.gz"),
+         ("workers_0", "workers_4")),
+        (("worker0.1623143089861.pt.trace.json", "worker0.1623212756351.pt.trace.json"),
+         ("worker0.1623143089861", "worker0.1623212756351")),
         (("H100/step/kernels.json.gz", "MI300X/step/kernels.json.gz"), ("H100", "MI300X")),
     ],
 )  # fmt: skip

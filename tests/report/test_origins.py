@@ -38,6 +38,15 @@ def test_two_files_of_one_name_are_told_apart() -> None:
     assert all(name.startswith("a.json (") for name in names)
 
 
+def test_a_file_of_a_folder_is_named_with_the_folder() -> None:
+    comparison = compare(
+        side("rank0_ascend_pt", "trace_view.json", list(UNFUSED_OPERATORS)),
+        side("after.json", "after.json", list(FUSED_OPERATORS)),
+    )
+    first, second = (origin.file_name for origin in origins(comparison))
+    assert (first, second) == ("trace_view.json of rank0_ascend_pt", "after.json")
+
+
 def test_other_names_stay_as_they_are() -> None:
     comparison = compare(
         side("a.json", "a.json", list(UNFUSED_OPERATORS)),
