@@ -14,7 +14,7 @@ import msgspec
 
 from analysis.readers.input.json_value import decode
 
-Kind = Literal["op", "kernel", "memcpy", "memset", "launch", "annotation", "flow", "frame"]
+Kind = Literal["op", "kernel", "memcpy", "memset", "launch", "annotation", "flow", "frame", "range"]
 
 KINDS: dict[str, Kind] = {
     "cpu_op": "op", "operator": "op",
@@ -26,7 +26,7 @@ KINDS: dict[str, Kind] = {
     "hip_runtime": "launch", "mtia_runtime": "launch", "xpu_runtime": "launch",
     "xpu_driver": "launch", "privateuse1_runtime": "launch", "privateuse1_driver": "launch",
     "user_annotation": "annotation", "gpu_user_annotation": "annotation",
-    "python_function": "frame",
+    "python_function": "frame", "cuda_profiler_range": "range",
     "ac2g": "flow", "async": "flow", "async_gpu": "flow", "async_cpu_to_gpu": "flow",
 }  # fmt: skip
 _NONE = msgspec.Raw()
@@ -118,6 +118,21 @@ class Allocation:
     lane: tuple[bytes, bytes]
     time_ns: int
     args: MemoryArgs
+
+
+@dataclass(frozen=True, slots=True)
+class CounterRange:
+    """What CUPTI counted in a range of kernels, in the order in which they ran: by kernel, the
+    name is that of the kernel. Its times are shares of the whole recording, and say nothing.
+
+    `device` is the process of the event, `counters` are undecoded.
+    """
+
+    row: int
+    name: str
+    device: bytes
+    start_ns: int
+    counters: msgspec.Raw
 
 
 def plain(raw: msgspec.Raw) -> bytes:

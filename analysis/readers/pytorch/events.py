@@ -28,6 +28,7 @@ from analysis.readers.pytorch.arguments import (
 from analysis.readers.pytorch.event import (
     KINDS,
     Allocation,
+    CounterRange,
     Event,
     Kind,
     MemoryArgs,
@@ -47,7 +48,7 @@ _MAX_BYTES = 2**60
 _MAX_MISSES = 2  # parts that a plain type did not fit
 
 # What is done with events, beside numbers of SPAN_KINDS.
-_FRAME, _FLOW, _INSTANT, _OTHER, _MARK, _LEFT = range(len(SPAN_KINDS), len(SPAN_KINDS) + 6)
+_FRAME, _FLOW, _INSTANT, _RANGE, _OTHER, _MARK, _LEFT = range(len(SPAN_KINDS), len(SPAN_KINDS) + 7)
 _ANNOTATION = SPAN_KINDS.index("annotation")
 _OP, _LAUNCH = SPAN_KINDS.index("op"), SPAN_KINDS.index("launch")
 
@@ -76,6 +77,7 @@ class Sorted:
     flows: Flows
     frames: Frames  # Python calls and operators of the host
     memory: list[Allocation]
+    ranges: list[CounterRange]
     lane_numbers: dict[Lane, int]
     notes: list[Diagnostic] = field(default_factory=list)
 
@@ -133,6 +135,7 @@ class EventColumns:
         self._bad_example: Example = ""
         self._other: dict[str, int] = {}
         self._memory: list[Allocation] = []
+        self._ranges: list[CounterRange] = []
         self._misses = 0
         self._escaped = False
         self._marks: list[Mark] = []  # begins and ends of pairs
@@ -172,14 +175,15 @@ class EventColumns:
             is_memory &= names == self._names[_MEMORY]
             if is_plain and is_memory.any():
                 raise Inexact  # plain types leave out what these say
-        is_mark = use == _MARK
-        if is_plain and is_mark.any():
-            raise Inexact  # the other half of a pair may be in another part
+        is_mark, is_range = use == _MARK, use == _RANGE
+        if is_plain and (is_mark | is_range).any():
+            raise Inexact  # the other half may be in another part; plain types leave out counters
         lanes = np.array([group.lane for group in self._told], dtype="int64")[codes]
         rows = np.arange(self.count, self.count + len(events))
         part = _Part(events, rows, codes, names, lanes, starts, lengths, times)
         self.count += len(events)
         self._add_marks(part, np.flatnonzero(is_mark))
+        self._add_ranges(part, np.flatnonzero(is_range))
         self._add_flows(part, np.flatnonzero(use == _FLOW))
         for at in np.flatnonzero(is_memory).tolist():
             self._add_memory(part, at)
@@ -207,6 +211,7 @@ class EventColumns:
             self._flows(),
             self._frames(tables),
             self._memory,
+            self._ranges,
             self._lanes,
         )
         found.notes += noted("warning", "bad_time", self._bad, self._bad_example)
@@ -271,6 +276,19 @@ class EventColumns:
             self._marks.append(Mark(int(part.starts[at]), row, begins, event.name or "", lane))
             if begins:
                 self._begun[row] = event
+
+    def _add_ranges(self, part: _Part, places: Ints) -> None:
+        for at in places.tolist():
+            event = part.events[at]
+            self._ranges.append(
+                CounterRange(
+                    int(part.rows[at]),
+                    event.name or "",
+                    plain(event.pid),
+                    int(part.starts[at]),
+                    event.args,
+                )
+            )
 
     def _add_pairs(self) -> int:
         """Pairs of begin and end as the spans that they are; how many marks have no partner."""
@@ -477,7 +495,7 @@ def _use(cat: str | None, ph: str | None, kind: Kind | None) -> int:
         return _LEFT
     if kind is None or kind == "flow":
         return _OTHER if cat and ph else _LEFT
-    return _FRAME if kind == "frame" else SPAN_KINDS.index(kind)
+    return {"frame": _FRAME, "range": _RANGE}.get(kind) or SPAN_KINDS.index(kind)
 
 
 def _id_text(value: object) -> bytes:

@@ -41,6 +41,7 @@ from analysis.readers.pytorch.compiler.compiled import (
     with_members,
 )
 from analysis.readers.pytorch.compiler.compiled_graph import is_of_compiler
+from analysis.readers.pytorch.counters import counters_of_host, counters_of_kernels
 from analysis.readers.pytorch.dispatch import host_ops
 from analysis.readers.pytorch.event import Event, plain
 from analysis.readers.pytorch.events import EventColumns, Sorted
@@ -142,6 +143,7 @@ def _read(source: Source) -> Trace:
             calls_of_graphs.correlation, found.kernels.correlation, found.kernels.lengths
         )
         rows = kernel_rows(found, steps, devices, launches, launched)
+        counters, told = counters_of_kernels(found, launched)
         calls = partial(calls_on_device, found, launches, launched)
         moments = _launched(found, launched)
         program = program_of(found, launches, launched, steps, source.limits)
@@ -150,16 +152,19 @@ def _read(source: Source) -> Trace:
         if not host.ops:
             raise _nothing(source.name, {note.code for note in notes})
         rows = op_rows(host, steps)
+        counters, told = counters_of_host(found, host.ops)
         calls = partial(calls_on_host, found, host)
         moments = Moments(host.ops.lanes, host.ops.starts, host.ops.rows, before=True)
         notes += noted("warning", "no_device_rows", len(found.launches))
         notes += host.notes
+    rows = counters | rows  # a counter takes no other column's place
+    notes += told
     originals, beside = with_members(rows, calls if found.calls else None, steps, source)
     notes += beside.notes
     outside = sum(run is None for run in rows["run"]) if steps.spans else 0
     notes += noted("warning", "outside_runs", outside)
-    told = distinct(rows["run"].numbers[rows["run"].known])
-    notes += noted("info", "runs_untold", len(steps.spans) - len(told) if len(told) else 0)
+    ran = distinct(rows["run"].numbers[rows["run"].known])
+    notes += noted("info", "runs_untold", len(steps.spans) - len(ran) if len(ran) else 0)
     used = list(map(str, Coded.of(rows["provider"]).present().values))
     meta = source.meta(
         KINETO.name,
@@ -200,6 +205,10 @@ KINETO = Reader(
             "torch._inductor.config.cpp.enable_kernel_profile = True."
         ),
         "communication": mark("Record a distributed run."),
+        "counters": mark(
+            "Record with experimental_config=torch.profiler._ExperimentalConfig("
+            "profiler_metrics=[…], profiler_measure_per_kernel=True) on an NVIDIA GPU."
+        ),
     },
     recording=(
         "`with torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA], "

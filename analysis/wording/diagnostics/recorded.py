@@ -89,6 +89,24 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Record with --cuda-graph-trace=node."),
     ),
+    "counters_of_launches": told(
+        Message(
+            "The file has counters of {n:count} kernel, but no kernel with its time.",
+            "The file has counters of {n:count} kernels, but no kernels with their times.",
+        ),
+        Message(
+            "Such counters stand with the operator of the host that launched the kernel, by the "
+            "order of launches."
+        ),
+    ),
+    "counters_of_ranges": told(
+        Message(
+            "{n:count} range of hardware counters ({names:name}) belongs to no kernel of the file.",
+            "{n:count} ranges of hardware counters ({names:name}) belong to no kernels of the "
+            "file.",
+        ),
+        Message("Record with profiler_measure_per_kernel=True to have them by kernel."),
+    ),
     "graphs_unrecorded": told(
         Message(
             "{n:count} of {of:count} launches of CUDA graphs has no kernels in the file.",
