@@ -30,8 +30,9 @@ from analysis.trace import Diagnostic, Meta, Trace, Value
 DROPPED = frozenset(
     ("bad_time", "bad_event", "other_events", "not_operators", "compiled_dispatch",
      "unpaired_events", "cut_short", "whole_runs_kept",
-     "gzip_cut_short", "gzip_junk", "runs_without_operators", "communication_tasks",
-     "kernels_of_nodes", "counters_ambiguous", "counters_beyond", "memory_beyond",
+     "gzip_cut_short", "gzip_junk", "zstd_cut_short", "runs_without_operators",
+     "communication_tasks", "kernels_of_nodes", "counters_ambiguous", "counters_beyond",
+     "memory_beyond",
      "companion_unreadable", "companion_unmatched", "rows_twice", "samples_twice",
      "total_row", "part_missing", "part_unreadable", "lanes_repeat", "host_events")
 )  # fmt: skip

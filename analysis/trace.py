@@ -84,12 +84,19 @@ DiagnosticCode = Literal[
     "unexplained_operators", "unit_assumed", "unknown_events", "unknown_operators",
     "unmapped_originals", "unpaired", "unpaired_events", "unsized_tensors", "untimed_operators",
     "utilisation_over_one", "values_missing", "versions_differ", "weak_attribution",
-    "whole_runs_kept",
+    "whole_runs_kept", "zstd_cut_short",
 ]  # fmt: skip
 
 # A file, or its recording, that stops before its end: what is missing may be most of it.
 ENDS_EARLY: frozenset[DiagnosticCode] = frozenset(
-    ("cut_short", "gzip_cut_short", "event_cap", "database_half_written", "log_unreadable")
+    (
+        "cut_short",
+        "gzip_cut_short",
+        "zstd_cut_short",
+        "event_cap",
+        "database_half_written",
+        "log_unreadable",
+    )
 )
 
 # column -> (dtype, may be null). Int64/Float64/boolean are pandas' nullable types.

@@ -35,8 +35,10 @@ from analysis.readers.experiment import (
     read_variants,
     refuse_releases,
 )
+from analysis.readers.foreign import foreign_error, spreadsheet_among
 from analysis.readers.input.folder import folder_sources, source_with_neighbours, zip_sources
 from analysis.readers.input.source import HEAD_BYTES, Source
+from analysis.readers.input.tar import is_tar, tar_sources
 from analysis.readers.mindspore.cpu import (
     MINDSPORE_CPU,
     MINDSPORE_CPU_SUMMARY,
@@ -119,6 +121,7 @@ _FOREIGN = (
 _ZIP = b"PK\x03\x04"
 _JSON = re.compile(rb'\{\s*["}]|\[\s*(?:[\[{"\]\d-]|true|false|null)')
 _MAX_NAMED = 5
+_PART_LOST = ("zip_damaged", "zip_understated", "zip_packing")
 READER_VERSION = 5  # what is kept of a trace was read by it: raise it when a reader reads otherwise
 
 
@@ -140,7 +143,9 @@ def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
         )
     if _is_folder(source):
         members = _unpacked(source)
-        return _only(find(members), source.name, members)
+        found = find(members)
+        _check_parts(found, source.name)
+        return _only(found, source.name, members)
     head = source.whole_head
     for reader in _ALL:
         if reader is EXPERIMENT and wanted is not None and reader.sniff(head):
@@ -236,15 +241,27 @@ def _below(prefix: str, source: Source) -> Source:
 
 
 def _is_folder(source: Source) -> bool:
-    """True for a zip that is not an experiment of our own."""
+    """True for a tar, and for a zip that is not an experiment of our own."""
+    if is_tar(source.head):
+        return True
     return source.head.startswith(_ZIP) and not holds_experiment(source)
 
 
 def _unpacked(source: Source) -> tuple[Source, ...]:
-    """The members of a zip. Raises FuseScopeError for one that holds no recording, and as
-    `zip_sources`."""
+    """The members of a zip or tar. Raises FuseScopeError for a zip that holds no recording, and as
+    `zip_sources` and `tar_sources`."""
+    if is_tar(source.head):
+        return tar_sources(source)
     refuse_releases(source)
     return zip_sources(source)
+
+
+def _check_parts(found: Found, name: str) -> None:
+    """Raises FuseScopeError for an archive with a damaged member, which may be a part of its
+    recording."""
+    for _, error in found.failed:
+        if error.code in _PART_LOST:
+            raise error.at(name)
 
 
 def _only(found: Found, name: str, files: Sequence[Source]) -> Trace | Experiment:
@@ -265,13 +282,17 @@ def _only(found: Found, name: str, files: Sequence[Source]) -> Trace | Experimen
 
 def _no_trace(name: str, files: Sequence[Source], zip_: str = "") -> FuseScopeError:
     """What to say of a folder, or of a zip that lies at `zip_`, in which no reader knows a file."""
+    if spreadsheet_among(files):
+        return FuseScopeError("spreadsheet", where=name)
     for source in files:
+        shown = display_name(source.path.removeprefix(f"{zip_}/"))
+        if foreign := foreign_error(source, shown):
+            return foreign.at(name)
         try:
             known = companion(source.head)
         except FuseScopeError:
             continue
         if known:
-            shown = display_name(source.path.removeprefix(f"{zip_}/"))
             return FuseScopeError(
                 "companion_among",
                 where=name,
@@ -290,8 +311,10 @@ def _unknown(source: Source) -> FuseScopeError:
         head = source.content[:HEAD_BYTES]
     except FuseScopeError as error:  # its head was readable
         return error
-    if any(note.code == "gzip_cut_short" for note in source.notes):
+    if any(note.code in ("gzip_cut_short", "zstd_cut_short") for note in source.notes):
         return FuseScopeError("cut_before_operators", where=source.name)
+    if foreign := foreign_error(source):
+        return foreign
     if known := companion(head):
         return FuseScopeError(
             "companion_file", where=source.name, content=known.content, instead=known.instead

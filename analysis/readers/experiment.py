@@ -79,7 +79,7 @@ def refuse_releases(source: Source) -> None:
 
 def _sniff(head: bytes) -> bool:
     """Any zip: what it must hold is said on reading."""
-    return head.startswith(b"PK")
+    return head.startswith(b"PK") and not head.startswith(b"PK\x07\x08")  # one part of several
 
 
 def read_variants(source: Source, wanted: Wanted) -> Experiment:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers.early_end import as_far_as_whole
+from analysis.readers.foreign import foreign_error
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Declined, Reader
 from analysis.readers.sameness import Sameness
@@ -94,7 +95,7 @@ def _by_another(
                 return other.read(source)
             except Declined:
                 continue
-    raise declined
+    raise foreign_error(source) or declined
 
 
 def find_recordings(sources: Sequence[Source], readers: Sequence[Reader]) -> Found:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain
 
-from analysis.messages.errors.archives import ARCHIVES, ArchivesError
 from analysis.messages.errors.commands import COMMANDS, CommandsError
 from analysis.messages.errors.compilers import COMPILERS, CompilersError
 from analysis.messages.errors.contents import CONTENTS, ContentsError
@@ -17,6 +16,8 @@ from analysis.messages.errors.error_text import ErrorText
 from analysis.messages.errors.experiments import EXPERIMENTS, ExperimentsError
 from analysis.messages.errors.files import FILES, FilesError
 from analysis.messages.errors.gating.conditions import CONDITIONS, ConditionsError
+from analysis.messages.errors.inputs.archives import ARCHIVES, ArchivesError
+from analysis.messages.errors.inputs.foreign import FOREIGN, ForeignError
 from analysis.messages.errors.kept.fleet import FLEET, FleetError
 from analysis.messages.errors.kept.library import LIBRARY, LibraryError
 from analysis.messages.errors.kept.releases import RELEASES, ReleasesError
@@ -40,6 +41,7 @@ ErrorCode = (
     | DocumentsError
     | ExperimentsError
     | FilesError
+    | ForeignError
     | LibraryError
     | FleetError
     | ReleasesError
@@ -67,6 +69,7 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         DOCUMENTS.items(),
         EXPERIMENTS.items(),
         FILES.items(),
+        FOREIGN.items(),
         LIBRARY.items(),
         FLEET.items(),
         RELEASES.items(),

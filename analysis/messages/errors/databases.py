@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages.errors.error_text import COPY_AGAIN, OWN_FILE, ErrorText
+from analysis.messages.errors.error_text import COPY_AGAIN, OWN_FILE, WHAT_OPENS, ErrorText
 from analysis.messages.message import Message
 
 DatabasesError = Literal[
@@ -45,7 +45,7 @@ DATABASES: Mapping[DatabasesError, ErrorText] = {
     ),
     "database_of_nobody": ErrorText(
         Message("This SQLite database is not from a profiler that FuseScope knows"),
-        Message("Give ascend_pytorch_profiler*.db, ascend_mindspore_profiler*.db or msprof_*.db."),
+        WHAT_OPENS,
     ),
     "not_rocpd_database": ErrorText(
         Message("This SQLite database is not one of rocprofv3 (rocpd)"),

@@ -17,6 +17,7 @@ FilesError = Literal[
     "companion_among", "companion_file", "compressed_twice", "empty_file", "blank_file",
     "gzip_damaged", "no_such_file", "no_trace_among", "not_a_trace", "not_regular_file",
     "other_file", "several_recordings", "unknown_format", "unknown_json", "unreadable_file",
+    "zstd_damaged",
 ]  # fmt: skip
 _INSTEAD = Message("Give {instead}.")
 FILES: Mapping[FilesError, ErrorText] = {
@@ -31,6 +32,7 @@ FILES: Mapping[FilesError, ErrorText] = {
         Message("This file is compressed twice"), Message("Unpack it once and open it again.")
     ),
     "gzip_damaged": ErrorText(Message("This gzip file is damaged: {reason:name}"), COPY_AGAIN),
+    "zstd_damaged": ErrorText(Message("This zstd file is damaged: {reason:name}"), COPY_AGAIN),
     "empty_file": ErrorText(Message("This file is empty"), WHAT_OPENS),
     "blank_file": ErrorText(Message("This file has no content"), WHAT_OPENS),
     "other_file": ErrorText(Message("This is {kind}, not a trace"), WHAT_OPENS),

@@ -138,17 +138,25 @@ def zip_sources(source: Source) -> tuple[Source, ...]:
     budget = [limits.unpacked_bytes]
     found: dict[str, Source] = {}
     for info in infos:
-        name = clean_text(info.filename.replace("\\", "/"), _MAX_PATH)
-        parts = [part for part in name.split("/") if part not in ("", ".", "..")]
-        path = "/".join(parts)
+        path = shown_path(info.filename)
         mode = info.external_attr >> 16
         is_link = stat.S_ISLNK(mode) if mode else False
-        hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
-        if info.is_dir() or is_link or hidden or not parts or path in found:
+        if info.is_dir() or is_link or not path or path in found:
             continue
-        name = display_name(parts[-1])
+        name = display_name(path.rpartition("/")[2])
         found[path] = Source(name, _member(archive, info, name, budget), limits, path=path)
     return tuple(found.values())
+
+
+def shown_path(name: str) -> str:
+    """The path of a member below its archive, parts joined by '/'; '' for a hidden one."""
+    parts = [
+        part
+        for part in clean_text(name.replace("\\", "/"), _MAX_PATH).split("/")
+        if part not in ("", ".", "..")
+    ]
+    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+    return "" if hidden else "/".join(parts)
 
 
 def check_size(unpacked: int, packed: int, limits: Limits, where: str | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import stat
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -14,13 +13,12 @@ from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS, MIB, Limits
+from analysis.readers.input.unpacking import MAGIC_BYTES, is_packed, unpacked
 from analysis.trace import Diagnostic, Meta
 
 HEAD_BYTES = 64 * 1024
-_GZIP = b"\x1f\x8b"
 _BLOCK = 1024 * 1024
 _LINE_END = 4  # bytes of the longest, in UTF-16
-_FIRST_BLOCK = 4096  # of a gzip member: many may be tiny, and what is behind each is copied
 
 Load = Callable[[int | None], bytes]  # the first n bytes, or all
 Beside = Callable[[], "tuple[Source, ...]"]
@@ -110,8 +108,8 @@ class Source:
 
     @property
     def is_packed(self) -> bool:
-        """True for gzip."""
-        return self.load(len(_GZIP)) == _GZIP
+        """True for gzip and zstd."""
+        return is_packed(self.load(MAGIC_BYTES))
 
     @cached_property
     def sha256(self) -> str:
@@ -131,7 +129,7 @@ class Source:
 
     @cached_property
     def content(self) -> bytes:
-        """The bytes with one layer of gzip removed.
+        """The bytes with one layer of gzip or zstd removed.
 
         Raises FuseScopeError when they unpack to more than the limit or are compressed twice.
         """
@@ -192,9 +190,9 @@ class Source:
         notes: list[Diagnostic] = []
         parts: list[bytes] = []
         is_first = True
-        for block in _gunzip(self.data, self.name, self.limits, notes):
+        for block in unpacked(self.data, self.name, self.limits, notes):
             if is_first and block:
-                if block.startswith(_GZIP):
+                if is_packed(block):
                     raise FuseScopeError("compressed_twice", where=self.name)
                 is_first = False
             parts.append(block)
@@ -225,13 +223,17 @@ class Source:
             first = self.data
         else:
             first = self._data(HEAD_BYTES)
-        if not first.startswith(_GZIP):
+        if not is_packed(first):
             return first[:HEAD_BYTES]
+        head = b""
         try:
-            head = zlib.decompressobj(wbits=31).decompress(first, HEAD_BYTES)
-        except zlib.error:
+            for part in unpacked(first, self.name, self.limits, []):
+                head += part[: HEAD_BYTES - len(head)]
+                if len(head) >= HEAD_BYTES:
+                    break
+        except FuseScopeError:
             return self.content[:HEAD_BYTES]  # says what is wrong
-        return self.content[:HEAD_BYTES] if head.startswith(_GZIP) else head
+        return self.content[:HEAD_BYTES] if is_packed(head) else head
 
     @property
     def whole_head(self) -> bytes:
@@ -242,11 +244,11 @@ class Source:
 
     @cached_property
     def _unpacked(self) -> tuple[bytes, tuple[Diagnostic, ...]]:
-        if not self.data.startswith(_GZIP):
+        if not is_packed(self.data):
             return self.data, ()
         notes: list[Diagnostic] = []
-        content = b"".join(_gunzip(self.data, self.name, self.limits, notes))
-        if content.startswith(_GZIP):
+        content = b"".join(unpacked(self.data, self.name, self.limits, notes))
+        if is_packed(content):
             raise FuseScopeError("compressed_twice", where=self.name)
         return content, tuple(notes)
 
@@ -289,40 +291,3 @@ def load_file(path: Path, name: str, limits: Limits) -> Load:
 
 def _cut(content: bytes, size: int) -> Iterator[bytes]:
     return (content[at : at + size] for at in range(0, len(content), size))
-
-
-def _gunzip(data: bytes, name: str, limits: Limits, notes: list[Diagnostic]) -> Iterator[bytes]:
-    """All members of a gzip file, bounded, part by part; `notes` takes what was odd.
-
-    Raises FuseScopeError for a bomb or damaged data.
-    """
-    size = at = 0
-    while data.startswith(_GZIP, at):
-        member = zlib.decompressobj(wbits=31)
-        pending, step = b"", _FIRST_BLOCK
-        try:
-            while not member.eof:
-                if not pending:
-                    pending = data[at : at + step]
-                    at, step = at + len(pending), _BLOCK
-                block = member.decompress(pending, _BLOCK)
-                size += len(block)
-                if size > limits.unpacked_bytes:
-                    raise FuseScopeError(
-                        "gzip_too_large",
-                        where=name,
-                        limit_mib=limits.unpacked_bytes // MIB,
-                        raised=limits.raised("unpacked_bytes"),
-                    )
-                yield block
-                if not block and not pending:
-                    break
-                pending = member.unconsumed_tail
-        except zlib.error as error:
-            raise FuseScopeError("gzip_damaged", where=name, reason=str(error)) from error
-        if not member.eof:
-            notes.append(Diagnostic("warning", "gzip_cut_short"))
-        at -= len(member.unused_data)
-    junk = data[at:]
-    if junk.strip(b"\0"):
-        notes.append(Diagnostic("warning", "gzip_junk", len(junk)))

@@ -239,6 +239,9 @@ DAMAGED: Mapping[DiagnosticCode, NoteTexts] = {
     "gzip_cut_short": told(
         Message("The gzip file ends too early."), Message("Everything up to its end was read.")
     ),
+    "zstd_cut_short": told(
+        Message("The zstd file ends too early."), Message("Everything up to its end was read.")
+    ),
     "gzip_junk": told(
         Message(
             "{n:count} byte after the end of the gzip data was ignored.",

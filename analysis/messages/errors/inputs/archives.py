@@ -8,11 +8,18 @@ from typing import Literal
 from analysis.messages.errors.error_text import CHECK_PERMISSIONS, COPY_AGAIN, ErrorText
 from analysis.messages.message import Message
 
-ArchivesError = Literal["folder_unlisted", "zip_damaged", "zip_packing", "zip_understated"]
+ArchivesError = Literal[
+    "folder_unlisted", "tar_cut_short", "tar_damaged", "zip_damaged", "zip_packing",
+    "zip_understated",
+]  # fmt: skip
 ARCHIVES: Mapping[ArchivesError, ErrorText] = {
     "folder_unlisted": ErrorText(
         Message("This folder cannot be listed: {reason:name}"), CHECK_PERMISSIONS
     ),
+    "tar_cut_short": ErrorText(
+        Message("This tar archive ends early, so a part of the recording is missing"), COPY_AGAIN
+    ),
+    "tar_damaged": ErrorText(Message("This tar archive is damaged: {reason:name}"), COPY_AGAIN),
     "zip_damaged": ErrorText(Message("This zip is damaged: {reason:name}"), COPY_AGAIN),
     "zip_packing": ErrorText(
         Message("This file is packed in a way that FuseScope cannot unpack"),
