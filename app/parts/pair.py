@@ -217,6 +217,7 @@ def _files(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, fol
         sent = large.received()
         if sent:
             _open_received(sent, gone, below)
+        _close_buttons()
     with paths:
         if places.folders():
             _path_input(gone)
@@ -224,6 +225,27 @@ def _files(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, fol
             st.caption(panels.parts_text(_LARGER.parts(option="--folder DIR"), "gray"))
 
 
+def _close_buttons() -> None:
+    """Each opened file with a button that closes it; the lists have it no more then."""
+    files = state.files.opened()
+    if not files:
+        return
+    with st.container(
+        height=_CLOSE_HEIGHT if len(files) > _MANY_FATES else "content", border=False
+    ):
+        for file in reversed(list(files.values())):
+            st.button(
+                panels.parts_text(_CLOSE.parts(file=display_name(file.name)), "gray"),
+                key=f"close_{file.id}",
+                icon=":material/close:",
+                type="tertiary",
+                on_click=state.files.close,
+                args=(file.id,),
+            )
+
+
+_CLOSE = Message("Close {file:name}")
+_CLOSE_HEIGHT = 160  # pixels; more files than fit scroll
 _LARGER = Message("For larger files, start with {option:name} and give the path here.")
 
 
@@ -269,6 +291,7 @@ def _open_given(
         if read and state.pair.compared() == (None, None):
             pair = choices.suggested(_kept(read), in_order=True)
             keep(*pair)
+            _tell_why(_kept(read), pair)
             _assume(_kept(read), pair)
             return _elsewhere(_kept(read), pair)
     return ()
@@ -341,8 +364,16 @@ def _follow(read: list[Opened], gone: str | None, before: str) -> tuple[str, ...
     if None in pair:
         pair = choices.suggested([*_waiting(kept, before), *kept])
     state.pair.compare(*pair)
+    _tell_why(kept, pair)
     _assume(kept, pair)
     return _elsewhere(kept, pair)
+
+
+def _tell_why(read: list[Opened], pair: Pair) -> None:
+    """Say how the pair was chosen, where there were more files than two."""
+    note = choices.why_suggested(read, pair)
+    if note is not None:
+        state.files.tell([note, *state.files.fates()])
 
 
 def _elsewhere(read: list[Opened], pair: Pair) -> tuple[str, ...]:

@@ -59,6 +59,12 @@ class Shelf(Generic[Value]):
                 del self._used[last]
             return gone
 
+    def drop(self, key: str) -> None:
+        """Let go of what stands here under `key`."""
+        with self._lock:
+            self._kept.pop(key, None)
+            self._used.pop(key, None)
+
     def values(self) -> dict[str, Value]:
         """All that stands here, in the order in which it came."""
         with self._lock:

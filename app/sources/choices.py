@@ -24,6 +24,7 @@ from analysis.compare.choice import (
     like,
     same_cut,
 )
+from analysis.compare.likeness import belong_together
 from analysis.compare.side import label_of
 from analysis.errors import FuseScopeError
 from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
@@ -32,7 +33,7 @@ from analysis.messages import Message
 from analysis.readers.packed.report import BOTH
 from analysis.trace import Trace
 from app.sources import places, sides
-from app.state.opened import Opened
+from app.state.opened import Fate, Opened
 
 Pair = tuple[str | None, str | None]
 
@@ -41,7 +42,14 @@ _OF_FILE = Message("{model:name} · {variant:name} ({file:name})")
 _DATED = Message("{model:name} · {variant:name} ({date:name})")
 _SAMPLE = Message("{model:name} · {variant:name} (sample)")
 _RECIPE = Message("{model:name} · {variant:name} (recipe {recipe:name})")
-_PREFERRED = ("fused", "extended", "basic")
+_MOST_ALIKE = Message(
+    "Of {n:count} files, {one:name} and {other:name} are compared: their operators and names are "
+    "most alike. Choose others in the lists above."
+)
+_OF_ALL = Message(
+    "Of {n:count} files that are alike, {one:name} and {other:name} are compared: the first and "
+    "the last by name. Choose others in the lists above."
+)
 
 
 @dataclass(frozen=True)
@@ -157,11 +165,10 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
     """Baseline and candidate among files opened together; None for a side that is not there.
 
     The last experiment compares its own baseline with its fastest variant that keeps the model's
-    precision. Of profiles alone, the
-    first and the last by name are taken, with `in_order` as they come; names like 'unfused' or
-    'before' stand in front. Several of each of two folders, or of names that differ in their
-    numbers alone, are two sides of several files. Those of a report keep the sides that they have
-    there.
+    precision. Of profiles alone, the first and the last by name of those that belong together are
+    taken, with `in_order` as they come; names like 'unfused' or 'before' stand in front. Several of
+    each of two folders, or of names that differ in their numbers alone, are two sides of several
+    files. Those of a report keep the sides that they have there.
     """
     files = list(files)
     two = None if any(file.places for file in files) else sides.two_sides(files)
@@ -174,6 +181,7 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
             return f"{file.id}/{baseline}", f"{file.id}/{candidate}"
     if len(files) == 1 and files[0].role == BOTH:
         return _whole(files[0]), _whole(files[0])
+    files = _together(files)
     files.sort(key=lambda file: (_place(file), "" if in_order else file.name.lower()))
     ids = [_whole(file) for file in files]
     if len(ids) > 1:
@@ -181,6 +189,25 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
         if isinstance(before, Trace) and isinstance(after, Trace):
             return ids[0], _id_of(files[-1], like(before, after))
     return (ids[0], ids[-1]) if len(ids) > 1 else (None, ids[0] if ids else None)
+
+
+def _together(files: list[Opened]) -> list[Opened]:
+    """Return the profiles that belong together, where there are more than two, else all files."""
+    traces = [(file.name, file.value) for file in files if isinstance(file.value, Trace)]
+    if len(files) < 3 or len(traces) < len(files) or any(file.places for file in files):
+        return files
+    return [files[place] for place in belong_together(traces)]
+
+
+def why_suggested(files: Iterable[Opened], pair: Pair) -> Fate | None:
+    """Return a note on how two of more than two profiles were chosen, None where none were."""
+    files = list(files)
+    names = [next((file.name for file in files if file.id == id_), None) for id_ in pair]
+    if len(files) < 3 or None in names or not all(isinstance(file.value, Trace) for file in files):
+        return None
+    is_all = len(_together(files)) == len(files)
+    sentence = (_OF_ALL if is_all else _MOST_ALIKE).of(n=len(files), one=names[0], other=names[1])
+    return Fate("suggested", None, sentence)
 
 
 def of_report(files: Iterable[Opened]) -> tuple[str, ...]:

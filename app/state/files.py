@@ -10,6 +10,7 @@ from app.server.memory import was_freed
 from app.server.same_origin import is_local
 from app.server.shelf import Shelf
 from app.state.opened import Fate, Inbox, Opened
+from app.state.pair import is_of, replace_files
 from app.state.session import empty_shelf, session
 
 
@@ -25,6 +26,19 @@ def remember(files: Iterable[Opened]) -> list[Opened]:
         session().last_opened = next(reversed(by_id))
         was_freed()
     return _shelf().put(by_id)
+
+
+def close(id_: str) -> None:
+    """Let go of the file of this id: it can be chosen no more, and is compared no more."""
+    _shelf().drop(id_)
+    kept = session()
+    if kept.last_opened == id_:
+        kept.last_opened = ""
+    if kept.traced is not None and is_of(kept.traced, id_):
+        kept.traced = None
+    kept.several = tuple(one for one in kept.several if not is_of(one, id_))
+    tell([fate for fate in fates() if fate.id != id_])
+    replace_files(id_, None)
 
 
 def use(id_: str) -> None:

@@ -53,8 +53,9 @@ def replace_files(old: str, new: str | None) -> None:
     """Ids of the file `old` are of the file `new` now; with None they are compared no more."""
 
     def follow(id_: str | None) -> str | None:
-        is_of_it = id_ is not None and f"{id_}/".startswith(f"{old}/")
-        return new and new + id_[len(old) :] if id_ is not None and is_of_it else id_
+        if id_ is None or not is_of(id_, old):
+            return id_
+        return new and new + id_[len(old) :]
 
     pair = [follow(id_) for id_ in session().pair]
     if tuple(pair) == session().pair:
@@ -62,6 +63,11 @@ def replace_files(old: str, new: str | None) -> None:
     if None in pair and new is None:
         pair = [None, None]
     compare(*pair)
+
+
+def is_of(id_: str, file: str) -> bool:
+    """Return True for the id of a file, and of a variant or process in it."""
+    return f"{id_}/".startswith(f"{file}/")
 
 
 def swap() -> None:

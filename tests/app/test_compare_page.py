@@ -185,6 +185,19 @@ def test_unknown_noise_is_told_with_the_number_and_without_colour(tree: Path, st
     assert ":blue[" not in page.header[0].value and ":red[" not in page.header[0].value
 
 
+def test_an_opened_file_is_closed_and_can_be_chosen_no_more(start: Start) -> None:
+    page = upload(start(), ("before.json", UNFUSED), ("after.json", FUSED))
+    label = next(one for one in options(page, "baseline") if "before.json" in one)
+    key = f"close_{address(page)['baseline']}"
+    page.button(key=key).click().run()
+    assert is_clean(page)
+    assert label not in options(page, "baseline")
+    assert any("after.json" in one for one in options(page, "baseline"))
+    assert "baseline" not in address(page) or address(page)["baseline"] != key.removeprefix(
+        "close_"
+    )
+
+
 def mean_of(iterations: int, mean_ms: str) -> bytes:
     """What trtexec --exportProfile writes: one layer, its total and its mean."""
     total = float(mean_ms) * iterations

@@ -25,7 +25,7 @@ from app.sources import choices, loading, places, uploads
 from app.state.opened import Opened
 from app.store import keeping, settings
 from tests.app.conftest import BLOCKS, Upload
-from tests.factories import FUSED_OPERATORS, experiment_zip, profile_json
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample_traces/formats/ascend_kernel_details"
 
@@ -58,6 +58,27 @@ def test_names_say_which_profile_is_the_baseline(
 ) -> None:
     pair = choices.suggested([profile(name) for name in names])
     assert pair == (f"upload:{baseline}", f"upload:{candidate or names[0]}")
+
+
+def test_of_many_files_those_of_one_model_are_compared_and_it_is_said() -> None:
+    other = [(name, "TopK", *rest) for name, _, *rest in UNFUSED_OPERATORS]
+    files = [
+        Opened(f"upload:{name}", name, upload(name, data).value)
+        for name, data in (
+            ("a.json", profile_json(other[:1])),
+            ("net_before.json", profile_json(UNFUSED_OPERATORS)),
+            ("net_then.json", profile_json(FUSED_OPERATORS)),
+        )
+    ]
+    pair = choices.suggested(files)
+    assert pair == ("upload:net_before.json", "upload:net_then.json")
+    note = choices.why_suggested(files, pair)
+    assert note is not None and note.read is None
+    assert note.text == (
+        "Of 3 files, net_before.json and net_then.json are compared: their operators and names are "
+        "most alike. Choose others in the lists above."
+    )
+    assert choices.why_suggested(files[1:], pair) is None
 
 
 def test_a_lone_profile_has_no_baseline() -> None:
