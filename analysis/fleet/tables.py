@@ -25,7 +25,8 @@ class RankFacts:
 
     `world` is how many ranks its job has, None where the file does not say; `is_truncated` is true
     of a file that ended too early, of which only the start is known. `job` is what files of one job
-    have in common, '' where nothing tells.
+    have in common, '' where nothing tells. `checks` are the CRC-32 of the files
+    of its tables, by their names.
     """
 
     rank: int
@@ -36,6 +37,7 @@ class RankFacts:
     world: int | None = None
     is_truncated: bool = False
     device: str = ""
+    checks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import io
 import re
-from collections.abc import Callable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import FuseScopeError
+from analysis.fleet.examined import Examined, examine
 from analysis.fleet.fleet import Damaged, Fleet, fleet_of
 from analysis.fleet.identity import MAX_RANK
 from analysis.fleet.rank_trace import rank_trace
@@ -45,6 +47,8 @@ _LEVEL = 3
 _HASH = re.compile(r"[0-9a-f]{64}")
 _SHORT = 16
 _MAX_ENTRY = 2**20
+# What a file that is damaged may raise: Arrow's errors are among them.
+_UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError, NotImplementedError)
 
 
 class _Mark(msgspec.Struct):
@@ -85,6 +89,7 @@ class Entry(msgspec.Struct, frozen=True):
     failure: Failure | None = None
     pattern: str | None = None
     version: int = SCHEMA_VERSION
+    seal: str = ""  # hash of all the rest; '' of entries of older versions
 
     @property
     def key(self) -> str:
@@ -135,7 +140,7 @@ def entries(place: Place) -> tuple[list[Entry], list[Damaged]]:
     found, damaged = [], []
     for name in place.names(FILES):
         try:
-            entry = msgspec.json.decode(place.read(f"{FILES}/{name}")[:_MAX_ENTRY], type=Entry)
+            entry = _read_entry(place, name)
             if entry.facts is not None:
                 _checked(entry.facts, entry.sha256)
             found.append(entry)
@@ -147,10 +152,23 @@ def entries(place: Place) -> tuple[list[Entry], list[Damaged]]:
 def entry_of(place: Place, path: str) -> Entry | None:
     """The entry of a file that was read; None of another one."""
     try:
-        name = f"{FILES}/{key_of(path)}.json"
-        return msgspec.json.decode(place.read(name)[:_MAX_ENTRY], type=Entry)
+        return _read_entry(place, f"{key_of(path)}.json")
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
+
+
+def _read_entry(place: Place, name: str) -> Entry:
+    """Raises ValueError, an OSError or an error of msgspec where it is not as it was written."""
+    entry = msgspec.json.decode(place.read(f"{FILES}/{name}")[:_MAX_ENTRY], type=Entry)
+    is_sealed = entry.seal or (entry.facts is not None and entry.facts.checks)
+    if name != f"{entry.key}.json" or (is_sealed and entry.seal != _seal(entry)):
+        raise ValueError("the entry was changed")
+    return entry
+
+
+def _seal(entry: Entry) -> str:
+    bare = msgspec.structs.replace(entry, seal="")
+    return hashlib.sha256(msgspec.json.encode(bare, order="deterministic")).hexdigest()
 
 
 def key_of(path: str) -> str:
@@ -168,9 +186,14 @@ def write(place: Place, entry: Entry, tables: RankTables | None = None) -> None:
     """Puts the tables of a rank there, and then its entry. Raises FuseScopeError."""
     try:
         if tables is not None:
+            checks = {}
             for name, table in tables.tables.items():
-                place.write(_path(name, tables.facts), _parquet(table))
-        place.write(f"{FILES}/{entry.key}.json", msgspec.json.encode(entry))
+                data = _parquet(table)
+                checks[name] = zlib.crc32(data)
+                place.write(_path(name, tables.facts), data)
+            entry = msgspec.structs.replace(entry, facts=replace(tables.facts, checks=checks))
+        sealed = msgspec.structs.replace(entry, seal=_seal(entry))
+        place.write(f"{FILES}/{entry.key}.json", msgspec.json.encode(sealed))
     except OSError as error:
         raise _unwritable(place, error) from error
 
@@ -181,8 +204,26 @@ def has_tables(place: Place, facts: RankFacts) -> bool:
     return all(name in place.names(f"{table}/rank={facts.rank}") for table in (ROWS, *SMALL))
 
 
-def fleet(place: Place) -> Fleet:
-    """All ranks in the store. Raises FuseScopeError where there is none."""
+def examined(place: Place) -> Examined:
+    """Return all answers about the ranks in the store. One whose raw rows turn out to be damaged is
+    named and left out, like one whose other tables are. Raises FuseScopeError where there is none.
+    """
+    lost: set[str] = set()
+    while True:
+        found = fleet(place, lost)
+        by_path = {_path(ROWS, facts): facts.sha256 for facts in found.ranks}
+        try:
+            return examine(found)
+        except FuseScopeError as error:
+            sha256 = by_path.get(str(error.values.get("file")))
+            if error.code != "fleet_store_damaged" or sha256 is None:
+                raise
+            lost.add(sha256)
+
+
+def fleet(place: Place, left_out: Collection[str] = ()) -> Fleet:
+    """All ranks in the store but those with these hashes, which are damaged. Raises FuseScopeError
+    where there is none."""
     known, damaged = entries(place)
     names = distinct_names(entry.path for entry in known)
     damaged += [
@@ -191,7 +232,8 @@ def fleet(place: Place) -> Fleet:
         if entry.failure is not None
     ]
     facts = {e.sha256: _named(e, e.facts) for e in known if e.facts is not None}
-    tables, lost = _small(place, list(facts.values()))
+    tables, lost = _small(place, [one for sha, one in facts.items() if sha not in left_out])
+    lost |= facts.keys() & set(left_out)
     damaged += [Damaged(display_name(facts[sha].file), "unreadable") for sha in sorted(lost)]
     given = [one for sha, one in facts.items() if sha not in lost]
     if not given:
@@ -253,10 +295,19 @@ def _frame(place: Place, table: str, facts: RankFacts, columns: Sequence[str] = 
     _, pq = arrow()
     path = _path(table, facts)
     try:
-        data = io.BytesIO(place.read(path))
-        return _pandas(pq.read_table(data, columns=list(columns) or None))
-    except (OSError, ValueError, KeyError) as error:
+        data = io.BytesIO(_checked_file(place, table, facts))
+        chosen = list(columns) or None
+        return _pandas(pq.read_table(data, columns=chosen, page_checksum_verification=True))
+    except _UNREADABLE as error:
         raise FuseScopeError("fleet_store_damaged", where=place.name, file=path) from error
+
+
+def _checked_file(place: Place, table: str, facts: RankFacts) -> bytes:
+    """The file of a table. Raises OSError, and ValueError where it is not as it was written."""
+    data = place.read(_path(table, facts))
+    if facts.checks and facts.checks.get(table) != zlib.crc32(data):
+        raise ValueError("the file was changed")
+    return data
 
 
 def _small(place: Place, facts: Sequence[RankFacts]) -> tuple[dict[str, pd.DataFrame], set[str]]:
@@ -267,9 +318,10 @@ def _small(place: Place, facts: Sequence[RankFacts]) -> tuple[dict[str, pd.DataF
     for table in SMALL:
         for one in facts:
             try:
-                data = io.BytesIO(place.read(_path(table, one)))
-                parts[table][one.sha256] = pq.ParquetFile(data).read(use_threads=False)
-            except (OSError, ValueError, KeyError):
+                data = io.BytesIO(_checked_file(place, table, one))
+                file = pq.ParquetFile(data, page_checksum_verification=True)
+                parts[table][one.sha256] = file.read(use_threads=False)
+            except _UNREADABLE:
                 lost.add(one.sha256)
     found = {}
     for table, by in parts.items():

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from analysis.fleet.examined import Examined, examine
+from analysis.fleet.examined import Examined
 from analysis.fleet.step_split import Split
 from app.fleet import store
 from app.state.opened import Opened
@@ -23,7 +23,7 @@ def load(path: Path) -> Examined:
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _examined(path: str, content: int, is_being_written: bool) -> Examined:
-    return examine(store.fleet(store.opened(path)))
+    return store.examined(store.opened(path))
 
 
 def median_rank(found: Examined, rank: int) -> int | None:

@@ -13,6 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
+from analysis.fleet.examined import Examined
+from analysis.fleet.fleet import Fleet
 from analysis.fleet.tables import ROWS, SMALL
 from analysis.limits import DEFAULT_LIMITS
 from analysis.readers import read_path
@@ -243,3 +245,66 @@ def test_json(filled: Path) -> None:
     assert values["slow_ranks"] == values["damaged"] == [] and values["straggler_free"] is None
     assert [len(values["step_split"][part]) for part in ("stages", "ranks")] == [1, 6]
     assert {change["ratio"] for change in values["against"]["changes"]} == {1.0}
+
+
+@pytest.mark.parametrize("kind", [store.FILES, ROWS, *SMALL])
+def test_a_changed_bit_anywhere_costs_its_rank_and_is_named(
+    filled: Path, tmp_path: Path, kind: str
+) -> None:
+    """Each flip is of one bit, in places all over the file; no figure rests on what is changed."""
+    own = shutil.copytree(filled, tmp_path / "store")
+    whole = store.examined(store.opened(str(own)))
+    assert whole.fleet.damaged == () and whole.fleet.numbers == tuple(range(6))
+    [path, *_] = sorted(path for path in (own / kind).rglob("*") if path.is_file())
+    data = path.read_bytes()
+    places = sorted({*range(0, len(data), max(1, len(data) // 40)), len(data) - 1})
+    for at in places:
+        for changed in (
+            data[:at] + bytes([data[at] ^ (1 << at % 8)]) + data[at + 1 :],
+            data[:at],
+        ):
+            path.write_bytes(changed)
+            if kind == ROWS:
+                place = store.opened(str(own))
+                with pytest.raises(FuseScopeError, match="is damaged"):
+                    store.trace_of(place, store.facts_of(store.fleet(place), 0))
+                continue
+            found = store.examined(store.opened(str(own)))
+            if kind == store.FILES and found.fleet.ranks == whole.fleet.ranks:
+                continue  # the name of a field whose value is the usual one
+            assert len(found.fleet.numbers) == 5, (at, found.fleet.damaged)
+            assert [one.code for one in found.fleet.damaged] == ["unreadable"]
+    path.write_bytes(data)
+    assert store.fleet(store.opened(str(own))).numbers == tuple(range(6))
+
+
+def test_raw_rows_that_turn_out_to_be_damaged_cost_their_rank_alone(
+    filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions read raw rows of some ranks late: the others are answered all the same."""
+    own = shutil.copytree(filled, tmp_path / "store")
+    [path] = (own / ROWS / "rank=2").iterdir()
+    path.write_bytes(path.read_bytes()[:-40])
+    examine = store.examine
+
+    def of_all_rows(found: Fleet) -> Examined:
+        for rank in found.numbers:
+            found.rows(rank, ("name",))
+        return examine(found)
+
+    monkeypatch.setattr(store, "examine", of_all_rows)
+    found = store.examined(store.opened(str(own)))
+    assert found.fleet.numbers == (0, 1, 3, 4, 5)
+    assert [(one.file, one.code) for one in found.fleet.damaged] == [("rank2.json", "unreadable")]
+    assert found.fleet.missing in ((), (2,))
+
+
+def test_a_store_of_an_older_version_has_no_checksums_and_is_read(
+    filled: Path, tmp_path: Path
+) -> None:
+    own = shutil.copytree(filled, tmp_path / "store")
+    for path in (own / store.FILES).iterdir():
+        value = json.loads(path.read_bytes())
+        del value["seal"], value["facts"]["checks"]
+        path.write_text(json.dumps(value))
+    assert store.examined(store.opened(str(own))).fleet.numbers == tuple(range(6))

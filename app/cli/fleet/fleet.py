@@ -46,7 +46,6 @@ def fleet(
 
 
 def _examined(text: str) -> Examined:
-    from analysis.fleet.examined import examine
     from app.fleet import store
 
-    return examine(store.fleet(store.opened(text)))
+    return store.examined(store.opened(text))
