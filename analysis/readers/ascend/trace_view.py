@@ -25,6 +25,7 @@ from analysis.readers.ascend.launches import input_text
 from analysis.readers.ascend.msprof_timeline import is_device_timeline, is_framework_timeline
 from analysis.readers.ascend.rows import AscendRows
 from analysis.readers.ascend.timeline import Launches, Timeline, read_timeline, rows_of
+from analysis.readers.building.checks.clocks import clock_skew
 from analysis.readers.building.coded import Coded, Combined, Whole, coded
 from analysis.readers.building.iterations import Span, spans_at
 from analysis.readers.building.trace_tables import build_trace
@@ -33,7 +34,7 @@ from analysis.readers.input.beside import headed
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Trace, noted
+from analysis.trace import Diagnostic, Trace, noted
 
 _EPOCH_TEXT = re.compile(rb'"ts"\s*:\s*"\d{13,17}\.\d+\s*"')
 _OF_CPU = re.compile(rb'"HostCpuOps"|"CPU OP"')
@@ -79,6 +80,9 @@ def _read(source: Source) -> Trace:
     if outside < len(steps):
         notes += noted("warning", "outside_runs", outside)
     every = {**columns, **beside.columns, "run": steps}
+    if timeline.launches is not None:  # once files beside were joined by the times of this one
+        every["start_ns"], skewed = _on_the_hosts_clock(timeline, timeline.launches)
+        notes += skewed
     trace = build_trace(meta, rows_of(every), notes=notes, limits=source.limits)
     waits = host_waits(timeline.waits, source.limits) if timeline.waits is not None else None
     return replace(trace, memory=beside.memory, host_waits=waits)
@@ -113,6 +117,15 @@ TRACE_VIEW = Reader(
     read=_read,
     takes=headed(_sniff, may_add),
 )
+
+
+def _on_the_hosts_clock(timeline: Timeline, launches: Launches) -> tuple[Whole, list[Diagnostic]]:
+    """The starts of tasks, moved as far as makes none begin before its launch, and notes."""
+    starts, launched = timeline.columns["start_ns"], launches.starts_ns
+    moves, notes = clock_skew(
+        starts.numbers, launched.numbers, starts.known & launched.known, timeline.pids.codes
+    )
+    return Whole(starts.numbers + moves, starts.known), notes
 
 
 def _launched(columns: Mapping[str, Any], launches: Launches) -> dict[str, Coded]:

@@ -16,9 +16,10 @@ from analysis.messages.places import event_of
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.times import exact_ns
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Example
+from analysis.trace import Diagnostic, DiagnosticCode, Example, Value
 
 KERNEL_TIME = "_kernel_time"
+_ROUNDED_NS = 1000
 EventT = TypeVar("EventT")
 
 
@@ -120,6 +121,7 @@ def read_profile(data: bytes, where: str, limits: Limits) -> Profile:
         lost = whole - len(nodes) - len(kernels)
         notes.append(Diagnostic("warning", "rows_twice", lost, clean_text(first, 80)))
     nodes.sort(key=lambda item: (item[0], -item[1]))
+    notes += _before_launch(kernels)
     return Profile(runs, nodes, _launched(kernels, nodes), notes, bad_times, bad_example, others)
 
 
@@ -175,6 +177,23 @@ def _launched(kernels: list[Kernel], nodes: list[Node]) -> list[Kernel]:
                 parent = same[index - 1][3] if index else parent if is_named else None
         found.append(replace(kernel, parent=parent))
     return found
+
+
+def _before_launch(kernels: Sequence[Kernel]) -> list[Diagnostic]:
+    """A note on kernels that begin before the node in front of them, whose name they tell: clocks
+    of host and device disagree. Times are whole µs."""
+    early = []
+    for kernel in kernels:
+        before = kernel.parent
+        told = _told(kernel.event)
+        if before is None or told is None or before.name.removesuffix(KERNEL_TIME) != told:
+            continue
+        start = exact_ns(before.ts, "us")
+        if start is not None and start - kernel.start_ns > _ROUNDED_NS:
+            early.append(start - kernel.start_ns)
+    values: dict[str, Value] = {"by_ns": max(early, default=0)}
+    code: DiagnosticCode = "kernels_before_launch"
+    return [Diagnostic("warning", code, len(early), "", values)] if early else []
 
 
 def _told(kernel: Event) -> str | None:

@@ -308,3 +308,14 @@ def test_kernels_equal_those_of_kernel_details() -> None:
         [step] = csv.DictReader(file)
     assert abs(int(trace.runs["dur_ns"][0]) - ns(step["Stage"])) < 1000
     assert abs(int(own["dur_ns"].sum()) - ns(step["Computing"])) < 187
+
+
+def test_tasks_before_their_launch_are_moved_up_to_it() -> None:
+    trace = trace_of(
+        host("aten::mm", 100, 30), kernel("MatMul", 60, 20), flow(110, 60),
+        host("aten::relu", 200, 30), kernel("Relu", 170, 20), flow(210, 170),
+    )  # fmt: skip
+    [note] = [one for one in trace.diagnostics if one.code == "kernels_before_launch"]
+    assert (note.count, note.values["by_ns"]) == (2, 50_000)
+    assert (trace.calls["start_ns"] - T0 * 1000).tolist() == [110_000, 220_000]
+    assert trace.operators["launched_by"].tolist() == ["aten::mm", "aten::relu"]

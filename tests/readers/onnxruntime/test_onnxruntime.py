@@ -219,7 +219,7 @@ def test_hostile_text_is_made_harmless() -> None:
         (b"[" * 200_000, "format that FuseScope knows"),
         (b'[{"cat":"Node","ts":' + b"[" * 100_000, "nested too deep"),
         (as_bytes([session_event("model_run", 1, 2)]), "does not contain any operators"),
-        (profile_json((CONV,)).replace(b'"dur": 100', b'"dur": NaN'), "damaged"),
+        (profile_json((CONV,)).replace(b'"dur": 100', b'"dur": NaN'), "valid time"),
         (gzip.compress(gzip.compress(profile_json((CONV,)))), "compressed twice"),
     ],
 )
@@ -376,3 +376,17 @@ def test_subgraphs_of_a_provider_have_one_name_in_every_session() -> None:
         assert list(trace.operators["provider"]) == ["OpenVINOExecutionProvider"] * 2 + [
             "CPUExecutionProvider"
         ]
+
+
+def test_kernels_before_the_node_that_they_name_are_a_doubt() -> None:
+    def kernel(ts: int) -> dict[str, object]:
+        return {"cat": "Kernel", "name": "gemm", "ph": "X", "pid": 1, "tid": 1, "ts": ts, "dur": 5,
+                "args": {"parent_name": "conv1"}}  # fmt: skip
+
+    node = {**kernel(100), "cat": "Node", "name": "conv1_kernel_time", "dur": 20,
+            "args": {"op_name": "Conv", "provider": "CUDAExecutionProvider"}}  # fmt: skip
+    early = read_bytes(as_bytes([node, kernel(47)]))
+    [note] = [one for one in early.diagnostics if one.code == "kernels_before_launch"]
+    assert (note.severity, note.count, note.values["by_ns"]) == ("warning", 1, 53_000)
+    for ts in (99, 100, 130):  # whole microseconds
+        assert "kernels_before_launch" not in codes(read_bytes(as_bytes([node, kernel(ts)])))
