@@ -23,7 +23,7 @@ def kernel_for(op_types: Sequence[str]) -> str:
         return ""
     classes = {op_class(op_type) for op_type in op_types}
     if "Softmax" in op_types:
-        return "softmax" if classes <= _LIGHT else ""
+        return "softmax" if classes <= _LIGHT | {"softmax"} else ""
     if classes & {"normalisation", "reduction"}:
         return "layer_norm" if classes <= _LIGHT | {"normalisation", "reduction"} else ""
     return "elementwise" if classes <= _LIGHT else ""

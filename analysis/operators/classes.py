@@ -20,6 +20,7 @@ LIGHT = (
     "activation",
     "normalisation",
     "pooling",
+    "softmax",
     "reduction",
     "data_movement",
     "layout",
@@ -36,6 +37,7 @@ LABELS: Mapping[str, Message] = {
     "activation": Message("activation"),
     "normalisation": Message("normalisation"),
     "pooling": Message("pooling"),
+    "softmax": Message("softmax"),
     "reduction": Message("reduction"),
     "data_movement": Message("data movement"),
     "layout": Message("layout"),
@@ -44,8 +46,8 @@ LABELS: Mapping[str, Message] = {
 }
 
 # Heavy to light: the class of a fused operator is its first member's in this order.
-_BY_WEIGHT = (*HEAVY, "normalisation", "pooling", "reduction", "activation", "elementwise",
-              "data_movement", "layout")  # fmt: skip
+_BY_WEIGHT = (*HEAVY, "normalisation", "pooling", "softmax", "reduction", "activation",
+              "elementwise", "data_movement", "layout")  # fmt: skip
 _MAX_CHARS = 512
 _NOT_LETTERS = re.compile(r"[_\-. ]")
 _SEPARATORS = re.compile(r"[+_|,/ ]+")

@@ -74,19 +74,19 @@ TYPES: Mapping[str, str] = {
         cudnn_rnn miopen_rnn mkldnn_rnn_layer BasicLSTMCell CommonLSTM SingleLSTM
         BidirectionLSTM CudnnRNN GRUV2HiddenGrad DynamicLSTM""",
     "activation": """Relu LeakyRelu PRelu Clip Sigmoid HardSigmoid HardSwish Tanh Elu Selu Celu
-        Softplus Softsign ThresholdedRelu Mish Gelu FastGelu QuickGelu BiasGelu Silu Swish SwiGLU
-        Softmax LogSoftmax Hardmax BiasSoftmax QLinearSigmoid QLinearLeakyRelu QLinearSoftmax
-        Erf Relu6 BiasSplitGelu BiasDropout Shrink
-        clamp clamp_min clamp_max clip threshold hardtanh rrelu log_sigmoid logsigmoid glu
-        leaky_relu hardshrink softshrink relu_backward safe_softmax masked_softmax silu_and_mul
-        gelu_and_mul gelu_tanh_and_mul swiglu_backward erfc erfinv logit softmax_backward_data
-        log_softmax_backward_data gelu_tanh gelu_new
-        ScaledMaskedSoftmax SoftmaxFlash GeGlu GeluMul FastGeluMul SwiGluQuant DequantSwigluQuant
-        AscendSoftmax SoftmaxCrossEntropyWithLogits SoftmaxTriangular ReluNew SoftMarginLoss
-        HardtanhGrad LogSigmoid ClipByValue ClipBoxes SoftmaxGrad SoftmaxWithMask ScaledSoftmax
-        SparseSoftmaxCrossEntropyWithLogits ThresholdGrad ClippedSwiglu SoftShrink
-        PReLUActivation Activation RaggedSoftMax SoftMaxLayer ParametricRelu HSwish HSigmoid
-        SoftSign hsigmoid hswish normcdf""",
+        Softplus Softsign ThresholdedRelu Mish Gelu FastGelu QuickGelu BiasGelu Silu Swish
+        SwiGLU QLinearSigmoid QLinearLeakyRelu Erf Relu6 BiasSplitGelu BiasDropout Shrink clamp
+        clamp_min clamp_max clip threshold hardtanh rrelu log_sigmoid logsigmoid glu leaky_relu
+        hardshrink softshrink relu_backward silu_and_mul gelu_and_mul gelu_tanh_and_mul
+        swiglu_backward erfc erfinv logit gelu_tanh gelu_new GeGlu GeluMul FastGeluMul
+        SwiGluQuant DequantSwigluQuant ReluNew SoftMarginLoss HardtanhGrad LogSigmoid
+        ClipByValue ClipBoxes ThresholdGrad ClippedSwiglu SoftShrink PReLUActivation Activation
+        ParametricRelu HSwish HSigmoid SoftSign hsigmoid hswish normcdf""",
+    "softmax": """Softmax LogSoftmax Hardmax BiasSoftmax QLinearSoftmax safe_softmax
+        masked_softmax softmax_backward_data log_softmax_backward_data ScaledMaskedSoftmax
+        SoftmaxFlash AscendSoftmax SoftmaxCrossEntropyWithLogits SoftmaxTriangular SoftmaxGrad
+        SoftmaxWithMask ScaledSoftmax SparseSoftmaxCrossEntropyWithLogits RaggedSoftMax
+        SoftMaxLayer prepare_softmax_online cunn_SoftMaxLoss""",
     "normalisation": """BatchNormalization InstanceNormalization LayerNormalization
         SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization
         EmbedLayerNormalization GroupNorm GroupNormalization SkipGroupNorm LRN
@@ -128,7 +128,7 @@ TYPES: Mapping[str, str] = {
         nll_loss nll_loss_forward nll_loss2d nll_loss2d_forward cross_entropy_loss mse_loss
         l1_loss smooth_l1_loss huber_loss binary_cross_entropy kl_div cross_entropy
         embedding_bag trace bincount histc searchsorted isin unique_consecutive equal
-        cunn_SoftMaxLoss segment_reduce logcumsumexp renorm dist cdist pdist
+        segment_reduce logcumsumexp renorm dist cdist pdist
         ReduceAll ReduceAny ReduceStd ReduceMeanWithCount ReduceStdWithMean ArgMaxWithValue
         ArgMinWithValue ReduceVar ReduceNansum Cumsum Cumulative NLLLoss LpNormReduce
         LpNormUpdate BiasAddGrad SquareSumV1 SquareSumAll L2Loss UnsortedSegmentSum SegmentSum

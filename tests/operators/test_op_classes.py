@@ -28,12 +28,14 @@ TYPES = {
         aten::_scaled_dot_product_flash_attention FusedInferAttentionScoreV2
         ScaledDotProductAttention""",
     "recurrent": "LSTM aten::lstm DynamicRNN GRUSequence",
-    "activation": """Relu aten::relu_ ReluGrad aten::threshold_backward aten::_softmax SoftmaxV2
-        LogSoftmaxGrad ScaledMaskedSoftmax SwiGlu FastGelu GraphKernel_ReLU HSwish""",
+    "activation": """Relu aten::relu_ ReluGrad aten::threshold_backward SwiGlu FastGelu
+        GraphKernel_ReLU HSwish""",
     "normalisation": """aten::native_layer_norm NativeBatchNormBackward0 LayerNormV3 AddRmsNorm
         BNTrainingReduce SkipLayerNormalization MVN aten::cudnn_batch_norm_backward""",
     "pooling": """MaxPoolWithArgmaxV1 MaxPoolGradWithArgmaxV1 AdaptiveAvgPool3d CaskPooling
         AdaptiveAvgPool3dGrad aten::max_pool2d_with_indices TiledPooling AvgPool""",
+    "softmax": """aten::_softmax aten::log_softmax SoftmaxV2 LogSoftmaxGrad ScaledMaskedSoftmax
+        aten::_softmax_backward_data SoftmaxCrossEntropyWithLogits BiasSoftmax""",
     "reduction": """ReduceSumD ReduceMean aten::mean aten::sum_out TopKV2 ArgMaxWithValue NLLLoss
         LpNormReduceV2 BiasAddGrad UnsortedSegmentSum""",
     "elementwise": """Add aten::add_ AxpyV2 Muls RealDiv ForeachAddList ApplyAdamW Eltwise Subgraph
@@ -75,7 +77,7 @@ KERNELS = {
         "normalisation",
     "triton_red_fused_add_addmm_mul_native_layer_norm_split_view_18": "normalisation",
     "void at::native::(anonymous namespace)::max_pool_backward_nchw<float>(int)": "pooling",
-    "void (anonymous namespace)::softmax_warp_forward<float>(float*)": "activation",
+    "void (anonymous namespace)::softmax_warp_forward<float>(float*)": "softmax",
     "void at::native::vectorized_elementwise_kernel<4, at::native::GeluCUDAKernelImpl(int)>":
         "activation",
     "triton_poi_fused_addmm_gelu_view_17": "activation",

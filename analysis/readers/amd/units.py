@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from analysis.readers.amd.rows import COPY, HipCall, RocprofRows
+from analysis.readers.amd.rows import HipCall, RocprofRows
 from analysis.readers.building.launch_calls import (
     LaunchCall,
     is_launch,
@@ -24,18 +24,22 @@ def trace_of(rows: RocprofRows, name: str, source: Source) -> Trace:
     where no row has a valid time.
 
     Calls of HIP are those of the process; they do not say on which device a kernel ran, so of
-    several devices of one process there are none.
+    several devices of one process no launches are known.
     """
     columns: dict[str, list[object]] = dict(rows.columns)
     processes = columns.pop("process", [None] * len(columns["name"]))
-    kernels = [not str(name).startswith(COPY) for name in columns["name"]]
+    kernels = [not str(kind).startswith("Memcpy") for kind in columns["op_type"]]
     units = units_of(processes, columns["device"], kernels)
     if len(units) == 1:
         return _trace(rows, columns, rows.calls, name, source)
 
     def build(at: Sequence[int]) -> Trace:
-        own = {processes[row] for row in at}
-        calls = [call for call in rows.calls if call.process in own and not by_device]
+        own = {processes[row] for row in at} - {None}
+        calls = [
+            call
+            for call in rows.calls
+            if (not own or call.process in own) and not (by_device and is_launch(call.name))
+        ]
         return _trace(rows, rows_of(columns, at), calls, name, source)
 
     by_device = any("device:" in unit for unit, _ in units)

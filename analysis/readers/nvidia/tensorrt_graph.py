@@ -60,7 +60,7 @@ _CLASSES = (
     ("fullyconnected", "matrix_product"), ("einsum", "matrix_product"),
     ("lstm", "recurrent"), ("gru", "recurrent"), ("rnn", "recurrent"),
     ("pool", "pooling"),
-    ("softmax", "activation"), ("activation", "activation"), ("relu", "activation"),
+    ("softmax", "softmax"), ("activation", "activation"), ("relu", "activation"),
     ("norm", "normalisation"), ("lrn", "normalisation"),
     ("reduce", "reduction"), ("topk", "reduction"), ("cumulative", "reduction"),
     ("pointwise", "elementwise"), ("elementwise", "elementwise"), ("unary", "elementwise"),

@@ -52,7 +52,7 @@ _CLASSES = {
     "eltwise": "elementwise", "math": "elementwise", "subgraph": "elementwise",
     "power": "elementwise", "select": "elementwise", "rope": "elementwise",
     "logical": "elementwise", "fakequantize": "elementwise", "activation": "activation",
-    "relu": "activation", "softmax": "activation", "logsoftmax": "activation",
+    "relu": "activation", "softmax": "softmax", "logsoftmax": "softmax",
     "sigmoid": "activation", "clamp": "activation", "swish": "activation", "hswish": "activation",
     "mvn": "normalisation", "normalizel2": "normalisation", "norm": "normalisation",
     "rms": "normalisation", "rmsnorm": "normalisation", "groupnormalization": "normalisation",

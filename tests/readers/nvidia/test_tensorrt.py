@@ -122,7 +122,7 @@ def test_a_profile_is_one_mean_iteration() -> None:
     operators = by_name(trace)
     assert operators["Conv_0 + Relu_1"]["members"] == "Conv_0 + Relu_1"
     assert operators["Conv_0 + Relu_1"]["op_class"] == "convolution"  # its heaviest member
-    assert operators["Softmax_2"]["op_class"] == "activation"
+    assert operators["Softmax_2"]["op_class"] == "softmax"
     assert {row["op_type"] for row in operators.values()} == {None}
     assert {row["level"] for row in operators.values()} == {"graph_layer"}
 
@@ -240,7 +240,7 @@ def test_layer_information_gives_types_tensors_flops_and_originals() -> None:
     assert conv["bytes_param"] == 108 * 2 + 6 * 4
     assert conv["bytes_in"] == 2 * 4 * 64 * 2 and conv["bytes_out"] == 2 * 6 * 64 * 2
     assert (conv["members"], conv["members_source"]) == ("/b/Conv + /b/Relu", "names")
-    assert by_name(trace)["Softmax_2"]["op_class"] == "activation"
+    assert by_name(trace)["Softmax_2"]["op_class"] == "softmax"
     assert trace.meta.files == ("graph.json",)
     assert codes(trace) == {"averaged": 4}
 

@@ -12,6 +12,7 @@ export const CLASSES = [
   "activation",
   "normalisation",
   "pooling",
+  "softmax",
   "reduction",
   "data_movement",
   "layout",
