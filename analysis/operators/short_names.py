@@ -62,7 +62,7 @@ def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
     wanted = list(dict.fromkeys(names))
     alike: dict[str, list[str]] = defaultdict(list)
     for name in wanted:
-        alike[middle_cut(name if len(name) <= chars else _form(name), chars)].append(name)
+        alike[middle_cut(name if len(name) <= chars else short_pattern(name), chars)].append(name)
     found: dict[str, str] = {}
     for form, group in alike.items():
         for name, more in zip(group, _apart(group), strict=True):
@@ -76,8 +76,8 @@ def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
     return {name: found[name] for name in wanted}
 
 
-def _form(name: str) -> str:
-    """The short form of a name, or of each kernel in a pattern: 'a + b ×2'."""
+def short_pattern(name: str) -> str:
+    """Return the short form of a name, or of each kernel in a pattern: 'a + b ×2'."""
     return " + ".join(
         f"{short_name(kernel)}{more}"
         for kernel, more in (_REPEATED.fullmatch(part).groups("") for part in name.split(" + "))  # type: ignore[union-attr]

@@ -19,7 +19,7 @@ from analysis.report.pictures.group_svg import group_svg
 from analysis.report.tables import Rows, parted
 from analysis.report.text import known, minus, signed_duration, signed_range
 from analysis.wording.counted import whole_text
-from analysis.wording.fusion.became import becomes_text
+from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.groups import KNOWN_BY
 from analysis.wording.fusion.joined import JoinedRow, joined_rows
 from analysis.wording.fusion.terms import TERMS
@@ -199,7 +199,7 @@ def _pattern(
     shown_before, shown_after = _times(record)
     largest_member = max((abs(known(m["gain_ns"]) or 0.0) for m in members), default=0.0)
     return PatternRow(
-        pattern=str(record["pattern"]),
+        pattern=originals_text(record),
         becomes=becomes_text(record),
         groups=units.count(record["groups"]),
         before=shown_before,

@@ -23,7 +23,7 @@ from analysis.wording.diagnostics import (
     diagnostic_headline,
     diagnostic_sentence,
 )
-from analysis.wording.fusion.became import becomes_cell, becomes_text
+from analysis.wording.fusion.became import becomes_cell, becomes_text, originals_text
 from analysis.wording.fusion.groups import (
     KINDS,
     KNOWN_BY,

@@ -12,7 +12,7 @@ from analysis.compare.ledger import Ledger, gain_kind
 from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
 from analysis.compare.side import Role
 from analysis.messages import Message, say
-from analysis.wording.fusion.became import becomes_text
+from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.terms import TERMS, Term
 from analysis.wording.slow_executions import slow_note
 
@@ -131,7 +131,7 @@ def _pattern_steps(ledger: Ledger) -> list[Step]:
 
 def _pattern_step(row: Mapping[Hashable, Any], change_ns: int) -> Step:
     count = int(row["groups"])
-    label = f"{units.count(count)} × {row['pattern']}" if count > 1 else str(row["pattern"])
+    label = f"{units.count(count)} × {originals_text(row)}" if count > 1 else originals_text(row)
     return Step(label, change_ns, gain_kind(row), becomes_text(row))
 
 

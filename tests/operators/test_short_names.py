@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.advice.finding import Finding
 from analysis.operators.short_names import short_name, short_names
 from analysis.readers import find
 from analysis.readers.input.folder import folder_sources
 from analysis.trace import Trace
+from analysis.wording.findings import names_text
+from analysis.wording.fusion.became import becomes_cell, originals_text
 
 TENSILE = (
     "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT16x16x512_MI16x16x1_SN_LDSB1_AFC1_AG0_AFEM1_"
@@ -132,3 +135,14 @@ def test_kernels_of_a_pattern_are_each_short() -> None:
     assert short_names([pattern], 80) == {
         pattern: "Tensile GEMM TN bf16 MT16x16x512 MI16x16x1 ×2 + layer_norm_kernel"
     }
+
+
+def test_groups_and_findings_name_kernels_of_libraries_by_their_short_form() -> None:
+    short = "Tensile GEMM TN bf16 MT16x16x512 MI16x16x1"
+    row = {"pattern": f"aten::mm + {TENSILE}", "becomes": f"{TENSILE} ×2", "kind": "launched"}
+    assert originals_text(row) == f"aten::mm + {short}"
+    assert becomes_cell(row) == f"{short} ×2"
+    finding = Finding(
+        "slow_kernel", values={"operator": TENSILE}, where="operators", names=(TENSILE,)
+    )
+    assert names_text(finding) == short

@@ -15,7 +15,7 @@ from analysis.report.text import known, minus
 from analysis.text import clean_text
 from analysis.wording import findings as finding_words
 from analysis.wording import step
-from analysis.wording.fusion.became import becomes_text
+from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.multiple import ladder
 
 MAX_LINES = 60
@@ -96,7 +96,7 @@ def _patterns(comparison: Comparison) -> list[str]:
         times = tuple(known(record[f"{name}_ns"]) for name in ("before", "after", "gain"))
         before, after = units.durations_apart(*times)
         gain = minus(units.duration(times[-1], signed=True))
-        label = clean_text(f"{record['pattern']} {becomes_text(record)}", 100)
+        label = clean_text(f"{originals_text(record)} {becomes_text(record)}", 100)
         lines.append(table_row([label, units.count(record["groups"]), before, after, gain]))
     return [*lines, ""]
 

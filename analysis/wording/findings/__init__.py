@@ -8,6 +8,7 @@ from typing import cast
 
 from analysis.advice.finding import Confidence, Finding, Findings, Unknown
 from analysis.messages import Message, Part, Shown, listed, say
+from analysis.operators.short_names import short_name, short_pattern
 from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
 from analysis.wording.findings.particular import (
@@ -187,7 +188,7 @@ def times_text(*, has_runs: bool) -> str:
 
 def names_text(finding: Finding) -> str:
     """The operators that it is about, a few of many; '' for none."""
-    names = finding.names[:_NAMES]
+    names = [short_name(name) for name in finding.names[:_NAMES]]
     if finding.where == "run" or not names:
         return ""
     more = len(finding.names) - len(names)
@@ -210,8 +211,16 @@ def unknown_lines(findings: Findings) -> tuple[str, ...]:
     )
 
 
+_OF_KERNELS = ("operator", "example", "op_type", "op_types", "pattern", "members")
+
+
 def _values(finding: Finding) -> dict[str, Shown]:
     values = cast("dict[str, Shown]", dict(finding.values))
+    values |= {
+        name: short_pattern(value)
+        for name, value in values.items()
+        if name in _OF_KERNELS and isinstance(value, str)
+    }
     counts = (values.get(name) for name in ("places", "operators", "executions"))
     number = next((count for count in counts if type(count) is int), None)
     return {"n": number, **values}

@@ -10,6 +10,7 @@ import pandas as pd
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import group_places
 from analysis.messages import Message
+from analysis.operators.short_names import short_pattern
 from analysis.wording.fusion.groups import KINDS
 
 Precision = Literal["", "8-bit", "partly 8-bit"]
@@ -109,10 +110,16 @@ def became(members: pd.DataFrame, precision: Precision) -> Message:
 
 
 def becomes_cell(row: Mapping[Any, Any]) -> str:
-    """Op types that run in the place of a group or pattern; its kind where none is known."""
+    """Return the op types that run in the place of a group or pattern, kernels of libraries by
+    their short names; its kind where none is known."""
     types = str(row["becomes"])
     is_told = types.replace("unknown", "").strip(" +×0123456789") != ""
-    return types if is_told else KINDS[row["kind"]].text()
+    return short_pattern(types) if is_told else KINDS[row["kind"]].text()
+
+
+def originals_text(row: Mapping[Any, Any]) -> str:
+    """Return the pattern of a group, kernels of libraries by their short names."""
+    return short_pattern(str(row["pattern"]))
 
 
 def becomes_text(row: Mapping[Any, Any]) -> str:

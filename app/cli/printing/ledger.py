@@ -17,7 +17,7 @@ from analysis.text import clean_text
 from analysis.wording.advice import near_miss_sentence, own_pass_sentence, pattern_text
 from analysis.wording.counted import whole_text
 from analysis.wording.fusion.apart import Apart, apart
-from analysis.wording.fusion.became import becomes_text
+from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.terms import TERMS
 from app.cli.printing.joined import print_joined
 
@@ -98,7 +98,7 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
             name: " + ".join(shown.get(part, part) for part in str(row[name]).split(" + "))
             for name in ("pattern", "becomes")
         }
-        label = clean_text(f"{row['pattern']} {becomes_text(row)}", 200)
+        label = clean_text(f"{originals_text(row)} {becomes_text(row)}", 200)
         if row["hurts"]:
             label = say("{pattern:name} ({n:count} slower)", pattern=label, n=row["hurts"])
         add(
