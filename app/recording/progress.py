@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -16,6 +17,9 @@ from app.recording import recorder
 from app.recording.recorder import Status
 from app.server.same_origin import is_local
 from app.sources import places
+
+if TYPE_CHECKING:
+    from collectors.progress import Stage
 
 NEEDED = ("onnxruntime", "onnx", "psutil")
 COMPILER = "numba"
@@ -126,13 +130,24 @@ def running() -> None:
         )
 
 
+# Where each stage begins and ends on the bar: roughly the part of a short recording that it takes,
+# so that the bar moves while the model is prepared and never goes back.
+_SPANS: Mapping[Stage, tuple[float, float]] = {
+    "prepare": (0.02, 0.08),
+    "check": (0.08, 0.14),
+    "peaks": (0.14, 0.2),
+    "blocks": (0.2, 1.0),
+    "write": (1.0, 1.0),
+    "done": (1.0, 1.0),
+}
+
+
 def _share(status: Status) -> float:
-    """How far the job is, of all settings together."""
-    progress = status.progress
-    share = min(1.0, progress.done / max(1, progress.total)) if progress is not None else 0.0
-    # Only blocks take as long as their share says: what comes before is short.
-    if progress is not None and status.settings and progress.stage not in ("blocks", "write"):
-        share = 0.0
+    """Return how far the job is, from 0 to 1, of all settings together."""
+    progress, share = status.progress, 0.01
+    if progress is not None:
+        begin, end = _SPANS[progress.stage]
+        share = begin + (end - begin) * min(1.0, progress.done / max(1, progress.total))
     before = max(0, status.setting - 1)
     return (before + share) / status.settings if status.settings else share
 
@@ -161,7 +176,10 @@ def sweep_result(status: Status, scaling_page: st.Page, query: Mapping[str, str]
             kept=len(status.paths),
             n=status.settings,
         )
-        if status.error is not None:
+        if _is_stopped(status):
+            st.info(say("The sweep was stopped."), icon=":material/stop_circle:")
+            st.text(kept)
+        elif status.error is not None:
             failed = say("The sweep ended at a setting that could not be recorded.")
             st.error(failed, icon=":material/error:")
             if status.told is not None:
@@ -180,6 +198,12 @@ def sweep_result(status: Status, scaling_page: st.Page, query: Mapping[str, str]
         _dismiss()
 
 
+def _is_stopped(status: Status) -> bool:
+    """Return True for a job that ended because somebody pressed Stop, which is no failure."""
+    is_early = status.error is not None and status.error.code == "interrupted_too_early"
+    return status.cancelling and is_early
+
+
 def _dismiss() -> None:
     st.button(
         say("Dismiss"), key="record_dismiss", on_click=recorder.RECORDER.forget, type="tertiary"
@@ -196,7 +220,12 @@ def result(
     """What came of a recording that is over: how its variants compare, in sentences; `query` is
     the comparison to open, {} for none, and `beside` draws what else there is to show."""
     with st.container(border=True):
-        if status.error is not None:
+        if _is_stopped(status):
+            st.info(
+                say("Stopped before the first block was complete, so there is no recording."),
+                icon=":material/stop_circle:",
+            )
+        elif status.error is not None:
             st.error(say("Nothing was recorded."), icon=":material/error:")
             st.code(status.error.text, language=None, wrap_lines=True)
         elif status.path is not None:

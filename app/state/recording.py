@@ -54,6 +54,24 @@ def offer(offered: Offer) -> None:
     st.session_state["record_shapes"] = offered.shapes
 
 
+def start_on_arrival() -> None:
+    """Have the Record page start what it is offered as soon as it is drawn, once."""
+    st.session_state[_STARTS] = True
+
+
+def starts_on_arrival() -> bool:
+    """Return True while the Record page has to start what it is offered."""
+    return bool(st.session_state.get(_STARTS))
+
+
+def started() -> None:
+    """It has been started, or could not be: a later visit starts nothing."""
+    st.session_state.pop(_STARTS, None)
+
+
+_STARTS = "record_starts_on_arrival"
+
+
 def offered() -> Offer | None:
     """What was offered last; None before."""
     found = st.session_state.get("record_offer")

@@ -57,8 +57,11 @@ def show(compare_page: st.Page, scaling_page: st.Page, engines_page: st.Page) ->
             if refusal is not None:
                 st.info(panels.parts_text(refusal, "gray"), icon=":material/block:")
                 return
+            if state.recording.starts_on_arrival():
+                recorder.RECORDER.forget()  # what was recorded before is not what is tried now
             status = recorder.RECORDER.status
             if status is not None and status.running:
+                state.recording.started()
                 progress.running()
                 return
             if status is not None and status.settings:
@@ -132,7 +135,9 @@ def _form() -> None:
         st.info(_TRYING.text(), icon=":material/science:")
     ablate = engines.ablate(runtime, is_own=is_own)
     settings = settings_of.choose(takes_files)
-    if _is_started():
+    is_asked = bool(tries) and state.recording.starts_on_arrival()
+    state.recording.started()
+    if _is_started() or is_asked:
         with panels.guarded(say("This cannot be recorded.")):
             _start(
                 runtime,

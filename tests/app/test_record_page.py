@@ -18,7 +18,7 @@ from analysis.messages import Message
 from app.recording import own_models, progress, recorder
 from app.sources import places
 from app.views import record as view
-from collectors.progress import Progress
+from collectors.progress import Progress, Stage
 from collectors.record import Recording
 from tests.app.conftest import BLOCKS
 from tests.app.pages import is_clean, texts
@@ -163,8 +163,8 @@ def test_several_settings_are_recorded_and_shown_as_scaling(
     page.run()
     assert "Setting 2 of 4: batch size 1, 2 threads" in texts(page)
     [bar] = page.get("progress")
-    # One setting of four, and half of the blocks of the next one.
-    assert bar.proto.value == 37 and bar.proto.text == (
+    # One setting of four, and of the next one a fifth, for what comes first, and half of the rest.
+    assert bar.proto.value == 40 and bar.proto.text == (
         "Recording · about 21 s left of this setting"
     )
     turns[1].set()
@@ -267,6 +267,39 @@ def test_a_failed_recording_says_why(
     page.run()
     assert page.error[0].value == "Nothing was recorded."
     assert any(text.startswith("The engine refused the model: <b>x</b>.") for text in texts(page))
+
+
+def test_a_stop_is_no_failure(
+    open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: Any, cancelled: Callable[[], bool], **__: Any) -> Path:
+        while not cancelled():
+            time.sleep(0.01)
+        raise FuseScopeError("interrupted_too_early")
+
+    monkeypatch.setattr(collectors.record, "record", stopped)
+    page = open_page()
+    page.button(key="record_start").click().run()
+    page.button(key="record_cancel").click().run()
+    wait()
+    page.run()
+    assert not page.error
+    assert page.info[0].value == (
+        "Stopped before the first block was complete, so there is no recording."
+    )
+
+
+def test_the_bar_moves_from_the_first_stage_on_and_never_back() -> None:
+    stages: list[tuple[Stage, int, int]] = [
+        ("prepare", 0, 1), ("prepare", 1, 1), ("check", 0, 3), ("check", 2, 3), ("peaks", 0, 1),
+        ("blocks", 0, 8), ("blocks", 4, 8), ("blocks", 8, 8), ("write", 0, 1), ("done", 8, 8),
+    ]  # fmt: skip
+    shares = [progress._share(recorder.Status("m"))] + [
+        progress._share(recorder.Status("m", progress=Progress(*stage, Message("x"))))
+        for stage in stages
+    ]
+    assert all(share > 0 for share in shares) and shares[-1] == 1
+    assert shares == sorted(shares) and shares[7] == pytest.approx(0.6)
 
 
 def test_models_below_the_folders_are_listed(

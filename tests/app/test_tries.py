@@ -3,6 +3,7 @@ predicted."""
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -48,10 +49,12 @@ PREDICTED = PredictedPart(0.15, 0.05, 0.3)
 def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """15 % of 10 ms are predicted, 2 ms are saved by the one, -2.5 by the other."""
     started: list[Recording] = []
+    may_end = threading.Event()
 
     def record(job: Recording, **_: Any) -> Path:
         started.append(job)
         assert job.out is not None
+        assert may_end.wait(GIVE_UP_S)
         path = job.out / "tried-1.zip"
         tries = (
             *job.tries,
@@ -71,22 +74,24 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
     page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
     assert is_clean(page)
     assert "fusescope advise mul_add --try 2" in texts(page)
+    # It tries at once, and what was recorded before is not shown above it.
+    before = tree / "recordings" / "before.zip"
+    recorder.RECORDER._status = recorder.Status("mul_add", path=before)
     page.button(key="try_remedies").click().run()
     assert is_clean(page)
-    assert page.selectbox(key="record_model").value == "mul_add"
-    assert page.multiselect(key="record_variants").value == ["fused", KERNEL, "threads:1"]
-    assert page.text_input(key="record_threads").value == "2", "as the experiment was recorded"
-    assert page.info[0].value.startswith("This recording tries what the findings ask for.")
-    page.button(key="record_start").click().run()
+    assert [job.model for job in started] == ["mul_add"]
+    assert not page.success and page.button(key="record_cancel").label == "Stop"
+    may_end.set()
     deadline = time.monotonic() + GIVE_UP_S
     while not started or recorder.RECORDER.status is None or recorder.RECORDER.status.running:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     [job] = started
-    assert (job.baseline, job.variants, job.own_pass) == (
+    assert (job.baseline, job.variants, job.own_pass, job.threads) == (
         "fused",
         ("fused", KERNEL, "threads:1"),
         False,
+        2,  # as the experiment was recorded
     )
     asked, other = job.tries
     assert (asked.variant, asked.finding) == (KERNEL, "missed_fusion")
@@ -94,6 +99,7 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
 
     page.run()
     assert_tells(page)
+    assert page.multiselect(key="record_variants").value == ["fused", KERNEL, "threads:1"]
     page.button(key="record_open").click().run()
     assert page.query_params["candidate"] == f"recorded:tried-1.zip/{RULES}", "kept"
     again = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
@@ -159,13 +165,15 @@ def test_a_model_of_ones_own_is_found_below_the_folders(
     st.cache_data.clear()
     (tree / "open" / "mine.onnx").write_bytes(b"x")
     page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+    started: list[Recording] = []
+    monkeypatch.setattr(recorder.RECORDER, "start", lambda job, _: started.append(job))
     page.button(key="try_remedies").click().run()
     assert is_clean(page)
     assert page.selectbox(key="record_model").value == "file:mine.onnx"
     assert page.text_input(key="record_shapes").value == "t0=1,3,8,8; given=4"
     assert page.session_state["record_offer"].sha256 == facts.sha256
-    started: list[Recording] = []
-    monkeypatch.setattr(recorder.RECORDER, "start", lambda job, _: started.append(job))
-    page.button(key="record_start").click().run()
     [job] = started
+    # A later visit of the page starts nothing.
+    page.run()
+    assert len(started) == 1
     assert (dict(job.input_ranges), job.spin, job.seed) == ({"t0": (-1.0, 2.5)}, True, 5)

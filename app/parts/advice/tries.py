@@ -43,6 +43,7 @@ def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
             can_record = in_form is not None and progress.refusal() is None
             if can_record and st.button(say("Try it"), key="try_remedies"):
                 state.recording.offer(_offer(in_form or "", best, asked, experiment.record))
+                state.recording.start_on_arrival()
                 query = {"model": in_form or "", "variants": ",".join((best, *names))}
                 st.switch_page(record_page, query_params=query)
             given = model.name if is_built_in else display_name(experiment.file_name)
