@@ -10,7 +10,7 @@ from analysis.errors import FuseScopeError
 from analysis.readers import read_all
 from analysis.readers.input.source import Source, load_file
 from analysis.readers.packed.report import role_of
-from analysis.readers.recordings import Found
+from analysis.readers.recordings import Found, Recording
 from analysis.text import display_name
 from analysis.trace import Trace
 from app.server.same_origin import is_local
@@ -18,7 +18,7 @@ from app.server.spool import SPOOL, Received
 from app.sources import loading, places
 from app.sources.loading import left_aside
 from app.state.opened import Fate, Opened
-from app.store.keeping import keep_upload, of_upload
+from app.store.keeping import keep_uploads, of_upload
 
 _ID_CHARS = 12
 _FEW = 3  # unknown files that are told of one by one
@@ -82,14 +82,26 @@ def _open(given: Mapping[str, Source]) -> tuple[list[Opened], list[Fate]]:
         hash_ = recording.source.sha256 if role else recording.sha256
         id_ = f"upload:{hash_[:_ID_CHARS]}"
         opened.append(loading.opened_of(id_, name, recording.source, recording.value))
-    only = found.recordings[0] if len(found.recordings) == 1 else None
-    if alone is not None and only is not None:
-        value = only.value if only.source.sha256 == alone.sha256 else None
-        if isinstance(value, Trace):
-            keep_upload(alone, value)
+    if is_local():
+        keep_uploads(_alone(found.recordings, given))
     told = [loading.fate(file) for file in opened]
     told += [Fate(path, False, error) for path, error in found.failed]
     return opened, told + _not_read(found)
+
+
+def _alone(
+    recordings: Iterable[Recording], given: Mapping[str, Source]
+) -> list[tuple[Source, Trace]]:
+    """Return the given files that are a recording each, which rests on no other file."""
+    return [
+        (source, one.value)
+        for one in recordings
+        if (source := given.get(one.source.path)) is not None
+        and isinstance(one.value, Trace)
+        and one.source.sha256 == source.sha256
+        and not one.companions
+        and not one.value.meta.files
+    ]
 
 
 def _not_read(found: Found) -> list[Fate]:

@@ -8,7 +8,7 @@ where its reader asked for that.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -146,10 +146,13 @@ def of_upload(source: Source) -> Trace | None:
     return _of_content(kept_in, keys.of_content(source), source.name, "never", "none")
 
 
-def keep_upload(source: Source, value: Trace) -> Said | None:
-    """Keep what was read of a file that came alone; what became of that."""
-    kept_in = store() if _is_worth(source) else None
-    return _put(kept_in, keys.of_content(source), value, "none")[0] if kept_in is not None else None
+def keep_uploads(values: Sequence[tuple[Source, Trace]]) -> None:
+    """Keep what was read of files that came together, each resting on no other: all of them where
+    one is worth it, so that the library has both of a pair."""
+    kept_in = store() if any(_is_worth(source) for source, _ in values) else None
+    if kept_in is not None:
+        for source, value in values:
+            _put(kept_in, keys.of_content(source), value, "none")
 
 
 def is_kept(key: str) -> bool:

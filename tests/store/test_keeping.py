@@ -13,13 +13,19 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS
-from analysis.readers import read_path
+from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from app.store import keeping, settings
 from app.store.store import Store
 from tests import two_processes
-from tests.factories import UNFUSED_OPERATORS, node_event, session_event
+from tests.factories import (
+    FUSED_OPERATORS,
+    UNFUSED_OPERATORS,
+    node_event,
+    profile_json,
+    session_event,
+)
 
 pytestmark = pytest.mark.usefixtures("settled")
 
@@ -126,8 +132,24 @@ def test_an_upload_that_came_alone_is_parsed_once(tmp_path: Path, parsed: list[s
     assert keeping.of_upload(source) is None
     value = keeping.read(source)
     assert isinstance(value, Trace)
-    keeping.keep_upload(source, value)
+    keeping.keep_uploads([(source, value)])
     assert_equal(keeping.of_upload(source), value)
+
+
+def test_of_files_that_came_together_all_are_kept_or_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pair of which one is just large enough: the library has both of it."""
+    sources = [
+        Source("short.json", profile_json(FUSED_OPERATORS, runs=2)),
+        Source("long.json", profile_json(FUSED_OPERATORS, runs=40)),
+    ]
+    values = [(source, value) for source in sources if isinstance(value := read(source), Trace)]
+    held = Store(settings.folder(), 10**9).held
+    for least, kept in ((sources[1].size + 1, 0), (sources[1].size, 2)):
+        monkeypatch.setattr(keeping, "MIN_BYTES", least)
+        keeping.keep_uploads(values)
+        assert len(held()) == kept
 
 
 def test_small_files_and_experiments_are_not_kept(
