@@ -137,7 +137,7 @@ def test_an_upload_that_came_alone_is_parsed_once(tmp_path: Path, parsed: list[s
 
 
 def test_of_files_that_came_together_all_are_kept_or_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, parsed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A pair of which one is just large enough: the library has both of it."""
     sources = [
