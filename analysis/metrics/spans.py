@@ -17,10 +17,11 @@ _FEW = 0.05  # of the launches of graphs: those of the last moments may not be i
 
 @once
 def run_spans(trace: Trace) -> pd.DataFrame:
-    """One row per run that counts: `run`, `span_ns`, `busy_ns`, `kernel_ns`, `gap_ns`.
+    """One row per run that counts: `run`, `span_ns`, `busy_ns`, `own_ns`, `kernel_ns`, `gap_ns`.
 
     busy = time in the run's span in which any operator ran (streams overlap, so never the sum),
-    kernel = sum of its own, gap = span - busy: what dispatch costs. busy and gap are null where
+    own = time in which an operator that was started in it ran, in its span or not,
+    kernel = sum of those, gap = span - busy: what dispatch costs. busy, own and gap are null where
     calls have no start time. Kernels that were started in a run and outlive it count where they
     ran, so a gap is never below 0. Of a run without a start, busy is the union of its own, and a
     gap that would be below 0 is null; so are all gaps of a trace that `lacks_kernels`.
@@ -43,16 +44,18 @@ def run_spans(trace: Trace) -> pd.DataFrame:
         return np.array([known.get(run, 0) for run in number], dtype="int64")
 
     span_ns = runs["dur_ns"].to_numpy()
-    busy_ns, is_known = np.zeros(len(runs), dtype="int64"), np.full(len(runs), has_start)
+    is_known = np.full(len(runs), has_start)
+    busy_ns = own_ns = np.zeros(len(runs), dtype="int64")
     if has_start:
-        inside = _inside(trace, runs)
-        busy_ns = np.where(inside >= 0, inside, by_run(*call_times(calls), figure=union_ns))
+        inside, own_ns = _inside(trace, runs), by_run(*call_times(calls), figure=union_ns)
+        busy_ns = np.where(inside >= 0, inside, own_ns)
     gap_ns = span_ns - busy_ns
     return pd.DataFrame(
         {
             "run": number,
             "span_ns": span_ns,
             "busy_ns": pd.arrays.IntegerArray(busy_ns, ~is_known),
+            "own_ns": pd.arrays.IntegerArray(own_ns, ~is_known),
             "kernel_ns": by_run(calls["dur_ns"].to_numpy(), figure=np.sum),
             "gap_ns": pd.arrays.IntegerArray(
                 gap_ns, ~is_known | (gap_ns < 0) | lacks_kernels(trace)

@@ -24,6 +24,7 @@ from analysis.wording.fusion.groups import KNOWN_BY
 from analysis.wording.fusion.joined import JoinedRow, joined_rows
 from analysis.wording.fusion.terms import TERMS
 from analysis.wording.slow_executions import slow_note
+from analysis.wording.typical import to_typical
 
 VISIBLE_PATTERNS = 10
 MAX_PATTERNS = 300
@@ -108,7 +109,7 @@ class PatternRow:
 
 @dataclass(frozen=True)
 class Term:
-    """A line of the sum below the patterns, as time saved; `note` may hold text of a trace."""
+    """A line of the sum below the patterns, as a change; `note` may hold text of a trace."""
 
     label: str
     text: str
@@ -130,10 +131,11 @@ class Ungrouped:
 
 @dataclass(frozen=True)
 class LedgerTable:
-    """Patterns by |gain|, and the terms that lead from their sum to the time saved.
+    """Patterns by |gain|, and the terms that lead from their sum to the change.
 
-    `groups_total` is (before, after, gain, share) of all groups; `total` the time saved, None where
-    the change is not known. `ungrouped` operators come longest first, `ungrouped_cut` are left out.
+    `groups_total` is (before, after, change, share) of all groups; `total` the change, None where
+    the change is not known; `typical` leads from it to what the verdict compares. `ungrouped`
+    operators come longest first, `ungrouped_cut` are left out.
     """
 
     patterns: Rows[PatternRow]
@@ -141,6 +143,7 @@ class LedgerTable:
     groups_total: tuple[str, str, str, str]
     terms: tuple[Term, ...]
     total: Term | None
+    typical: tuple[Term, ...]
     ungrouped: tuple[Ungrouped, ...]
     ungrouped_cut: int
 
@@ -174,17 +177,18 @@ def ledger_table(comparison: Comparison) -> LedgerTable | None:
         groups_total=_groups_total(comparison),
         terms=terms,
         total=total,
+        typical=_typical(comparison),
         ungrouped=ungrouped,
         ungrouped_cut=len(ledger.ungrouped) - len(ungrouped),
     )
 
 
-def gain_interval(record: Record) -> str:
-    """'+1.20 to +1.34 ms'; '' without one."""
+def change_interval(record: Record) -> str:
+    """The change that goes with the gain: '-1.34 to -1.20 ms'; '' without one."""
     low, high = known(record["low_ns"]), known(record["high_ns"])
     if low is None or high is None:
         return ""
-    return signed_range(low, high)
+    return signed_range(-high, -low)
 
 
 def _pattern(
@@ -259,7 +263,7 @@ def _gain(record: Record, largest: float) -> Gain:
     if gain is None:
         return Gain(units.MISSING, 0.0, "same", "")
     bar = 100 * abs(gain) / largest if largest else 0.0
-    return Gain(signed_duration(gain), round(bar, 1), gain_kind(record), gain_interval(record))
+    return Gain(signed_duration(-gain), round(bar, 1), gain_kind(record), change_interval(record))
 
 
 def _removed(record: Record) -> str:
@@ -273,13 +277,13 @@ def _groups_total(comparison: Comparison) -> tuple[str, str, str, str]:
     before, after, gain, share = (known(rows[name].sum(min_count=1)) for name in columns)
     return (
         *units.durations_apart(before, after, gain),
-        units.MISSING if gain is None else signed_duration(gain),
+        units.MISSING if gain is None else signed_duration(-gain),
         minus(units.percent(share)),
     )
 
 
 def _terms(comparison: Comparison) -> tuple[tuple[Term, ...], Term | None]:
-    """The terms beside the groups, as time saved (the minus of a change), and their sum."""
+    """The terms beside the groups, and their sum."""
     ledger = comparison.ledger
     sum_ = ledger.reconciliation
     if sum_.delta_ns is None:
@@ -287,7 +291,7 @@ def _terms(comparison: Comparison) -> tuple[tuple[Term, ...], Term | None]:
 
     def term(label: str, change_ns: int, note: str = "") -> Term:
         share = minus(units.percent(ledger.share(change_ns)))
-        return Term(label, signed_duration(-change_ns), share, note)
+        return Term(label, signed_duration(change_ns), share, note)
 
     terms = tuple(
         term(str(TERMS[name]), getattr(sum_, name), slow_note(ledger) if name == "slow_ns" else "")
@@ -295,6 +299,14 @@ def _terms(comparison: Comparison) -> tuple[tuple[Term, ...], Term | None]:
         if name != "groups_ns" and getattr(sum_, name)
     )
     return terms, term(whole_text(sum_.of), sum_.delta_ns)
+
+
+def _typical(comparison: Comparison) -> tuple[Term, ...]:
+    """What leads from the mean run to the typical one, which the verdict compares."""
+    return tuple(
+        Term(message.text(), signed_duration(change), "")
+        for message, change in to_typical(comparison)
+    )
 
 
 def _ungrouped(comparison: Comparison) -> tuple[Ungrouped, ...]:

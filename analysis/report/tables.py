@@ -124,13 +124,13 @@ class ModuleRow:
     groups: str
     before: str
     after: str
-    gain: str
+    change: str
     interval: str
     kind: str
 
 
 def module_rows(comparison: Comparison) -> tuple[ModuleRow, ...]:
-    """Modules, largest gain or loss first; none where groups have none."""
+    """Modules, largest change first; none where groups have none."""
     rows = []
     for record in modules(comparison.ledger).to_dict("records"):
         name = str(record["module"]) or NO_MODULE.text()
@@ -139,7 +139,11 @@ def module_rows(comparison: Comparison) -> tuple[ModuleRow, ...]:
         before, after = units.durations_apart(
             known(record["before_ns"]), known(record["after_ns"]), gain
         )
-        interval = say("{low:signed_duration} to {high:signed_duration}", low=low, high=high)
+        interval = (
+            ""
+            if low is None or high is None
+            else say("{low:signed_duration} to {high:signed_duration}", low=-high, high=-low)
+        )
         rows.append(
             ModuleRow(
                 name=name,
@@ -147,8 +151,8 @@ def module_rows(comparison: Comparison) -> tuple[ModuleRow, ...]:
                 groups=units.count(record["groups"]),
                 before=before,
                 after=after,
-                gain=signed_duration(gain or 0.0),
-                interval=units.MISSING if low is None else minus(interval),
+                change=signed_duration(-(gain or 0.0)),
+                interval=minus(interval) or units.MISSING,
                 kind=gain_kind(record),
             )
         )

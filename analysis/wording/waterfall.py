@@ -15,6 +15,7 @@ from analysis.messages import Message, say
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.terms import TERMS, Term
 from analysis.wording.slow_executions import slow_note
+from analysis.wording.typical import outlying_ns
 
 MAX_PATTERNS = 6
 SMALL_SHARE = 0.01  # of the largest pattern: smaller ones share a bar
@@ -24,9 +25,17 @@ _BIAS: Mapping[Role, Message] = {
     "baseline": Message("profiler bias, baseline"),
     "candidate": Message("profiler bias, candidate"),
 }
+_OUTLYING: Mapping[Role, Message] = {
+    "baseline": Message("slow runs, baseline"),
+    "candidate": Message("slow runs, candidate"),
+}
 _OVERLAP: Mapping[Role, Message] = {
     "baseline": Message("overlap of streams, baseline"),
     "candidate": Message("overlap of streams, candidate"),
+}
+_BEYOND: Mapping[Role, Message] = {
+    "baseline": Message("operators outside their run, baseline"),
+    "candidate": Message("operators outside their run, candidate"),
 }
 StepKind = Literal["total", "faster", "slower", "same", "term"]
 
@@ -48,10 +57,11 @@ class Step:
 def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
     """Baseline, changes, candidate: the changes lead from one total to the other exactly.
 
-    The baseline's run, its profiler bias and overlap, which lead to what its operators and the
-    gaps between them take; the patterns with the largest |gain|, the other groups in one step,
-    what is in no group, communication, slow executions and idle time; then back to the candidate's
-    run by its own overlap and bias. In this order no step goes below zero: everything is taken
+    The baseline's typical run, which the verdict compares; what its mean run has beyond that, its
+    profiler bias and overlap, which lead to what its operators and the gaps between them take; the
+    patterns with the largest |gain|, the other groups in one step, what is in no group,
+    communication, slow executions and idle time; then back to the candidate's typical run by its
+    own overlap, bias and slow runs. In this order no step goes below zero: everything is taken
     from where it was. Rounding below SHOWN_ROUNDING_NS is part of the last term, whose note says
     so. Empty where the traces have no time of a whole run in common. Labels and notes hold text of
     the traces.
@@ -60,6 +70,8 @@ def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
     if sum_.delta_ns is None or sum_.baseline_ns is None or sum_.groups_ns is None:
         return ()
     into, out = _sides_steps(sum_)
+    outlying = outlying_ns(comparison)
+    last_ns = sum_.baseline_ns + sum_.delta_ns
     slow = slow_note(comparison.ledger)
     inner = [
         Step(str(TERMS[name]), value, "term", slow if name == "slow_ns" else "")
@@ -70,12 +82,20 @@ def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
     rounding = (sum_.rounding_ns or 0) - beside
     rounding += (sum_.overlap_ns or 0) + (sum_.profiler_bias_ns or 0)
     return (
-        Step(comparison.baseline.name, sum_.baseline_ns, "total"),
+        Step(comparison.baseline.name, sum_.baseline_ns - outlying[0], "total"),
+        *_outlying_step("baseline", outlying[0], sum_.baseline_ns),
         *into,
         *_pattern_steps(comparison.ledger),
         *_with_rounding([*inner, *out], rounding),
-        Step(comparison.candidate.name, sum_.baseline_ns + sum_.delta_ns, "total"),
+        *_outlying_step("candidate", -outlying[1], last_ns),
+        Step(comparison.candidate.name, last_ns - outlying[1], "total"),
     )
+
+
+def _outlying_step(role: Role, change_ns: int, mean_ns: int) -> list[Step]:
+    """Between the typical run and the mean run of a side; none where they are the same."""
+    note = say("mean run {time:duration}", time=mean_ns)
+    return [Step(_OUTLYING[role].text(), change_ns, "term", note)] if change_ns else []
 
 
 def _sides_steps(sum_: Reconciliation) -> tuple[list[Step], list[Step]]:
@@ -92,9 +112,11 @@ def _sides_steps(sum_: Reconciliation) -> tuple[list[Step], list[Step]]:
             note = say("profiled run {time:duration}", time=side.profiled_ns)
             steps.append(Step(_BIAS[name].text(), sign * value, "term", note))
         if sum_.overlap_ns is not None:
-            value = _less(side.operators_ns, side.busy_ns)
+            own_ns = side.busy_ns if side.own_ns is None else side.own_ns
+            beyond, streams = _less(own_ns, side.busy_ns), _less(side.operators_ns, own_ns)
+            steps.append(Step(_BEYOND[name].text(), sign * beyond, "term"))
             note = say("operators {time:duration}", time=side.operators_ns)
-            steps.append(Step(_OVERLAP[name].text(), sign * value, "term", note))
+            steps.append(Step(_OVERLAP[name].text(), sign * streams, "term", note))
     return [step for step in into if step.value_ns], [step for step in out[::-1] if step.value_ns]
 
 

@@ -68,8 +68,8 @@ def _figures(row: Mapping[Hashable, Any]) -> None:
     if low is not None and high is not None:
         profiled = say(
             "95 % interval {low:signed_duration} to {high:signed_duration}; measured, profiled",
-            low=low,
-            high=high,
+            low=-high,
+            high=-low,
         )
     medians = [
         None if pd.isna(row.get(name)) else row.get(name)
@@ -85,7 +85,11 @@ def _figures(row: Mapping[Hashable, Any]) -> None:
             _median(medians[0], slow[0]),
         ),
         (say("after"), shown_after, _median(medians[1], slow[1])),
-        (say("gain per run"), units.duration(gain, signed=True), profiled),
+        (
+            say("change per run"),
+            units.duration(None if gain is None else -gain, signed=True),
+            profiled,
+        ),
         (
             say("bytes removed"),
             units.data_size(removed, signed=False),

@@ -28,7 +28,7 @@ _TIMES = Head(
     ),
     "µs",
 )
-_INTERVAL = Head(Message("Interval of gain"), "µs")
+_INTERVAL = Head(Message("Interval of change"), "µs")
 _FOLDED, _UNFOLDED, _INSIDE = "▸ ", "▾ ", "\u2003└ "
 Record = Mapping[Hashable, Any]
 
@@ -48,7 +48,7 @@ def orders() -> dict[str, Callable[[pd.DataFrame], pd.DataFrame]]:
 
 
 ORDER_NAMES = {
-    "largest": Message("Largest gain or loss"),
+    "largest": Message("Largest change"),
     "hurting": Message("Slower groups first"),
 }
 
@@ -172,7 +172,11 @@ _PATTERN, _BECOMES, _GROUPS = (
 )
 _BECOMES_HELP = Message("Op types that the candidate ran instead.")
 _GROUPS_HELP = Message("Groups of this shape.")
-_BEFORE, _AFTER, _GAIN = Head(Message("before")), Head(Message("after")), Head(Message("gain"))
+_BEFORE, _AFTER, _CHANGE = (
+    Head(Message("before")),
+    Head(Message("after")),
+    Head(Message("change")),
+)
 _BEFORE_HELP = Counted(
     Message("Baseline: mean per run, without slow executions."),
     Message("Baseline: time of the file, without slow executions."),
@@ -181,7 +185,7 @@ _AFTER_HELP = Counted(
     Message("Candidate: mean per run, without slow executions."),
     Message("Candidate: time of the file, without slow executions."),
 )
-_GAIN_HELP = Message("Before - after. Negative: the candidate takes longer.")
+_CHANGE_HELP = Message("After - before. Negative: the candidate takes less.")
 
 
 def _drawn(cells: pd.DataFrame) -> Table:
@@ -217,20 +221,20 @@ def _drawn(cells: pd.DataFrame) -> Table:
 
 
 def _bounds(made: Table, rows: pd.DataFrame) -> None:
-    """The interval of each gain."""
+    """The interval of each change."""
     for head, name, help_ in (
         (
             Head(Message("low")),
-            "low_ns",
-            Message("Lower end of the 95 % interval of the gain over blocks."),
+            "high_ns",
+            Message("Lower end of the 95 % interval of the change over blocks."),
         ),
         (
             Head(Message("high")),
-            "high_ns",
-            Message("Upper end of the 95 % interval of the gain over blocks."),
+            "low_ns",
+            Message("Upper end of the 95 % interval of the change over blocks."),
         ),
     ):
-        made.number(_INTERVAL, head, rows[name] / 1e3, help_, "%+.1f", micro_change)
+        made.number(_INTERVAL, head, _change(rows[name]) / 1e3, help_, "%+.1f", micro_change)
 
 
 def _share(made: Table, rows: pd.DataFrame) -> None:
@@ -245,11 +249,19 @@ def _times(made: Table, cells: pd.DataFrame) -> None:
     for head, name, help_, format_ in (
         (_BEFORE, "before_ns", _BEFORE_HELP, "%.1f"),
         (_AFTER, "after_ns", _AFTER_HELP, "%.1f"),
-        (_GAIN, "gain_ns", _GAIN_HELP, "%+.1f"),
+        (_CHANGE, "gain_ns", _CHANGE_HELP, "%+.1f"),
     ):
-        text = micro_change if name == "gain_ns" else micro
-        made.number(_TIMES, head, cells[name] / 1e3, help_, format_, text)
-    made.apart(_TIMES, (_BEFORE, _AFTER, _GAIN))
+        is_change = name == "gain_ns"
+        values = _change(cells[name]) if is_change else cells[name]
+        made.number(
+            _TIMES, head, values / 1e3, help_, format_, micro_change if is_change else micro
+        )
+    made.apart(_TIMES, (_BEFORE, _AFTER, _CHANGE))
+
+
+def _change(gains: pd.Series) -> pd.Series:
+    """The changes that go with gains: the minus of each, never -0.0."""
+    return 0.0 - gains
 
 
 def summary(ledger: Ledger) -> Table:

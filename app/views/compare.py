@@ -65,8 +65,8 @@ _ALTS = {  # with changes, and of two models
         Message("Operator classes of both sides, longest time first"),
     ),
     MODULES: (
-        Message("Modules of the model, largest gain or loss first"),
-        Message("Modules of the model, largest gain or loss first"),
+        Message("Modules of the model, largest change first"),
+        Message("Modules of the model, largest change first"),
     ),
     LAUNCHED: (
         Message("Operators that launched kernels, of both sides, largest change first"),
@@ -231,7 +231,7 @@ def _bought(comparison: Comparison, fusion_page: st.Page) -> None:
             )
             st.page_link(fusion_page, label=say("All groups"), icon=":material/account_tree:")
         table = ledger.summary(comparison.ledger).of(comparison)
-        alt = say("Patterns of fused operators, largest gain or loss first")
+        alt = say("Patterns of fused operators, largest change first")
         table.draw("patterns_table", alt)
         terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)
         unshared = wording.no_shares_sentence(comparison.ledger)

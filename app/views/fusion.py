@@ -133,7 +133,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     state.table.mark_line(TABLE, line)
     table.draw(
         TABLE,
-        say("Fusion groups by pattern, largest gain or loss first"),
+        say("Fusion groups by pattern, largest change first"),
         max_rows=10,
         on_select=lambda: _clicked(shown.key, drawn),
     )
@@ -181,7 +181,9 @@ def _tools(shown: Shown, table: Table, *, is_search: bool) -> list[str]:
             mime="text/csv",
             on_click="ignore",
             key="download_ledger",
-            help=say("Every group and the other terms of the sum. They add up to the time saved."),
+            help=say(
+                "Every group and the other terms of the sum. They add up to the whole change."
+            ),
         )
     return more
 

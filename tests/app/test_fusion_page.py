@@ -221,7 +221,7 @@ def test_the_ledger_folds_by_pattern_and_unfolds(open_fusion: Start) -> None:
     assert folded["Groups"] == [2.0, 1.0]
     assert folded["Profiled time per run before"] == [310.0, 50.0]
     assert folded["Profiled time per run after"] == [230.0, 50.0]
-    assert folded["Profiled time per run gain"] == [80.0, 0.0]
+    assert folded["Profiled time per run change"] == [-80.0, 0.0]
     page = page.button(key="fold").click().run()
     unfolded = cells(page)
     assert [str(text).strip("\u2003└ ") for text in unfolded["Pattern"]] == [
@@ -238,9 +238,9 @@ def test_the_ledger_folds_by_pattern_and_unfolds(open_fusion: Start) -> None:
 def test_six_columns_of_the_ledger_first_and_the_rest_by_choice(open_fusion: Start) -> None:
     page = open_fusion()
     assert len(cells(page)) == 6
-    page.session_state["ledger_columns"] = ["Interval of gain, µs", "Known by"]
+    page.session_state["ledger_columns"] = ["Interval of change, µs", "Known by"]
     chosen = cells(page.run())
-    assert list(chosen)[6:] == ["Interval of gain low", "Interval of gain high", "Known by"]
+    assert list(chosen)[6:] == ["Interval of change low", "Interval of change high", "Known by"]
 
 
 def test_search_finds_groups_by_what_is_inside(open_fusion: Start) -> None:
@@ -256,7 +256,7 @@ def test_a_link_opens_a_group_with_its_operators_before_and_after(open_fusion: S
     page = open_fusion(group="1")
     shown = {card.label: card.value for card in page.metric}
     assert shown["before"] == "150 µs" and shown["after"] == "110 µs"
-    assert shown["gain per run"] == "+40.0 µs"
+    assert shown["change per run"] == "-40.0 µs"
     assert shown["bytes removed"] == "2.05 kB"  # two tensors of 1 × 4 × 8 × 8 floats
     before, after = pictures(page)
     assert all(f">{name}<" in before for name in ("Conv", "BatchNormalization", "Relu"))
@@ -465,7 +465,7 @@ def test_shares_are_left_out_where_they_say_nothing(tree: Path, open_fusion: Sta
     page = open_fusion(group="3")
     assert is_clean(page)
     cards = {card.label: card.value for card in page.metric}
-    assert (cards["before"], cards["after"], cards["gain per run"]) == (
+    assert (cards["before"], cards["after"], cards["change per run"]) == (
         "50.0 µs",
         "50.0 µs",
         "0 ns",

@@ -68,10 +68,9 @@ def report_changes(comparison: Comparison) -> Iterator[Printed]:
         return
     for pattern in (*book.patterns.visible, *book.patterns.folded):
         for gained in (pattern, *pattern.members):
-            # A gain is before - after.
-            yield f"ledger {pattern.pattern}", gained.after, gained.before, gained.gain.text
-    before, after, gain, _ = book.groups_total
-    yield "sum of groups", after, before, gain
+            yield f"ledger {pattern.pattern}", gained.before, gained.after, gained.gain.text
+    before, after, change, _ = book.groups_total
+    yield "sum of groups", before, after, change
 
 
 def page_changes(comparison: Comparison) -> Iterator[Printed]:
@@ -90,7 +89,7 @@ def page_changes(comparison: Comparison) -> Iterator[Printed]:
             shown_ledger.table(comparison, lines, every),
             shown_ledger.summary(comparison.ledger),
         ):
-            yield from _cells(made, "after", "before", "gain")
+            yield from _cells(made, "before", "after", "change")
 
 
 def _cells(made: Table, first: str, second: str, change: str) -> Iterator[Printed]:

@@ -213,7 +213,7 @@ def test_ribbon_tells_its_group_and_its_gain_as_text(
     expect(timeline.tip).to_be_hidden()
     expect(timeline.root).to_have_attribute("data-over-group", "")
     timeline.hover(100 * US)  # an operator names its group as well
-    expect(timeline.tip).to_contain_text("gain of its group210 µs")
+    expect(timeline.tip).to_contain_text("change of its group−210 µs")
     assert page.locator("img").count() == 0
     assert page.title() == "report"
     assert page.outside_requests == []
@@ -276,7 +276,7 @@ def test_aligned_by_group(show: Callable[[Any], Timeline], page: Page) -> None:
     expect(timeline.tip).to_be_hidden()
     timeline.canvas.focus()
     page.keyboard.press("]")
-    expect(timeline.root.get_by_role("status")).to_contain_text("gain of its group 210 µs")
+    expect(timeline.root.get_by_role("status")).to_contain_text("change of its group −210 µs")
     page.keyboard.press("]")
     expect(timeline.root.get_by_role("status")).to_contain_text("2 of 6: relu")
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.compare import compare
 from analysis.compare.groups.fusion import Fusion, Group, Operator
 from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import Ledger, ledger
@@ -74,6 +75,8 @@ def test_each_term_by_hand() -> None:
         ungrouped_ns=0,
         slow_ns=0,
         overlap_ns=0,
+        streams_ns=0,
+        beyond_ns=0,
         dispatch_ns=-4_000,
         profiler_bias_ns=-4_956_000,
         rounding_ns=0,
@@ -81,8 +84,8 @@ def test_each_term_by_hand() -> None:
         baseline_ns=10_000_000,
         low_ns=-5_000_000,
         high_ns=-5_000_000,
-        baseline=SideTimes(10_000_000, 210_000, 200_000, 200_000),
-        candidate=SideTimes(5_000_000, 166_000, 160_000, 160_000),
+        baseline=SideTimes(10_000_000, 210_000, 200_000, 200_000, 200_000),
+        candidate=SideTimes(5_000_000, 166_000, 160_000, 160_000, 160_000),
     )
     half = ledger(*sides, Fusion("graphs", (GEMM_GROUP,))).reconciliation
     assert (half.groups_ns, half.ungrouped_ns) == (0, -40_000) and total(half) == -5_000_000
@@ -355,3 +358,22 @@ def test_repeated_names_and_operators_outside_groups_are_not_lost() -> None:
     book = ledger(before, after, Fusion("inferred", (GEMM_GROUP,)))
     assert book.rows["gain_ns"].tolist() == [7_000.0]
     assert book.reconciliation.groups_ns == -7_000 and book.ungrouped.empty
+
+
+def test_operators_that_outlive_their_run_are_no_overlap_of_streams() -> None:
+    """One stream: 50 + 40 ns run in a run of 100, and 30 ns more after it, beside nothing."""
+
+    def one(last_ends_ns: int) -> Trace:
+        return Trace(
+            Meta("test", "test"),
+            runs_frame(run=[0], kind=["step"], start_ns=[0], dur_ns=[100], profiled=[True]),
+            operators_frame(operator=[0], name=["gemm"], op_class=["matrix_product"]),
+            calls_frame(
+                operator=[0, 0], run=[0, 0], start_ns=[0, 60], dur_ns=[50, last_ends_ns - 60]
+            ),
+        )
+
+    result = compare(side_of_trace(one(130)), side_of_trace(one(100))).ledger.reconciliation
+    assert (result.delta_ns, result.overlap_ns) == (0, 30)
+    assert (result.streams_ns, result.beyond_ns) == (0, 30)
+    assert (result.baseline.busy_ns, result.baseline.own_ns) == (90, 120)

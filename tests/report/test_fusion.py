@@ -307,10 +307,10 @@ def test_the_ledger_is_text_that_needs_no_script() -> None:
     assert "All original operators are accounted for: 4 of 4. 0 boundary mismatches" in page.text
     assert "Conv + BatchNormalization + Relu" in page.text
     assert "→ FusedConv" in page.text
-    assert "+40.0 µs" in page.text
+    assert "−40.0 µs" in page.text
     assert "2.05 kB" in page.text
     assert "the whole run, mean un-profiled wall time" in page.text
-    assert "+5.00 ms" in page.text
+    assert "−5.00 ms" in page.text
     assert "How the fusion ledger adds up" in page.text
     assert "A fusion group is the smallest set" in page.text
     patterns = [a for a in page.of("details") if a.get("class") == "pattern"]
@@ -340,7 +340,7 @@ def test_a_group_that_hurts_is_said_in_words() -> None:
     assert table is not None
     worst = table.patterns.visible[0]
     assert (worst.pattern, worst.hurts, worst.gain.kind) == ("Conv", 1, "slower")
-    assert worst.gain.text == "−60.0 µs"
+    assert worst.gain.text == "+60.0 µs"
     html = report_html(slower(60))
     assert '<b class="hurts">slower' in html
     assert '<b class="hurts">' not in report_html(slower(0))
@@ -357,7 +357,7 @@ def test_long_ledgers_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> No
     (row,) = table.patterns.visible
     assert (row.groups, len(row.members), row.cut) == ("9", 4, 5)
     assert (
-        "5 more groups with smaller gains are not in this report"
+        "5 more groups with smaller changes are not in this report"
         in Page(report_html(comparison)).text
     )
 

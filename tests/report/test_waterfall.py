@@ -20,6 +20,7 @@ from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.pictures.waterfall import waterfall as still
+from analysis.wording.typical import whole_change_ns
 from analysis.wording.waterfall import (
     MAX_PATTERNS,
     SHOWN_ROUNDING_NS,
@@ -42,7 +43,9 @@ def measured() -> Comparison:
 
 
 def of_ledger(ledger: Ledger) -> Comparison:
-    return replace(measured(), ledger=ledger)
+    of = measured()
+    # The sums here are made up: no verdict goes with them.
+    return replace(of, ledger=ledger, verdict=replace(of.verdict, times_ns=None))
 
 
 def of_groups(
@@ -193,6 +196,24 @@ def test_the_bars_add_up_to_the_change_exactly(
     first, *changes, last = waterfall_steps(comparison)
     assert first.value_ns + sum(step.value_ns for step in changes) == last.value_ns
     assert last.value_ns - first.value_ns == comparison.ledger.reconciliation.delta_ns
+
+
+def test_slow_runs_lead_from_the_run_of_the_verdict_to_the_mean_run() -> None:
+    """The page has one time a side: 9 ms and 5 ms, of which the mean runs are 10 and 5.5 ms."""
+    comparison = of_groups([("Conv", 4.5 * MS)])
+    times = (9.0 * MS, 5.0 * MS)
+    comparison = replace(
+        comparison, verdict=replace(comparison.verdict, times_ns=times, of="unprofiled_wall")
+    )
+    steps = [(step.label, step.value_ns, step.note) for step in waterfall_steps(comparison)]
+    assert steps == [
+        ("unfused", 9 * MS, ""),
+        ("slow runs, baseline", MS, "mean run 10.0 ms"),
+        ("Conv", -4_500_000, "→ Conv"),
+        ("slow runs, candidate", -500_000, "mean run 5.50 ms"),
+        ("fused", 5 * MS, ""),
+    ]
+    assert whole_change_ns(comparison) == -4 * MS
 
 
 def test_the_figure_shows_names_literally_and_keeps_the_axis_at_zero() -> None:

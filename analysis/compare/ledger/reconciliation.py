@@ -17,12 +17,14 @@ WEAK_SHARE = 0.25
 @dataclass(frozen=True)
 class SideTimes:
     """Mean times per run of one side in whole ns: the run as compared, the profiled run, the union
-    of its operators and their sum; None where the traces do not have it."""
+    of its operators, their sum, and the union of those that it started, of which the last may end
+    after it; None where the traces do not have it."""
 
     run_ns: int | None = None
     profiled_ns: int | None = None
     busy_ns: int | None = None
     operators_ns: int | None = None
+    own_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,9 @@ class Reconciliation:
     `communication_ns`: communication, None where neither side has any; what of it ran beside other
     operators is taken back in the overlap; `slow_ns`: what slow executions took beyond their
     medians, which is in none of these; `overlap_ns`: (union - sum) of
-    operator time, 0 where none ran side by side; `dispatch_ns`: profiled run span - union (- sum
+    operator time, 0 where none ran side by side or after its run: the sum of `streams_ns`, what ran
+    side by side, and `beyond_ns`, operators that ran outside the run that started them;
+    `dispatch_ns`: profiled run span - union (- sum
     where the files have no start times); `profiler_bias_ns`: un-profiled time - profiled run span;
     `rounding_ns`: what rounding every row and term to whole ns took.
     `weak`: |slow + dispatch + profiler bias| exceeds a quarter of |delta|, so operators do not show
@@ -54,6 +58,8 @@ class Reconciliation:
     communication_ns: int | None = None
     slow_ns: int | None = None
     overlap_ns: int | None = None
+    streams_ns: int | None = None
+    beyond_ns: int | None = None
     dispatch_ns: int | None = None
     profiler_bias_ns: int | None = None
     rounding_ns: int | None = None
@@ -108,6 +114,7 @@ def reconcile(
     exact = [*(-gains_ns), *ungrouped_ns, *communication_ns, *terms]
     took = math.fsum(value - round(value) for value in exact) - (delta - round(delta))
     low, high = _interval(baseline, candidate, of, delta, paired)
+    streams = overlap if overlap is None else _streams(baseline, candidate, overlap)
     beside = slow + (dispatch or 0.0) + (bias or 0.0)
     return Reconciliation(
         of=of,
@@ -117,6 +124,8 @@ def reconcile(
         communication_ns=_rounded_sum(communication_ns) if len(communication_ns) else None,
         slow_ns=round(slow),
         overlap_ns=_rounded(overlap),
+        streams_ns=_rounded(streams),
+        beyond_ns=None if overlap is None or streams is None else round(overlap) - round(streams),
         dispatch_ns=_rounded(dispatch),
         profiler_bias_ns=_rounded(bias),
         rounding_ns=round(took),
@@ -145,8 +154,25 @@ def _side(times: RunTimes, of: TimeSource) -> SideTimes:
         run_ns=_rounded(times.mean_ns(of)),
         profiled_ns=_rounded(times.mean_ns("run_span")),
         busy_ns=_rounded(times.mean_ns("busy_union")),
+        own_ns=_rounded(_own_ns(times)),
         operators_ns=_rounded(times.mean_ns("kernel_sum")),
     )
+
+
+def _own_ns(times: RunTimes) -> float | None:
+    """The union of what a run started; that of what ran in it where no other is known."""
+    return times.mean_ns("busy_union") if times.own_ns is None else times.own_ns
+
+
+def _streams(baseline: RunTimes, candidate: RunTimes, overlap: float) -> float:
+    """The part of the change of `overlap` that operators make which ran side by side."""
+    left: list[float] = []
+    for times in (baseline, candidate):
+        own, whole = _own_ns(times), times.mean_ns("kernel_sum")
+        if own is None or whole is None:
+            return overlap
+        left.append(own - whole)
+    return left[1] - left[0]
 
 
 def _change(

@@ -114,8 +114,9 @@ class RunTimes:
 
     Mean over the runs inside a block, then over blocks; over runs where there are no blocks.
     unprofiled_wall, run_span (profiled), busy_union (of operators), kernel_sum (of their self
-    time). `calls` are those behind the means: operator, run, unit, dur_ns, and slow_ns, the part
-    of dur_ns that `slow` executions took beyond their medians. Durations are cut to
+    time). `own_ns` is the union of those that a run started, which may end after it; None without
+    start times. `calls` are those behind the means: operator, run, unit, dur_ns, and slow_ns, the
+    part of dur_ns that `slow` executions took beyond their medians. Durations are cut to
     `resolution_ns`.
     """
 
@@ -124,6 +125,7 @@ class RunTimes:
     slow: SlowExecutions
     resolution_ns: float
     _units: _Units
+    own_ns: float | None = None
 
     def mean_ns(self, of: TimeSource) -> float | None:
         """The mean run by that source; None where the trace lacks it."""
@@ -231,13 +233,16 @@ def run_times(trace: Trace, blocks: list[int] | None) -> RunTimes:
     at = pd.Index(runs["run"]).get_indexer(pd.Index(spans["run"]))
     units = _units(runs["block"].take(at), blocks)
     means["run_span"] = units.mean_of(spans["span_ns"])
+    own_ns = None
     if bool(spans["busy_ns"].notna().all()):
         means["busy_union"] = units.mean_of(spans["busy_ns"])
+        own_ns = units.mean_of(spans["own_ns"]).ns
     means["kernel_sum"] = units.mean_of(spans["kernel_ns"])
     run = calls["run"].to_numpy("int64")
     at = pd.Index(spans["run"].to_numpy()[units.is_in]).get_indexer(pd.Index(run))
     unit = units.of[at]
-    return _run_times(trace, means, calls.assign(run=run, unit=unit)[at >= 0], units)
+    found = _run_times(trace, means, calls.assign(run=run, unit=unit)[at >= 0], units)
+    return replace(found, own_ns=own_ns)
 
 
 def _run_times(

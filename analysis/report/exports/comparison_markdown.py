@@ -89,15 +89,15 @@ def _step(comparison: Comparison) -> list[str]:
 def _patterns(comparison: Comparison) -> list[str]:
     if not comparison.ledger.has_gains:
         return []
-    heads = [say("original operators"), say("groups"), say("before"), say("after"), say("gain")]
+    heads = [say("original operators"), say("groups"), say("before"), say("after"), say("change")]
     lines = [f"**{plain(clean_text(wording.change_title(comparison), _CHARS))}**", ""]
     lines += [table_row(heads), "|---|---:|---:|---:|---:|"]
     for record in comparison.ledger.patterns.head(_PATTERNS).to_dict("records"):
         times = tuple(known(record[f"{name}_ns"]) for name in ("before", "after", "gain"))
         before, after = units.durations_apart(*times)
-        gain = minus(units.duration(times[-1], signed=True))
+        change = minus(units.duration(_negative(times[-1]), signed=True))
         label = clean_text(f"{originals_text(record)} {becomes_text(record)}", 100)
-        lines.append(table_row([label, units.count(record["groups"]), before, after, gain]))
+        lines.append(table_row([label, units.count(record["groups"]), before, after, change]))
     return [*lines, ""]
 
 
@@ -112,3 +112,8 @@ def _limits(comparison: Comparison) -> list[str]:
         gain = _told(finding_words.gain_parts(finding, found.run_ns))
         lines.append(f"{place}. {limits} {gain}")
     return [*lines, ""]
+
+
+def _negative(ns: float | None) -> float | None:
+    """The change that goes with a gain."""
+    return None if ns is None else -ns

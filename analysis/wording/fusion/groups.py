@@ -55,9 +55,9 @@ LEDGER_HELP = Message(
     "A fusion group is the smallest set of operators with the same boundary tensors on "
     "both sides. Before and after are profiled times, {mean}, which add, without what "
     "slow executions took beyond their medians: single ones of more than three times the "
-    "operator's median, which are a line of their own. Gain is before - after, positive "
-    "when the candidate takes less. Share is the gain / the whole change of the time. "
-    "Hurts: the 95 % interval of the gain, corrected for the number of groups, lies below "
+    "operator's median, which are a line of their own. Change is after - before, negative "
+    "when the candidate takes less. Share is the change / that of the mean run. "
+    "Hurts: the 95 % interval of the change, corrected for the number of groups, lies above "
     "zero."
 )
 _INFERRED = Message(

@@ -14,6 +14,7 @@ from analysis.compare.timing.verdict import VerdictOutcome
 from analysis.messages import Message, Part, Shown, passage, say
 from analysis.wording.fusion.became import OTHERS, became, precision_of
 from analysis.wording.fusion.terms import TERMS, Term
+from analysis.wording.typical import whole_change_ns
 from analysis.wording.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
@@ -103,11 +104,11 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
         return [_NO_GAINS.parts()]
     sum_ = comparison.ledger.reconciliation
     if not rows["kind"].isin(_CHANGING).any():
-        term = [] if comparison.verdict.reason == "marked" else _largest_term(sum_)
+        term = [] if comparison.verdict.reason == "marked" else _largest_term(comparison)
         return [*_nothing_fused(comparison.ledger), *term]
     unsure = _UNSURE.get(comparison.verdict.outcome)
     start = [unsure.parts()] if unsure else []
-    lead = _lead(sum_)
+    lead = _lead(comparison)
     slower = _tells_losses(comparison, led=bool(lead))
     gains = -rows["gain_ns"] if slower else rows["gain_ns"]
     families = rows["pattern"].map(_family)
@@ -130,7 +131,7 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     became_parts = after.parts(n=len(members))
     if comparison.verdict.reason == "marked":  # what the runs gained is the copies that one lacks
         return [told, became_parts, _GROUPS.parts(sum_.groups_ns or 0)]
-    rest = [] if lead else _rest(sum_)
+    rest = [] if lead else _rest(comparison)
     return [*start, *lead, _plain(told) if lead else told, became_parts, *rest]
 
 
@@ -161,8 +162,9 @@ def _tells_losses(comparison: Comparison, *, led: bool) -> bool:
     return (comparison.ledger.reconciliation.groups_ns or 0) > 0
 
 
-def _whole(sum_: Reconciliation) -> Statement:
-    return (_WHOLE_FILE if sum_.of in OF_FILES else _WHOLE_RUN).parts(sum_.delta_ns)
+def _whole(comparison: Comparison) -> Statement:
+    of_file = comparison.ledger.reconciliation.of in OF_FILES
+    return (_WHOLE_FILE if of_file else _WHOLE_RUN).parts(whole_change_ns(comparison))
 
 
 def _plain(parts: Statement) -> Statement:
@@ -170,9 +172,10 @@ def _plain(parts: Statement) -> Statement:
     return tuple(replace(p, role="text") if p.role == "number" else p for p in parts)
 
 
-def _lead(sum_: Reconciliation) -> list[Statement]:
+def _lead(comparison: Comparison) -> list[Statement]:
     """The whole change, its largest term and the groups' part, where more than half of it is a term
     beside the groups; [] elsewhere."""
+    sum_ = comparison.ledger.reconciliation
     if sum_.groups_ns is None or sum_.delta_ns is None:
         return []
     largest = _largest(sum_)
@@ -180,7 +183,7 @@ def _lead(sum_: Reconciliation) -> list[Statement]:
         return []
     term = _TERM.parts(getattr(sum_, largest), term=TERMS[largest])
     weak = [_WEAK.parts()] if sum_.weak else []
-    return [_whole(sum_), term, _GROUPS.parts(sum_.groups_ns), *weak]
+    return [_whole(comparison), term, _GROUPS.parts(sum_.groups_ns), *weak]
 
 
 def _largest(sum_: Reconciliation) -> Term | None:
@@ -190,18 +193,22 @@ def _largest(sum_: Reconciliation) -> Term | None:
     return name if sum_.delta_ns is not None and abs(sum_.delta_ns) / 2 < values[name] else None
 
 
-def _largest_term(sum_: Reconciliation) -> list[Statement]:
+def _largest_term(comparison: Comparison) -> list[Statement]:
     """'The whole run gained 8.22 ms. The largest term, idle time, gained 7.22 ms.'; [] where none
     is."""
+    sum_, whole_ns = comparison.ledger.reconciliation, whole_change_ns(comparison)
     name = _largest(sum_)
     if name is None:
         return []
     change = getattr(sum_, name)
     if name == "groups_ns":
         # Of one figure twice the second would read as another.
-        is_all = units.duration(change) == units.duration(sum_.delta_ns)
-        return [_whole(sum_), _IN_OPERATORS.parts() if is_all else _OPERATORS_ALONE.parts(change)]
-    return [_whole(sum_), _plain(_TERM.parts(change, term=TERMS[name]))]
+        is_all = units.duration(change) == units.duration(whole_ns)
+        return [
+            _whole(comparison),
+            _IN_OPERATORS.parts() if is_all else _OPERATORS_ALONE.parts(change),
+        ]
+    return [_whole(comparison), _plain(_TERM.parts(change, term=TERMS[name]))]
 
 
 _NOTHING = Message("Nothing was fused: both sides ran the same operators.")
@@ -235,17 +242,20 @@ def _nothing_fused(ledger: Ledger) -> list[Statement]:
     return [_NOTHING.parts()]
 
 
-def _rest(sum_: Reconciliation) -> list[Statement]:
-    """What the groups gained beside the whole change, and what the rest is: time saved, as in the
-    ledger; [] where the groups are all of it but a twentieth."""
+def _rest(comparison: Comparison) -> list[Statement]:
+    """What the groups gained beside the whole change, and what the rest is; [] where the groups are
+    all of it but a twentieth. Of runs without a profiler only what speaks against the groups: their
+    times are those of runs with one, and the ledger adds up both."""
+    sum_ = comparison.ledger.reconciliation
     if sum_.groups_ns is None or sum_.delta_ns is None:
         return []
-    both = [_GROUPS.parts(sum_.groups_ns), _whole(sum_)]
+    is_unprofiled = sum_.of == "unprofiled_wall"
+    both = [] if is_unprofiled else [_GROUPS.parts(sum_.groups_ns), _whole(comparison)]
     if sum_.weak:
         return [*both, _WEAK.parts()]
     if abs(sum_.ungrouped_ns or 0) > abs(sum_.delta_ns) / 4:
         return [*both, _IN_NO_GROUP.parts()]
-    if abs(sum_.delta_ns - sum_.groups_ns) <= abs(sum_.delta_ns) / 20:
+    if is_unprofiled or abs(sum_.delta_ns - sum_.groups_ns) <= abs(sum_.delta_ns) / 20:
         return []
     others = {name: getattr(sum_, name) or 0 for name in TERMS if name != "groups_ns"}
     largest = max(others, key=lambda term: abs(others[term]))

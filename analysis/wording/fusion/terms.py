@@ -18,28 +18,33 @@ Term = Literal[
     "ungrouped_ns",
     "communication_ns",
     "slow_ns",
-    "overlap_ns",
+    "streams_ns",
+    "beyond_ns",
     "dispatch_ns",
     "profiler_bias_ns",
     "rounding_ns",
 ]
 WATERFALL_HELP = Message(
-    "From the baseline's time to the candidate's, {mean}. Groups and ungrouped operators "
-    "are changes of profiled time. Communication is a term of its own; what of it ran beside "
-    "operators is taken back in the overlap of streams. Slow executions: what single ones, of more "
-    "than three times their operator's median, took beyond it. Idle time is the time of a run in "
-    "which nothing ran. Profiler bias is the change of (un-profiled time - profiled run span): the "
-    "profiler adds time to every operator, and fusion removes operators. The picture shows each "
-    "side's own: from the baseline's run to its profiled run first, and from the candidate's "
-    "profiled run to its run last; likewise the overlap of streams. Every term is computed from "
-    "the data by itself, and together they are the whole change."
+    "From the baseline's time to the candidate's, which the verdict compares: the typical run. "
+    "Slow runs lead from there to the mean run, {mean}, which the other terms add up to. Groups "
+    "and ungrouped operators are changes of profiled time. Communication is a term of its own; "
+    "what of it ran beside operators is taken back in the overlap of streams. Operators outside "
+    "their run ran after the end of the run that started them, or come from the one before. Slow "
+    "executions: what single ones, of more than three times their operator's median, took beyond "
+    "it. Idle time is the time of a run in which nothing ran. Profiler bias is the change of (un-"
+    "profiled time - profiled run span): the profiler adds time to every operator, and fusion "
+    "removes operators. The picture shows each side's own: from the baseline's run to its "
+    "profiled run first, and from the candidate's profiled run to its run last; likewise the "
+    "overlap of streams. Every term is computed from the data by itself, and together they are "
+    "the whole change."
 )
 TERMS: Mapping[Term, Message] = {
     "groups_ns": Message("groups"),
     "ungrouped_ns": Message("operators in no group"),
     "communication_ns": Message("communication"),
     "slow_ns": Message("slow executions"),
-    "overlap_ns": Message("overlap of streams"),
+    "streams_ns": Message("overlap of streams"),
+    "beyond_ns": Message("operators outside their run"),
     "dispatch_ns": Message("idle time"),
     "profiler_bias_ns": Message("profiler bias"),
     "rounding_ns": Message("rounding"),

@@ -179,10 +179,10 @@ def step_sentences(step: LadderStep) -> str:
 
 
 def interval_text(gain: Gain) -> str:
-    """'+11.2 ms to +17.1 ms'; '' without one."""
-    if gain.low is None:
+    """The change that goes with a gain: '-17.1 ms to -11.2 ms'; '' without one."""
+    if gain.low is None or gain.high is None:
         return ""
-    return say("{low:signed_duration} to {high:signed_duration}", low=gain.low, high=gain.high)
+    return say("{low:signed_duration} to {high:signed_duration}", low=-gain.high, high=-gain.low)
 
 
 _BASIS = Message(

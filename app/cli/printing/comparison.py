@@ -195,14 +195,18 @@ def _print_modules(console: Console, comparison: Comparison) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("module"))
-    for name in (say("groups"), say("before"), say("after"), say("gain")):
+    for name in (say("groups"), say("before"), say("after"), say("change")):
         table.add_column(name, justify="right")
     for row in rows.head(_TOP_ROWS).to_dict("records"):
         gain = known(row["gain_ns"])
         before, after = units.durations_apart(known(row["before_ns"]), known(row["after_ns"]), gain)
         name = clean_text(str(row["module"]), 60) or NO_MODULE.text()
         table.add_row(
-            name, units.count(row["groups"]), before, after, units.duration(gain, signed=True)
+            name,
+            units.count(row["groups"]),
+            before,
+            after,
+            units.duration(-(gain or 0.0), signed=True),
         )
-    console.print(f"\n{say('Modules of the model, largest gain or loss first')}", style="bold")
+    console.print(f"\n{say('Modules of the model, largest change first')}", style="bold")
     console.print(table)

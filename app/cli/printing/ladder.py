@@ -44,7 +44,7 @@ def _table(ladder: Ladder) -> Table:
     table.add_column(say("variant"), no_wrap=True)
     table.add_column(say("time"), justify="right", no_wrap=True)
     table.add_column(say("step"))
-    table.add_column(say("gain"), justify="right", no_wrap=True)
+    table.add_column(say("change"), justify="right", no_wrap=True)
     table.add_column(say("interval"), justify="right")
     table.add_row(ladder.first.variant, units.duration(ladder.first.time_ns), "", "", "")
     for step in ladder.steps:
@@ -52,10 +52,10 @@ def _table(ladder: Ladder) -> Table:
             step.after.variant,
             units.duration(step.after.time_ns),
             str(words.NAMES[step.code]),
-            units.duration(step.gain.value, signed=True),
+            units.duration(-step.gain.value, signed=True),
             words.interval_text(step.gain),
         )
-    total = units.duration(ladder.total.value, signed=True)
+    total = units.duration(-ladder.total.value, signed=True)
     table.add_row("", "", say("together"), total, words.interval_text(ladder.total))
     return table
 

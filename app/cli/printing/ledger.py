@@ -19,6 +19,7 @@ from analysis.wording.counted import whole_text
 from analysis.wording.fusion.apart import Apart, apart
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.terms import TERMS
+from analysis.wording.typical import to_typical
 from app.cli.printing.joined import print_joined
 
 TOP_PATTERNS = 6
@@ -30,25 +31,25 @@ _HEADS = {
     "groups": Message("groups"),
     "before": Message("before"),
     "after": Message("after"),
-    "gain": Message("gain"),
+    "change": Message("change"),
     "share": Message("share"),
 }
-NARROW = 80  # columns of the terminal below which only the gain is shown
+NARROW = 80  # columns of the terminal below which only the change is shown
 
 
 def print_ledger(console: Console, comparison: Comparison) -> None:
     """The largest patterns, what closes the sum, coverage, and the first near misses.
 
-    Every line is a gain, time saved, so they add up to the last one: the minus of the change.
+    Every line is a change of time, candidate - baseline, and they add up to the whole one.
     """
     title = clean_text(wording.change_title(comparison), 200)
     has_gains = comparison.ledger.has_gains
     if has_gains:
         per = wording.per_text(comparison)
         title = (
-            say("{title} ({per}: + is time saved, - is time lost)", title=title, per=per)
+            say("{title} ({per}: - is time saved, + is time lost)", title=title, per=per)
             if wording.came_from_parts(comparison)
-            else say("{title}, {per}: + is time saved, - is time lost", title=title, per=per)
+            else say("{title}, {per}: - is time saved, + is time lost", title=title, per=per)
         )
     console.print(f"\n{title}", style="bold")
     if has_gains:
@@ -71,7 +72,7 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     ledger = comparison.ledger
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("original operators"), overflow="fold", ratio=None)
-    columns = ("groups", "gain") if is_narrow else tuple(_HEADS)
+    columns = ("groups", "change") if is_narrow else tuple(_HEADS)
     if ledger.no_shares is not None:
         columns = tuple(name for name in columns if name != "share")
     for name in columns:
@@ -82,7 +83,7 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
 
     def times(*found: float | None) -> dict[str, str]:
         before, after = units.durations_apart(*found)
-        return {"before": before, "after": after, "gain": _saved(found[-1])}
+        return {"before": before, "after": after, "change": _change(found[-1])}
 
     rows = ledger.patterns.head(TOP_PATTERNS).to_dict("records")
     kernels = {
@@ -128,15 +129,22 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     for name, term in TERMS.items():
         change = getattr(sum_, name)
         if name != "groups_ns" and change:
-            add(term.text(), gain=_saved(-change), share=units.percent(ledger.share(change)))
+            add(term.text(), change=_shown(change), share=units.percent(ledger.share(change)))
     time = wording.TIME_SOURCES[sum_.of]
     label = say("= {whole}, {time}", whole=whole_text(sum_.of), time=time)
-    add(label, gain=_saved(-sum_.delta_ns), share=units.percent(ledger.share(sum_.delta_ns)))
+    add(label, change=_shown(sum_.delta_ns), share=units.percent(ledger.share(sum_.delta_ns)))
+    for message, change in to_typical(comparison):
+        add(message.text(), change=_shown(change))
     return table
 
 
-def _saved(ns: float | None) -> str:
-    return units.duration(ns, signed=True)
+def _shown(change_ns: float | None) -> str:
+    return units.duration(change_ns, signed=True)
+
+
+def _change(gain_ns: float | None) -> str:
+    """The change that goes with a gain."""
+    return _shown(None if gain_ns is None else -gain_ns)
 
 
 def _print_misses(console: Console, comparison: Comparison) -> None:

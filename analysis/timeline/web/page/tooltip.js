@@ -34,7 +34,7 @@ function describe(view, call) {
   if (group && group.kind !== "kept") {
     facts.push([say("group"), plainText(groupTitle(group)), OF_GROUP]);
   }
-  if (group) facts.push([say("gain_of_group"), gainText(group), OF_GROUP]);
+  if (group) facts.push([say("change_of_group"), changeText(group), OF_GROUP]);
   const row = side.ops.row[op] ?? null;
   for (const [place, other] of view.sides.entries()) {
     if (other === side || row === null) continue;
@@ -106,9 +106,11 @@ function timeOfRow(side, row) {
 const NOTHING = { folded: "nothing_folded", removed: "nothing_removed" };
 const becomesText = (group) => group.becomes || say(NOTHING[group.kind] ?? "nothing");
 const groupTitle = (group) => `${group.pattern || say("nothing")} → ${becomesText(group)}`;
-const signed = (ns) => (ns < 0 ? `−${duration(-ns)}` : duration(ns));
-const gainText = (group) =>
-  group.gain_ns === null ? say("not_known") : say("gain_of_mean", { gain: signed(group.gain_ns) });
+const signed = (ns) => (ns < 0 ? `−${duration(-ns)}` : ns > 0 ? `+${duration(ns)}` : duration(ns));
+const changeText = (group) =>
+  group.gain_ns === null
+    ? say("not_known")
+    : say("change_of_mean", { change: signed(-group.gain_ns) });
 
 /* The facts of one group, as text. */
 function describeGroup(view, id) {
@@ -125,7 +127,7 @@ function describeGroup(view, id) {
     after,
   ) => (before === null || after === null ? null : `${duration(before)} → ${duration(after)}`);
   const facts = [
-    [say("gain"), gainText(group)],
+    [say("change"), changeText(group)],
     [say("mean"), change(group.before_ns, group.after_ns)],
     [say("these_runs"), change(...sums)],
     ["", group.hurts ? say("hurts") : null],
