@@ -23,8 +23,8 @@ from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.groups import KNOWN_BY
 from analysis.wording.fusion.joined import JoinedRow, joined_rows
 from analysis.wording.fusion.terms import TERMS
+from analysis.wording.fusion.typical import to_typical
 from analysis.wording.slow_executions import slow_note
-from analysis.wording.typical import to_typical
 
 VISIBLE_PATTERNS = 10
 MAX_PATTERNS = 300

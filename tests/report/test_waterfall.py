@@ -20,7 +20,7 @@ from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.pictures.waterfall import waterfall as still
-from analysis.wording.typical import whole_change_ns
+from analysis.wording.fusion.typical import whole_change_ns
 from analysis.wording.waterfall import (
     MAX_PATTERNS,
     SHOWN_ROUNDING_NS,

@@ -14,7 +14,7 @@ from analysis.compare.timing.verdict import VerdictOutcome
 from analysis.messages import Message, Part, Shown, passage, say
 from analysis.wording.fusion.became import OTHERS, became, precision_of
 from analysis.wording.fusion.terms import TERMS, Term
-from analysis.wording.typical import whole_change_ns
+from analysis.wording.fusion.typical import whole_change_ns
 from analysis.wording.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:

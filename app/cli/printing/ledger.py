@@ -19,7 +19,7 @@ from analysis.wording.counted import whole_text
 from analysis.wording.fusion.apart import Apart, apart
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.terms import TERMS
-from analysis.wording.typical import to_typical
+from analysis.wording.fusion.typical import to_typical
 from app.cli.printing.joined import print_joined
 
 TOP_PATTERNS = 6
