@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
+import typer
+
 from analysis.compare.side import Side, label_of
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.messages import say
 from analysis.readers.experiment import Wanted
 from analysis.text import display_name
 from analysis.trace import Trace
 from app.cli import streams
-from app.sources import places
+from app.sources import nsys, places
 from app.store import keeping
 
 IN_LIBRARY = "library:"  # in front of a name, where a path may stand
@@ -34,7 +38,9 @@ def read_given(path: Path, wanted: Wanted | None = None) -> Trace | Experiment:
         if found.said is not None:
             streams.tell(str(found.said))
         return found.value
-    except FuseScopeError:
+    except FuseScopeError as error:
+        if error.code == nsys.REPORT and _may_export(path):
+            return nsys.read_report(path, places.limits())
         if not is_model(path):
             raise
     shown = shlex.quote(str(path))
@@ -44,6 +50,22 @@ def read_given(path: Path, wanted: Wanted | None = None) -> Trace | Experiment:
         record=f"fusescope collect {shown}",
         explain=f"fusescope fuse {shown} --explain",
     )
+
+
+def _may_export(path: Path) -> bool:
+    """Whether whoever sits at the terminal lets `nsys`, where it is there, export this report."""
+    program = nsys.program()
+    if program is None or not path.is_file() or not sys.stdin.isatty():
+        return False
+    question = say(
+        "{file:name} is a report of Nsight Systems. Export it with {program:name} and read that?",
+        file=display_name(path.name),
+        program=str(program),
+    )
+    try:
+        return typer.confirm(question, default=False, err=True)
+    except typer.Abort:
+        return False
 
 
 def reading_ahead(paths: Iterable[Path]) -> AbstractContextManager[None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -202,9 +203,10 @@ def _files(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, fol
             key=state.files.upload_key(),
             help=panels.own(
                 say(
-                    "Files of any profiler in docs/formats.md, plain or gzipped, a zip of a "
-                    "profiler's folder, or an experiment; several files at once. Files of one "
-                    "recording are read together. Of two recordings, one becomes the baseline. "
+                    "Files of any profiler in docs/formats.md, plain or packed with gzip or zstd, "
+                    "a zip or tar of a profiler's folder, or an experiment; several files at once. "
+                    "Files of one recording are read together. Of two recordings, one becomes the "
+                    "baseline. "
                     "Files above {limit} go through the button below it, or are opened by their "
                     "path, if the dashboard was started with {option:name}.",
                     limit="256 MB",
@@ -259,6 +261,8 @@ def _fates(still: tuple[str, ...] = ()) -> None:
     with st.container(border=True, height=_FATES_HEIGHT if many else "content"):
         for index, fate in enumerate(told):
             panels.fate(fate)
+            if fate.report is not None:
+                _offer_export(fate.report, index)
             if fate.id in state.files.opened():
                 doctor.link_to(state.files.opened()[fate.id], key=f"fate_{index}")
         if still and state.files.unchanged_since_told():
@@ -266,6 +270,16 @@ def _fates(still: tuple[str, ...] = ()) -> None:
         st.button(
             say("Hide"), key="hide_fates", type="tertiary", on_click=state.files.tell, args=([],)
         )
+
+
+def _offer_export(report: Path, index: int) -> None:
+    """The button that lets `nsys` of this machine export a report of Nsight Systems."""
+    label = say("Export it with nsys and open that")
+    if st.button(label, key=f"export_{index}", icon=":material/play_arrow:"):
+        inbox = state.files.inbox()
+        with st.spinner(say("nsys exports the report …")):
+            inbox.put(*loading.open_report(report), None)
+        st.rerun()
 
 
 def greet() -> None:

@@ -35,7 +35,7 @@ from analysis.trace import Trace
 from analysis.wording.doctor import files_sentence
 from app.server.same_origin import is_local
 from app.server.shelf import megabytes
-from app.sources import places, sides
+from app.sources import nsys, places, sides
 from app.sources.examinations import examined
 from app.state.opened import Fate, Opened, in_each
 from app.state.session import MAX_OPENED, MAX_OPENED_BYTES
@@ -43,6 +43,7 @@ from app.store.keeping import is_kept
 
 _NUMBER: WeakKeyDictionary[Trace | Experiment, int] = WeakKeyDictionary()
 _COUNT = itertools.count()
+_ID_CHARS = 12
 _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 # Folders of the command line beyond this are opened only when their path is given.
 _MAX_FILES = 500
@@ -326,8 +327,33 @@ def open_paths(texts: Iterable[str]) -> tuple[list[Opened], list[Fate]]:
                 opened += files
                 told += map(fate, files)
         except FuseScopeError as error:
-            told.append(Fate(display_name(text), False, error))
+            told.append(_refused(display_name(text), error, lambda text=text: _path_of(text)))  # type: ignore[misc]
     return opened, told
+
+
+def _refused(name: str, error: FuseScopeError, path: Callable[[], Path | None]) -> Fate:
+    """The fate of a file that was not read, with its path where `nsys` may export it: on a server
+    of one's own, where it is there."""
+    may_export = error.code == nsys.REPORT and is_local() and nsys.program() is not None
+    return Fate(name, False, error, report=path() if may_export else None)
+
+
+def _path_of(text: str) -> Path | None:
+    try:
+        return places.path_below_folders(text)
+    except FuseScopeError:
+        return None
+
+
+def open_report(path: Path) -> tuple[list[Opened], list[Fate]]:
+    """What `nsys` exports of the report at `path`, opened like an upload, and its fate."""
+    name = display_name(path.name)
+    try:
+        value = nsys.read_report(path, places.limits())
+        file = Opened(f"upload:{_state(path)[:_ID_CHARS]}", name, value)
+    except FuseScopeError as error:
+        return [], [Fate(name, False, error)]
+    return [file], [fate(file)]
 
 
 def _open_folder(path: Path) -> tuple[list[Opened], list[Fate]]:
@@ -407,7 +433,7 @@ def _open_all(given: Mapping[str, Path]) -> tuple[list[Opened], list[Fate]]:
                 opened += files
                 told += fates
         except FuseScopeError as error:
-            told.append(Fate(name, False, error))
+            told.append(_refused(name, error, lambda path=path: path))  # type: ignore[misc]
     return opened, told
 
 

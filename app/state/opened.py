@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from analysis.compare.assumptions import Assumptions
 from analysis.errors import FuseScopeError
@@ -55,7 +56,7 @@ class Fate:
 
     `read` is None for a note on other files than those given; `id` is that of the opened file.
     `sentence` is told when it is shown, by `text`; `ends_early` of a file that was read as far as
-    it goes.
+    it goes. `report` is where a report of Nsight Systems lies, which `nsys` can export.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Fate:
     sentence: Sentence
     id: str = ""
     ends_early: bool = False
+    report: Path | None = None
 
     @property
     def text(self) -> str:

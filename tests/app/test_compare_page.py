@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -777,3 +778,25 @@ def test_a_file_that_ends_early_says_so_in_the_headlines_place(start: Start) -> 
     page = turn_to(page, "fusion")
     assert is_clean(page) and headline(page).split() == ["cut.json", "ends", "early"]
     assert not page.metric and not page.dataframe
+
+
+def test_a_report_of_nsight_systems_is_exported_where_its_user_asks_for_it(
+    start: Start, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a stand-in for `nsys` that copies a database; not where others use the server, too."""
+    samples = Path(__file__).parents[2] / "sample_traces"
+    database = samples / "formats" / "nsys_db" / "report1.sqlite"
+    (tree / "bin").mkdir()
+    program = tree / "bin" / "nsys"
+    copying = f"import shutil, sys\nshutil.copy({str(database)!r}, sys.argv[5])\n"
+    program.write_text(f"#!{sys.executable}\n{copying}")
+    program.chmod(0o755)
+    (tree / "open" / "r.nsys-rep").write_bytes(b"NVIDIA Tegra Profiler Report 2024")
+    monkeypatch.setenv("PATH", f"{tree / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    page = start()
+    page.text_input(key="path").set_value("r.nsys-rep")
+    page.button(key="open_path").click().run()
+    assert any("nsys export --type sqlite" in text for text in texts(page))
+    page = page.button(key="export_0").click().run()
+    assert is_clean(page)
+    assert "r.nsys-rep" in page.header[0].value and "takes" in page.header[0].value

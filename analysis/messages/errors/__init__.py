@@ -17,6 +17,7 @@ from analysis.messages.errors.experiments import EXPERIMENTS, ExperimentsError
 from analysis.messages.errors.files import FILES, FilesError
 from analysis.messages.errors.gating.conditions import CONDITIONS, ConditionsError
 from analysis.messages.errors.inputs.archives import ARCHIVES, ArchivesError
+from analysis.messages.errors.inputs.exports import EXPORTS, ExportsError
 from analysis.messages.errors.inputs.foreign import FOREIGN, ForeignError
 from analysis.messages.errors.kept.fleet import FLEET, FleetError
 from analysis.messages.errors.kept.library import LIBRARY, LibraryError
@@ -42,6 +43,7 @@ ErrorCode = (
     | ExperimentsError
     | FilesError
     | ForeignError
+    | ExportsError
     | LibraryError
     | FleetError
     | ReleasesError
@@ -70,6 +72,7 @@ ERRORS: Mapping[ErrorCode, ErrorText] = dict(
         EXPERIMENTS.items(),
         FILES.items(),
         FOREIGN.items(),
+        EXPORTS.items(),
         LIBRARY.items(),
         FLEET.items(),
         RELEASES.items(),
