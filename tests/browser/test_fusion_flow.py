@@ -376,3 +376,33 @@ def test_paper_keeps_the_mode(show: Callable[[Any], Timeline], page: Page) -> No
     expect(timeline.root.locator(".fst-modes")).to_be_hidden()
     expect(timeline.root.locator(".fst-note")).to_be_visible()
     assert page.console_errors == []
+
+
+def test_a_group_of_many_executions_is_lit_in_its_colour(
+    show: Callable[[Any], Timeline], page: Page
+) -> None:
+    """228 kernels before and after: an outline around each would paint the band black."""
+    count = 228
+    data = payload(
+        side(
+            "baseline",
+            [("quantise", "Quantise", "elementwise", 0)],
+            [(0, i * 4 * US, 3 * US) for i in range(count)],
+            [0],
+        ),
+        side(
+            "candidate",
+            [("quantise", "Quantise", "elementwise", 0)],
+            [(0, i * 4 * US, 2 * US) for i in range(count)],
+            [0],
+        ),
+        groups=[group(0, "Quantise", "Quantise", "fused", (684, 456))],
+    )
+    timeline = show(data)
+    timeline.mode(FLOW)
+    timeline.click(1 * US)
+    expect(timeline.root).to_have_attribute("data-selected-group", "0")
+    x, y = timeline.in_band(400 * US, 0.5)
+    band = [timeline.pixel(x + by, y) for by in range(-40, 41)]
+    assert all(alpha > 0 for *_, alpha in band)
+    assert all(blue > red + 30 for red, _, blue, _ in band)  # that of what was replaced

@@ -9,6 +9,7 @@ const FAR = 20000; // px beside the band where an end may as well stop
 const DUST = 1; // px: ribbons narrower than this at both ends lose their own outline
 const MOST_DUST = 8000; // ribbons of dust that are drawn: of more, every second, third, … for all
 const DUST_ROW = 2; // px
+const MOST_OUTLINED = 24; // ribbons of the lit group that have an outline each
 const EDGE_FROM = 5; // px: ribbons this wide are kept apart from their neighbours by a line
 
 /* x of a ribbon's corners: upper left and right, lower left and right. */
@@ -143,6 +144,20 @@ function drawBold(pen, ribbons, fill, line, frame) {
   }
 }
 
+/* The ribbons of one group: each with its outline, or of many only what they cover together, since
+   outlines of many hide all that is below them. */
+function drawLit(pen, ribbons, fill, line, frame) {
+  if (ribbons.length <= MOST_OUTLINED) {
+    drawBold(pen, ribbons, fill, line, frame);
+    return;
+  }
+  const dust = createDust();
+  const wide = [];
+  for (const edges of ribbons) isDust(edges) ? dust.add(edges) : wide.push(edges);
+  drawDust(pen, dust.corners, fill, frame);
+  fillEach(pen, wide, fill, frame);
+}
+
 /* Lines in the page's colour along the right edges of wide ribbons. */
 function drawSeams(pen, ribbons, colour, { top, bottom }) {
   const middle = (top + bottom) / 2;
@@ -189,7 +204,7 @@ export function drawRibbons(pen, view, frame) {
     drawSeams(pen, [...shapes.kept, ...shapes.replaced], background, frame);
     drawBold(pen, shapes.hurts, tones.hurts.fill, tones.hurts.fill, frame);
     pen.globalAlpha = 1;
-    drawBold(pen, lit, tones[toneOf(view.groups.get(group))].strong, text, frame);
+    drawLit(pen, lit, tones[toneOf(view.groups.get(group))].strong, text, frame);
   });
 }
 
@@ -198,7 +213,7 @@ export function drawRibbonsOf(pen, view, frame, group) {
   const own = view.ribbons.filter((ribbon) => ribbon.group === group)
     .map((ribbon) => edgesOf(ribbon, frame)).filter((edges) => inBand(edges, frame));
   const { strong } = view.palette.tones[toneOf(view.groups.get(group))];
-  inside(pen, frame, () => drawBold(pen, own, strong, strong, frame));
+  inside(pen, frame, () => drawLit(pen, own, strong, strong, frame));
 }
 
 /* The group whose ribbon lies under a point of the band, or null: of several the narrowest, since
