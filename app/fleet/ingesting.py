@@ -17,7 +17,7 @@ from typing import Any
 from analysis.errors import FuseScopeError
 from analysis.fleet.identity import compiled
 from analysis.limits import Limits
-from app.fleet import store
+from app.fleet import schedulers, store
 from app.fleet.place import Place
 from app.fleet.reading import Work, is_same, read_unit
 from app.fleet.store import Entry
@@ -53,6 +53,7 @@ def ingest(
     *,
     pattern: str | None = None,
     scheduler: str | None = None,
+    trust_scheduler: bool = False,
     processes: int | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Ingested:
@@ -62,6 +63,8 @@ def ingest(
     to read.
     """
     compiled(pattern)
+    if scheduler is not None:
+        schedulers.check(scheduler, is_trusted=trust_scheduler)
     place = store.prepared(to)
     found = units(given, limits, without=place.folder)
     with place.writing():
@@ -69,7 +72,7 @@ def ingest(
         todo = [
             unit
             for unit in found
-            if unit.path not in before or not is_same(before[unit.path], unit, pattern)
+            if unit.id not in before or not is_same(before[unit.id], unit, pattern)
         ]
         known = {entry.sha256: entry.facts for entry in before.values() if entry.facts is not None}
         work = Work(place.text, limits, pattern, known)
@@ -157,8 +160,8 @@ def _by_scheduler(work: Work, todo: Sequence[Unit], address: str) -> Iterator[En
         raise FuseScopeError("package_missing", package="distributed", extra="cluster") from error
     dask: Any = distributed  # which has no types of its own
     try:
-        client = dask.Client(address, timeout=10, set_as_default=False)
-    except (OSError, ValueError, TimeoutError) as error:
+        client = dask.Client(address, timeout=3, set_as_default=False)
+    except Exception as error:
         raise FuseScopeError("scheduler_unreachable", where=address[:120]) from error
     with client:
         futures = client.map(

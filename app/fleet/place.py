@@ -28,18 +28,27 @@ def is_remote(text: str) -> bool:
     return "://" in text and not text.startswith("file://")
 
 
+@contextlib.contextmanager
+def reachable(text: str) -> Iterator[None]:
+    """Around what is asked of a file system of fsspec, whose packages raise errors of all kinds.
+    Raises FuseScopeError."""
+    try:
+        yield
+    except FuseScopeError:
+        raise
+    except Exception as error:
+        reason = str(error).split("\n")[0][:160] or type(error).__name__
+        raise FuseScopeError("store_unreachable", where=text[:120], reason=reason) from error
+
+
 def filesystem(text: str) -> tuple[Any, str, str]:
     """fsspec's file system for a path, its protocol, and the path there. Raises FuseScopeError."""
     try:
         import fsspec
     except ImportError as error:
         raise FuseScopeError("package_missing", package="fsspec", extra="tables") from error
-    try:
+    with reachable(text):
         system, path = fsspec.core.url_to_fs(text)
-    except (ImportError, ValueError, OSError) as error:
-        raise FuseScopeError(
-            "store_unreachable", where=text[:120], reason=str(error).split("\n")[0][:160]
-        ) from error
     return system, text.partition("://")[0], path
 
 

@@ -12,7 +12,7 @@ from analysis.fleet.tables import RankFacts, RankTables
 from analysis.limits import Limits
 from analysis.readers.input.source import Source, load_file
 from app.fleet import store
-from app.fleet.place import Place, filesystem, is_remote
+from app.fleet.place import Place, filesystem, is_remote, reachable
 from app.fleet.store import Entry, Failure
 from app.fleet.units import Unit
 
@@ -37,7 +37,7 @@ def read_unit(work: Work, unit: Unit) -> Entry:
     Work that another process has already done is not done again.
     """
     place = Place(work.store)
-    done = store.entry_of(place, unit.path)
+    done = store.entry_of(place, unit.id)
     if done is not None and is_same(done, unit, work.pattern):
         return done
     tables: RankTables | None = None
@@ -88,11 +88,8 @@ def source_of(unit: Unit, limits: Limits) -> Source:
             raised=limits.raised("file_bytes", unit.size),
         )
     system, _, path_there = filesystem(unit.path)
-    try:
+    with reachable(unit.path):
         data = system.cat_file(path_there)
-    except OSError as error:
-        reason = str(error)[:_CHARS]
-        raise FuseScopeError("unreadable_file", where=unit.name, reason=reason) from error
     return Source(unit.name, data, limits, path=unit.path.rpartition("://")[2])
 
 
@@ -103,4 +100,4 @@ def _entry(
     facts: RankFacts | None,
     failure: Failure | None = None,
 ) -> Entry:
-    return Entry(unit.path, unit.size, unit.changed_ns, sha256, facts, failure, work.pattern)
+    return Entry(unit.id, unit.size, unit.changed_ns, sha256, facts, failure, work.pattern)

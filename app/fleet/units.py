@@ -11,7 +11,7 @@ from pathlib import Path
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.text import display_name
-from app.fleet.place import filesystem, is_remote
+from app.fleet.place import filesystem, is_remote, reachable
 
 # Into such a folder Ascend's and MindSpore's profilers put all that they write of one rank.
 _WHOLE = re.compile(r".*_ascend_(?:pt|ms)|ASCEND_PROFILER_OUTPUT")
@@ -28,6 +28,11 @@ class Unit:
     size: int
     changed_ns: int
     is_folder: bool = False
+
+    @property
+    def id(self) -> str:
+        """The path as text: a name that is not UTF-8 has its bytes as \\xff."""
+        return self.path.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
     @property
     def name(self) -> str:
@@ -56,6 +61,8 @@ def _local(text: str, without: Path | None, limits: Limits) -> list[Unit]:
         if not path.exists():
             raise FuseScopeError("no_such_file", where=display_name(text))
         if not path.is_dir():
+            if not path.is_file():
+                raise FuseScopeError("not_regular_file", where=display_name(text))
             return [_unit(path)]
         return _below(path, without.resolve() if without else None, limits)
     except OSError as error:
@@ -109,12 +116,8 @@ def _folder(path: Path) -> Unit:
 def _remote(text: str) -> list[Unit]:
     """Files that fsspec finds; each is a unit by itself."""
     system, protocol, path = filesystem(text)
-    try:
+    with reachable(text):
         listed = system.find(path, detail=True)
-    except OSError as error:
-        raise FuseScopeError(
-            "store_unreachable", where=text[:120], reason=str(error)[:160]
-        ) from error
     found = []
     for name, facts in listed.items():
         if not name.rpartition("/")[2].startswith("."):

@@ -17,7 +17,8 @@ import pytest
 from analysis.errors import FuseScopeError
 from analysis.fleet.fleet import Fleet
 from analysis.limits import DEFAULT_LIMITS
-from app.fleet import ingesting, store
+from analysis.readers.input.source import Source, load_file
+from app.fleet import ingesting, schedulers, store
 from app.fleet.ingesting import Ingested
 from benchmarks.fleet_job import Job, traces, write
 from tests.patience import GIVE_UP_S
@@ -53,13 +54,90 @@ def test_files_and_store_may_be_paths_of_fsspec() -> None:
             ingesting.ingest([path], "memory://ranks", DEFAULT_LIMITS)
 
 
-def test_a_scheduler_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+def test_a_scheduler_that_is_not_there_is_a_sentence_within_a_second(tmp_path: Path) -> None:
     write(SMALL, tmp_path / "job")
-    with pytest.raises(FuseScopeError) as error:
-        ingest(tmp_path / "job", tmp_path / "ranks", "nothing at all")
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        nobody = f"tcp://127.0.0.1:{closed.getsockname()[1]}"
+    for address, code in (
+        ("nothing at all", "scheduler_address_wrong"),
+        ("tcp://127.0.0.1", "scheduler_address_wrong"),
+        ("tcp://127.0.0.1:0", "scheduler_address_wrong"),
+        ("inproc://127.0.0.1:8786", "scheduler_address_wrong"),
+        ("tcp://192.0.2.1:8786", "scheduler_elsewhere"),
+        ("tcp://gpu-node17:8786", "scheduler_elsewhere"),
+        (nobody, "scheduler_unreachable"),
+    ):
+        with pytest.raises(FuseScopeError) as error:
+            ingest(tmp_path / "job", tmp_path / "ranks", address)
+        assert error.value.code == code, address
+    assert not (tmp_path / "ranks").exists()
+
+
+def test_only_who_is_trusted_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers of a scheduler are executed: none on another machine is taken by mistake."""
+    asked: list[object] = []
+
+    def refuse(address: object, timeout: float) -> None:
+        asked.append(address)
+        raise OSError("no network in tests")
+
+    monkeypatch.setattr(socket, "create_connection", refuse)
+    for address, is_trusted, is_asked in (
+        ("tcp://10.0.0.5:8786", False, False),
+        ("tcp://10.0.0.5:8786", True, True),
+        ("tls://[::1]:8786", False, True),
+        ("tcp://localhost:8786", False, True),
+        ("tcp://localhost.evil.example:8786", False, False),
+    ):
+        asked.clear()
+        with pytest.raises(FuseScopeError) as error:
+            schedulers.check(address, is_trusted=is_trusted)
+        assert bool(asked) == is_asked, address
+        assert error.value.code == ("scheduler_unreachable" if is_asked else "scheduler_elsewhere")
+
+
+def test_who_answers_but_is_no_scheduler_is_a_sentence(tmp_path: Path) -> None:
+    write(SMALL, tmp_path / "job")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(FuseScopeError) as error:
+            ingest(tmp_path / "job", tmp_path / "ranks", address)
     assert error.value.code == "scheduler_unreachable"
-    with pytest.raises(FuseScopeError, match="has no rank"):
-        store.fleet(store.opened(str(tmp_path / "ranks")))
+
+
+def test_a_path_that_a_package_of_fsspec_fails_on_is_a_sentence(tmp_path: Path) -> None:
+    for path in ("reference://x", "zip://x"):
+        with pytest.raises(FuseScopeError) as error:
+            ingesting.ingest([path], str(tmp_path / "ranks"), DEFAULT_LIMITS)
+        assert error.value.code == "store_unreachable", path
+
+
+def test_a_file_without_an_end_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("/dev/zero", str(tmp_path / "pipe")):
+        with pytest.raises(FuseScopeError) as error:
+            ingesting.ingest([path], str(tmp_path / "ranks"), DEFAULT_LIMITS)
+        assert error.value.code == "not_regular_file"
+    zero = Path("/dev/zero")
+    source = Source("zero", load_file(zero, "zero", DEFAULT_LIMITS), on_disk=zero)
+    with pytest.raises(FuseScopeError) as error:
+        assert source.sha256
+    assert error.value.code == "not_regular_file"
+
+
+def test_a_file_name_that_is_no_text_is_one_of_many(tmp_path: Path) -> None:
+    write(SMALL, tmp_path / "job")
+    odd = os.fsencode(tmp_path / "job") + b"/rank0-\xff.json"
+    os.rename(tmp_path / "job" / "rank0.json", odd)
+    done = ingest(tmp_path / "job", tmp_path / "ranks", None, processes=1)
+    assert (len(done.read), done.failed) == (4, ())
+    assert store.fleet(store.opened(str(tmp_path / "ranks"))).numbers == (0, 1, 2, 3)
+    again = ingest(tmp_path / "job", tmp_path / "ranks", None, processes=1)
+    assert (again.read, again.known) == ((), 4)
+    Path(os.fsdecode(odd)).write_bytes(b"{")
+    [failed] = ingest(tmp_path / "job", tmp_path / "ranks", None, processes=1).failed
+    assert failed.path.endswith("rank0-\\xff.json")
 
 
 def ingest(job: Path, to: Path, scheduler: str | None, **options: object) -> Ingested:

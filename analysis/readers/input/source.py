@@ -113,8 +113,11 @@ class Source:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of the file as it came, in hex; one on disk is read for it part by part."""
+        """Hash of the file as it came, in hex; one on disk is read for it part by part. Raises
+        FuseScopeError for what has no end, or is larger than the limit."""
         if self._is_on_disk and self.on_disk is not None:
+            if not isinstance(self._data, bytes):
+                self._data(0)
             digest = hashlib.sha256()
             with _readable(self.name), self.on_disk.open("rb") as file:
                 while block := file.read(_BLOCK):

@@ -49,6 +49,14 @@ def ingest(
             help="Read on the workers of this Dask scheduler instead: tcp://HOST:8786.",
         ),
     ] = None,
+    trust_scheduler: Annotated[
+        bool,
+        typer.Option(
+            "--trust-scheduler",
+            help="Take a scheduler on another machine: whoever answers there can execute code as "
+            "you.",
+        ),
+    ] = False,
     limit: LimitOption = None,  # in force by now
 ) -> None:
     """Read the traces of all ranks of a job into a store, each once."""
@@ -63,6 +71,7 @@ def ingest(
             places.limits(),
             pattern=rank_pattern,
             scheduler=scheduler,
+            trust_scheduler=trust_scheduler,
             processes=processes,
             progress=progress.show,
         )

@@ -19,6 +19,8 @@ FleetError = Literal[
     "rank_pattern_invalid",
     "rank_unknown",
     "readers_lost",
+    "scheduler_address_wrong",
+    "scheduler_elsewhere",
     "scheduler_unreachable",
     "store_being_written",
     "store_is_other_folder",
@@ -65,6 +67,17 @@ FLEET: Mapping[FleetError, ErrorText] = {
     "rank_unknown": ErrorText(
         Message("Nothing tells which rank this is: neither the trace nor the name of the file"),
         Message("Say where the name has it: --rank-pattern 'node-(\\d+)'."),
+    ),
+    "scheduler_address_wrong": ErrorText(
+        Message("'{address:name}' is not the address of a scheduler"),
+        Message("Give it as tcp://HOST:8786."),
+    ),
+    "scheduler_elsewhere": ErrorText(
+        Message(
+            "{address:name} is another machine: whoever answers there can execute code as you, on "
+            "this machine"
+        ),
+        Message("If the scheduler and its network are yours alone, add --trust-scheduler."),
     ),
     "scheduler_unreachable": ErrorText(
         Message("No scheduler of Dask answers there"),
