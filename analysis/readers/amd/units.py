@@ -48,7 +48,7 @@ def trace_of(rows: RocprofRows, name: str, source: Source) -> Trace:
 
 def _trace(
     rows: RocprofRows,
-    columns: Mapping[str, list[object]],
+    columns: Mapping[str, Sequence[object]],
     calls: Sequence[HipCall],
     name: str,
     source: Source,

@@ -9,7 +9,7 @@ by toolkit, viewers add some and rename tables, and times may be text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,7 +24,7 @@ from analysis.readers.building.coded import Coded
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.numbering import Numbered
-from analysis.readers.building.processes import several_devices
+from analysis.readers.building.processes import devices_of, rows_of, taken_apart
 from analysis.readers.building.trace_tables import build_trace, dtype_name
 from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.source import Source
@@ -68,20 +68,25 @@ def _read(source: Source) -> Trace:
         rows.add_collectives()
         if not rows.columns["name"]:
             raise FuseScopeError("ascend_database_empty", where=source.name)
-        rows.notes += several_devices(rows.columns["device"])
         runs, labels = rows.steps()
         if runs is not None:
             rows.columns["run"] = labels
         rows.columns["op_class"] = device_classes(rows.columns)
         waits = rows.waits()
+        meta = _meta(ASCEND_DATABASE.name, database, source, rows.columns["name"])
+
+    def build(at: Sequence[int]) -> Trace:
         trace = build_trace(
-            _meta(ASCEND_DATABASE.name, database, source, rows.columns["name"]),
-            rows.columns,
+            meta,
+            rows_of(rows.columns, at),
             runs=runs,
             notes=[*database.notes, *rows.notes],
             limits=source.limits,
         )
-    return replace(trace, host_waits=None if waits is None else host_waits(waits, source.limits))
+        known = None if waits is None else host_waits(waits, source.limits)
+        return replace(trace, host_waits=known)
+
+    return taken_apart(devices_of(rows.columns["device"]), build)
 
 
 ASCEND_DATABASE = Reader(

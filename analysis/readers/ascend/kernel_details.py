@@ -9,7 +9,7 @@ waited for the device (trace_view.json); op_statistic.csv is checked against it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -20,7 +20,7 @@ from analysis.readers.ascend.rows import AscendRows, ascend_rows
 from analysis.readers.ascend.trace_view import TRACE_VIEW
 from analysis.readers.ascend.waits import waits_beside
 from analysis.readers.building.iterations import profiled_runs
-from analysis.readers.building.processes import several_devices
+from analysis.readers.building.processes import devices_of, rows_of, taken_apart
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.beside import headed
 from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
@@ -57,10 +57,15 @@ def _read(source: Source) -> Trace:
         version=str(version) if version is not None else None,
         files=beside.files,
     )
-    notes += several_devices(columns["device"])
-    trace = build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
-    trace = replace(trace, memory=beside.memory, host_waits=waits)
-    return trace if runs is not None else _with_period(trace, beside.steps.get(None))
+
+    def build(at: Sequence[int]) -> Trace:
+        trace = build_trace(
+            meta, rows_of(columns, at), runs=runs, notes=notes, limits=source.limits
+        )
+        trace = replace(trace, memory=beside.memory, host_waits=waits)
+        return trace if runs is not None else _with_period(trace, beside.steps.get(None))
+
+    return taken_apart(devices_of(columns["device"]), build)
 
 
 KERNEL_DETAILS = Reader(

@@ -20,6 +20,7 @@ from analysis.readers.ascend.rows import AscendRows, ascend_rows
 from analysis.readers.building.coded import Coded
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
+from analysis.readers.building.processes import devices_of, rows_of, taken_apart
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.beside import Beside, headed
 from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
@@ -89,8 +90,13 @@ def _read(source: Source) -> Trace:
         files=dict.fromkeys(files),
     )
     found = [*rows.notes, *notes, *beside.notes]
-    trace = build_trace(meta, columns, runs=runs, run_kind=kind, notes=found, limits=source.limits)
-    return replace(trace, memory=beside.memory)
+
+    def build(at: Sequence[int]) -> Trace:
+        own = rows_of(columns, at)
+        trace = build_trace(meta, own, runs=runs, run_kind=kind, notes=found, limits=source.limits)
+        return replace(trace, memory=beside.memory)
+
+    return taken_apart(devices_of(columns["device"]), build)
 
 
 def _parts(beside: Beside) -> list[Source]:

@@ -63,7 +63,7 @@ class Recorded:
     correlation, and its `ranges` by start, the outer before the inner."""
 
     meta: Meta
-    columns: Mapping[str, list[object]]
+    columns: Mapping[str, Sequence[object]]
     calls: Mapping[Key, HostCall]
     ranges: Sequence[HostRange]
     notes: Sequence[Diagnostic]
@@ -101,7 +101,7 @@ class Recorded:
 
     def _unit(
         self,
-        activities: Mapping[str, list[object]],
+        activities: Mapping[str, Sequence[object]],
         calls: Mapping[Key, HostCall],
         ranges: Sequence[HostRange],
     ) -> Trace:
@@ -126,7 +126,7 @@ class Recorded:
         return with_launches(trace, launch_calls(_launch_calls(calls, marks)))
 
 
-def _keys(columns: Mapping[str, list[object]], rows: Sequence[int]) -> Iterable[Key]:
+def _keys(columns: Mapping[str, Sequence[object]], rows: Sequence[int]) -> Iterable[Key]:
     """Process and correlation of these activities."""
     return ((columns["process"][row], columns["correlation"][row]) for row in rows)
 
@@ -150,7 +150,7 @@ def _marks(ranges: Iterable[HostRange]) -> list[HostRange]:
 
 
 def _checked(
-    columns: dict[str, list[object]], launches: Mapping[Key, HostCall]
+    columns: dict[str, Sequence[object]], launches: Mapping[Key, HostCall]
 ) -> list[Diagnostic]:
     """Notes on launches of graphs without activities, and on activities that begin before their
     launch, whose starts are moved."""
@@ -175,7 +175,7 @@ def _checked(
 
 
 def _add_launchers(
-    columns: dict[str, list[object]],
+    columns: dict[str, Sequence[object]],
     launches: Mapping[Key, HostCall],
     ranges: Iterable[HostRange],
 ) -> None:
@@ -219,7 +219,7 @@ def _innermost(launches: Mapping[Key, HostCall], ranges: Iterable[HostRange]) ->
 
 
 def _runs(
-    columns: Mapping[str, list[object]],
+    columns: Mapping[str, Sequence[object]],
     launches: Mapping[Key, HostCall],
     marks: list[HostRange],
     notes: list[Diagnostic],

@@ -25,12 +25,11 @@ Unit = tuple[str, Sequence[int]]
 
 def several_processes(of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:
     """A note with the number of processes where rows are of more than one; None is unknown."""
-    return _several("several_processes", of_rows)
-
-
-def several_devices(of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:
-    """The same for devices, where each has a rank of its own."""
-    return _several("several_devices", of_rows)
+    counts = Counter(of_row for of_row in of_rows if of_row is not None)
+    if len(counts) < 2:
+        return []
+    rows = ", ".join(f"{_text(of_row)}: {count}" for of_row, count in counts.most_common(4))
+    return [Diagnostic("warning", "several_processes", len(counts), clean_text(rows, 120))]
 
 
 def units_of(
@@ -77,6 +76,11 @@ def units_of(
     ]
 
 
+def devices_of(devices: Sequence[object]) -> list[Unit]:
+    """The rows of each device, in a file whose every row is of one process and ran on a device."""
+    return units_of([None] * len(devices), devices, [True] * len(devices))
+
+
 def _first_device(devices: Iterable[object]) -> tuple[int, int, str]:
     """The rank of a process by its devices; one without kernels comes last."""
     return min(map(_rank, devices), default=(2, 0, ""))
@@ -96,8 +100,10 @@ def _rank(value: object) -> tuple[int, int, str]:
 
 def rows_of(
     columns: Mapping[str, Sequence[object]], rows: Sequence[int]
-) -> dict[str, list[object]]:
-    """The columns of a unit's rows."""
+) -> Mapping[str, Sequence[object]]:
+    """The columns of a unit's rows: as they are where these are all."""
+    if rows == range(len(next(iter(columns.values()), ()))):
+        return columns
     return {name: [values[row] for row in rows] for name, values in columns.items()}
 
 
@@ -171,14 +177,6 @@ def _listed(figures: Sequence[Said]) -> Said:
     for one in figures[1:_NAMED]:
         listed = _NEXT_FIGURES.of(start=listed, next=one)
     return listed if len(figures) <= _NAMED else _NEXT_FIGURES.of(start=listed, next="…")
-
-
-def _several(code: DiagnosticCode, of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:
-    counts = Counter(of_row for of_row in of_rows if of_row is not None)
-    if len(counts) < 2:
-        return []
-    rows = ", ".join(f"{_text(of_row)}: {count}" for of_row, count in counts.most_common(4))
-    return [Diagnostic("warning", code, len(counts), clean_text(rows, 120))]
 
 
 def _text(value: Hashable) -> str:

@@ -11,9 +11,6 @@ from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
 _OF_ALL_PROCESSES = Message(
     "Counts and sums are of all of them together. Give the file of a single process."
 )
-_OF_ALL_DEVICES = Message(
-    "Counts and sums are of all of them together. Give the file of a single device."
-)
 _CHOOSE = (
     Message("Also in the file: {others}."),
     Message(
@@ -73,10 +70,6 @@ TABLES: Mapping[DiagnosticCode, NoteTexts] = {
     "several_processes": told(
         Message("The file contains operators of {n:count} processes, for example ranks."),
         _OF_ALL_PROCESSES,
-    ),
-    "several_devices": told(
-        Message("The file contains operators of {n:count} devices, one for each rank."),
-        _OF_ALL_DEVICES,
     ),
     "unit_assumed": told(
         Message("A column of times has no unit in its header. It was read as {unit:name}.")

@@ -67,11 +67,14 @@ def notes(trace: Trace) -> dict[str, int]:
     return {note.code: note.count for note in trace.diagnostics}
 
 
-def test_two_devices_in_one_database_are_told(tmp_path: Path) -> None:
+def test_devices_of_one_database_are_traces_of_their_own(tmp_path: Path) -> None:
     name, columns, rows = tasks((100, 200, 7, "KERNEL_AIVEC"), (900, 990, 8, "KERNEL_AIVEC"))
     apart = [(*row[:2], device, *row[3:]) for device, row in enumerate(rows)]
-    assert notes(read(tmp_path, (name, columns, apart), info(7, 8)))["several_devices"] == 2
-    assert "several_devices" not in notes(read(tmp_path, (name, columns, rows), info(7, 8)))
+    trace = read(tmp_path, (name, columns, apart), info(7, 8))
+    assert list(trace.units) == ["device:0", "device:1"]
+    assert [one.calls["dur_ns"].tolist() for one in trace.units.values()] == [[100], [90]]
+    assert notes(trace)["one_of_devices"] == 2
+    assert read(tmp_path, (name, columns, rows), info(7, 8)).others == ()
 
 
 def test_counters_beyond_what_is_kept_are_counted(tmp_path: Path) -> None:

@@ -271,12 +271,13 @@ def test_columns_are_found_in_any_order_and_spelling() -> None:
     assert trace.runs["run"].to_list() == [0]
 
 
-def test_two_devices_in_one_table_are_told() -> None:
+def test_devices_of_one_table_are_traces_of_their_own() -> None:
     rows = [f"{device},1,a,Add,AI_CORE,{start},2,0,1" for device, start in ((0, 10), (1, 5010))]
-    found = note(trace_of("\n".join([f"Device_id,{HEAD}", *rows]) + "\n"), "several_devices")
-    assert (found.count, found.example) == (2, "0: 1, 1: 1")
+    both = trace_of("\n".join([f"Device_id,{HEAD}", *rows]) + "\n")
+    assert list(both.units) == ["device:0", "device:1"]
+    assert [len(one.calls) for one in both.units.values()] == [1, 1]
     alone = trace_of("\n".join([f"Device_id,{HEAD}", rows[0]]) + "\n")
-    assert "several_devices" not in {one.code for one in alone.diagnostics}
+    assert alone.others == ()
 
 
 def test_steps_without_numbers_are_numbered() -> None:

@@ -84,6 +84,14 @@ def test_inference_ids_and_step_ids_are_runs() -> None:
     assert trace.runs["kind"].tolist() == ["step", "step"]
 
 
+def test_devices_of_one_table_are_traces_of_their_own() -> None:
+    rows = ["0,a,Add,AI_CORE,10,2,0", "1,a,Add,AI_CORE,5010,3,0", "0,b,Mul,AI_CORE,20,4,0"]
+    trace = OP_SUMMARY.read(source("\n".join([f"Device_id,{HEAD}", *rows]) + "\n"))
+    assert isinstance(trace, Trace) and list(trace.units) == ["device:0", "device:1"]
+    found = [one.calls["dur_ns"].tolist() for one in trace.units.values()]
+    assert found == [[2000, 4000], [3000]]
+
+
 def test_slices_of_one_table_are_one_recording() -> None:
     first = f"{HEAD}\na,Add,AI_CORE,10.0,2,0\nx,EVENT_WAIT,EVENT_WAIT,11.0,1,0\n"
     second = f"{HEAD}\nb,Mul,AI_CORE,20.0,3,0\ny,EVENT_WAIT,EVENT_WAIT,21.0,1,0\n"
