@@ -381,28 +381,28 @@ def test_paper_keeps_the_mode(show: Callable[[Any], Timeline], page: Page) -> No
 def test_a_group_of_many_executions_is_lit_in_its_colour(
     show: Callable[[Any], Timeline], page: Page
 ) -> None:
-    """228 kernels before and after: an outline around each would paint the band black."""
+    """228 kernels, one before each product: outlines around all of them would be a black band."""
     count = 228
+    operators = [("quantise", "Quantise", "elementwise", 0), ("mm", "Gemm", "matrix_product", 1)]
+
+    def calls(first: int) -> list[tuple[int, int, int]]:
+        pairs = [((0, i * 8, first), (1, i * 8 + first, 8 - first)) for i in range(count)]
+        return [(op, start * US, dur * US) for pair in pairs for op, start, dur in pair]
+
     data = payload(
-        side(
-            "baseline",
-            [("quantise", "Quantise", "elementwise", 0)],
-            [(0, i * 4 * US, 3 * US) for i in range(count)],
-            [0],
-        ),
-        side(
-            "candidate",
-            [("quantise", "Quantise", "elementwise", 0)],
-            [(0, i * 4 * US, 2 * US) for i in range(count)],
-            [0],
-        ),
-        groups=[group(0, "Quantise", "Quantise", "fused", (684, 456))],
+        side("baseline", operators, calls(2), [0, 1]),
+        side("candidate", operators, calls(1), [0, 1]),
+        groups=[
+            group(0, "Quantise", "Quantise", "fused", (456, 228)),
+            group(1, "Gemm", "Gemm", "kept", (1368, 1596)),
+        ],
     )
     timeline = show(data)
     timeline.mode(FLOW)
     timeline.click(1 * US)
     expect(timeline.root).to_have_attribute("data-selected-group", "0")
-    x, y = timeline.in_band(400 * US, 0.5)
+    x, y = timeline.in_band(900 * US, 0.5)
     band = [timeline.pixel(x + by, y) for by in range(-40, 41)]
-    assert all(alpha > 0 for *_, alpha in band)
-    assert all(blue > red + 30 for red, _, blue, _ in band)  # that of what was replaced
+    assert any(blue > red + 60 for red, _, blue, _ in band)  # the colour of what was replaced
+    # An outline is opaque; what ribbons cover together lets the page through.
+    assert max(alpha for *_, alpha in band) < 210
