@@ -16,7 +16,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.spans import run_spans
-from analysis.metrics.step import StepParts, gaps_of, step_of
+from analysis.metrics.step import StepParts, gaps_of, mean_step, step_of
 from analysis.text import clean_text
 
 if TYPE_CHECKING:
@@ -83,24 +83,35 @@ class Subject:
 
     @cached_property
     def step(self) -> StepParts | None:
-        """The median run in parts; None where they are not known, and where it took no time."""
-        found = step_of(self.trace)
+        """The mean run in parts; None where they are not known, and where it took no time."""
+        found = mean_step(self.trace)
         return found if found is not None and found.span_ns else None
 
     @cached_property
     def gaps_ns(self) -> np.ndarray:
-        """For each row of `operators`, the time of the median run in which nothing ran before its
-        calls; zeros where its parts are not known."""
+        """For each row of `operators`, the time of the mean run in which nothing ran before its
+        calls: as in the median run, whose idle time is scaled to that of the mean run; zeros where
+        its parts are not known."""
         gaps = gaps_of(self.trace)
         if gaps is None:
             return np.zeros(len(self.operators))
-        return np.asarray(gaps.before_ns[self.operators["operator"].to_numpy()], dtype=float)
+        before = gaps.before_ns[self.operators["operator"].to_numpy()]
+        return np.asarray(before, dtype=float) * self._idle_scale
 
     @property
-    def idle_after_ns(self) -> int:
-        """The time of the median run after its last operator; 0 where its parts are not known."""
+    def idle_after_ns(self) -> float:
+        """The time of the mean run after its last operator, likewise; 0 where its parts are not
+        known."""
         gaps = gaps_of(self.trace)
-        return 0 if gaps is None else gaps.after_ns
+        return 0.0 if gaps is None else gaps.after_ns * self._idle_scale
+
+    @cached_property
+    def _idle_scale(self) -> float:
+        """The idle time of the mean run / that of the median one."""
+        mean, median = self.step, step_of(self.trace)
+        if mean is None or median is None or not median.idle_ns:
+            return 1.0
+        return mean.idle_ns / median.idle_ns
 
     @cached_property
     def run_ns(self) -> float | None:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
-from analysis.metrics.step import NoStep, StepParts, step_of, why_no_step
+from analysis.metrics.step import NoStep, StepParts, mean_step, step_of, why_no_step
 
 StepPart = Literal["computing", "communication", "copies", "idle"]
 PARTS: tuple[StepPart, ...] = ("computing", "communication", "copies", "idle")
@@ -36,8 +36,8 @@ def part_ns(step: StepParts, part: StepPart) -> int:
 
 
 def parts_of(side: Side) -> StepParts | None:
-    """The median run of a side in parts; None where its file does not tell them."""
-    return step_of(side.trace)
+    """The mean run of a side in parts; None where its file does not tell them."""
+    return mean_step(side.trace)
 
 
 def why_no_parts(side: Side) -> NoStep | None:
@@ -47,14 +47,23 @@ def why_no_parts(side: Side) -> NoStep | None:
 
 def steps(comparison: Comparison) -> tuple[StepParts | None, StepParts | None]:
     """The median run of each side in parts; None where its file does not tell them."""
+    return step_of(comparison.baseline.trace), step_of(comparison.candidate.trace)
+
+
+def mean_steps(comparison: Comparison) -> tuple[StepParts | None, StepParts | None]:
+    """The mean run of each side in parts; None where its file does not tell them."""
     return parts_of(comparison.baseline), parts_of(comparison.candidate)
 
 
-def step_change(comparison: Comparison) -> StepChange | None:
-    """What the change went to; None where the verdict names no change, and where the runs as
-    profiled do not change the same way, or more than twice as much as without the profiler: then
-    most of it is the profiler's."""
-    before, after = steps(comparison)
+def step_change(
+    comparison: Comparison, between: tuple[StepParts | None, StepParts | None] | None = None
+) -> StepChange | None:
+    """What the change of the mean runs, or that `between` two given ones, went to.
+
+    None where the verdict names no change, and where the runs as profiled do not change the same
+    way, or more than twice as much as without the profiler: then most of it is the profiler's.
+    """
+    before, after = mean_steps(comparison) if between is None else between
     outcome = comparison.verdict.outcome
     if before is None or after is None:
         return None

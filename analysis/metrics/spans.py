@@ -79,13 +79,24 @@ def _launches(note: Diagnostic) -> float:
     return of if isinstance(of, int | float) else 0.0
 
 
-def _inside(trace: Trace, runs: pd.DataFrame) -> np.ndarray:
-    """Time in the span of each run in which an operator of any run ran; -1 without a start.
+def inside_runs(trace: Trace, operators: np.ndarray) -> np.ndarray:
+    """Time in the span of each run of `run_spans` in which one of the operators of this mask ran,
+    whatever run started it; -1 for a run without a start."""
+    runs = trace.profiled_runs
+    at = pd.Index(runs["run"]).get_indexer(pd.Index(steady_runs(trace).runs))
+    return _inside(trace, runs.take(at), operators[trace.calls["operator"].to_numpy()])
+
+
+def _inside(trace: Trace, runs: pd.DataFrame, chosen: np.ndarray | None = None) -> np.ndarray:
+    """Time in the span of each run in which an operator of any run ran, in one of the calls
+    `chosen` where they are given; -1 without a start.
 
     Blocks are processes with a clock of their own.
     """
     calls = trace.calls
     timed = calls["start_ns"].notna().to_numpy()
+    if chosen is not None:
+        timed = timed & chosen
     blocks = np.append(trace.runs["block"].to_numpy("int64", na_value=-1), -1)
     clock_at = pd.Index(trace.runs["run"])
     of_call = blocks[clock_at.get_indexer(pd.Index(calls["run"].to_numpy("int64", na_value=-1)))]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.metrics.device import copies_of
 from analysis.metrics.memo import once
-from analysis.metrics.spans import call_times, lacks_kernels, union_ns
+from analysis.metrics.spans import call_times, inside_runs, lacks_kernels, run_spans, union_ns
 from analysis.metrics.warmup import steady_runs
 from analysis.trace import Trace
 
@@ -75,6 +75,36 @@ def step_of(trace: Trace) -> StepParts | None:
     says why they are not known."""
     found = _found(trace)
     return None if isinstance(found, str) else found[0]
+
+
+@once
+def mean_step(trace: Trace) -> StepParts | None:
+    """The mean of the runs that count, in parts, as the figures of the device have it; `run` is the
+    median one, which is in place of the mean where parts of another are not known. None where
+    `step_of` is."""
+    median, spans = step_of(trace), run_spans(trace)
+    if median is None or not len(spans) or spans["gap_ns"].isna().any():
+        return median
+    span_ns, busy_ns = (round(float(spans[name].mean())) for name in ("span_ns", "busy_ns"))
+    communicates = trace.operators["is_communication"].to_numpy(dtype=bool)
+    copies = copies_of(trace) & ~communicates
+    computing_ns = with_communication_ns = busy_ns
+    if communicates.any() or copies.any():
+        computing, with_communication = (
+            inside_runs(trace, chosen) for chosen in (~communicates & ~copies, ~copies)
+        )
+        if (computing < 0).any():
+            return median
+        computing_ns = round(float(computing.mean()))
+        with_communication_ns = round(float(with_communication.mean()))
+    return StepParts(
+        run=median.run,
+        span_ns=span_ns,
+        computing_ns=computing_ns,
+        communication_ns=with_communication_ns - computing_ns,
+        copies_ns=busy_ns - with_communication_ns,
+        idle_ns=span_ns - busy_ns,
+    )
 
 
 def gaps_of(trace: Trace) -> Gaps | None:

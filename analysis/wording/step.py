@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Role, Side
 from analysis.compare.step import PARTS, StepPart, part_ns, parts_of, step_change, why_no_parts
@@ -13,12 +12,13 @@ from analysis.messages import Message, Part, listed, paragraph, say
 
 STEP_TITLE = Message("Where the time of a run goes")
 STEP_HELP = Message(
-    "The median run as profiled, which the timelines show, in parts that add up to it. Computing: "
-    "the time in which at least one operator ran. Communication and copies that are not hidden: "
-    "their time during which nothing was computed. Idle: the time in which nothing ran, for "
-    "example while the host dispatches the next operator. The profiler makes runs longer."
+    "The mean of all runs as profiled, in parts that add up to it. Computing: the time in which at "
+    "least one operator ran. Communication and copies that are not hidden: their time during which "
+    "nothing was computed. Idle: the time in which nothing ran, for example while the host "
+    "dispatches the next operator. Bars are as long as the runs as profiled: the profiler makes "
+    "runs longer, so their times are not those of the verdict, and only shares are told."
 )
-STEP_BASIS = Message("Measured: the median run as profiled.")
+STEP_BASIS = Message("Measured: shares of the mean run as profiled.")
 LABELS: Mapping[StepPart, Message] = {
     "computing": Message("computing"),
     "communication": Message("communication not hidden"),
@@ -37,7 +37,7 @@ _MORE: Mapping[StepPart, Message] = {
     "copies": Message("more time in copies that are not hidden"),
     "idle": Message("more idle time"),
 }
-_BAR = Message("{side:name} {total}: {parts}.")
+_BAR = Message("{side:name}: {parts}.")
 _NO_BAR: Mapping[str, Message] = {
     "runs_unknown": Message("Not known for {side:name}: its file does not mark its runs."),
     "no_start_times": Message("Not known for {side:name}: its file gives no start times."),
@@ -71,12 +71,13 @@ _LOSS = (
 
 @dataclass(frozen=True)
 class Piece:
-    """One part of a bar: its time, its `share` of the run, and how it reads."""
+    """One part of a bar: its time, its `share` of the run, how it reads, and how the share does."""
 
     part: StepPart
     ns: int
     share: float
     text: str
+    share_text: str
 
 
 @dataclass(frozen=True)
@@ -86,15 +87,14 @@ class StepBar:
 
     role: Role
     label: str
-    total: str
     length: float
     pieces: tuple[Piece, ...]
 
     @property
     def parts(self) -> tuple[Part, ...]:
         """All of it to be read, in pieces of which one is the side's name."""
-        pieces = listed([piece.text for piece in self.pieces])
-        return _BAR.parts(side=self.label, total=self.total, parts=pieces)
+        pieces = listed([piece.share_text for piece in self.pieces])
+        return _BAR.parts(side=self.label, parts=pieces)
 
 
 def step_bars(comparison: Comparison) -> tuple[StepBar, ...]:
@@ -112,7 +112,6 @@ def bars_of(sides: Sequence[tuple[Role, Side]]) -> tuple[StepBar, ...]:
         StepBar(
             role,
             side.name,
-            units.duration(step.span_ns),
             step.span_ns / longest,
             tuple(_piece(part, part_ns(step, part), step.span_ns) for part in shown),
         )
@@ -134,7 +133,8 @@ def _no_bar(side: Side) -> tuple[Part, ...]:
 
 
 def step_sentence(comparison: Comparison) -> str:
-    """'All of the gain comes from less computing. As profiled: …'; '' for no known change."""
+    """'Most of the gain comes from less computing. Shares of the change, as profiled: …'; '' for no
+    known change."""
     change = step_change(comparison)
     if change is None:
         return ""
@@ -147,18 +147,14 @@ def step_sentence(comparison: Comparison) -> str:
         else 3 if change.share >= _MOST
         else 4
     )  # fmt: skip
+    told = (_GAIN if is_gain else _LOSS)[degree].text(what=what)
+    if degree <= 1:  # shares beyond the whole, or one alone
+        return told
     terms = [
-        say("{label} {change:signed_duration}", label=LABELS[part], change=ns)
+        say("{label} {share:percent}", label=LABELS[part], share=ns / change.whole_ns)
         for part, ns in change.parts.items()
     ]
-    return paragraph(
-        (_GAIN if is_gain else _LOSS)[degree].text(what=what),
-        say(
-            "As profiled: {change:signed_duration} = {terms}.",
-            change=change.whole_ns,
-            terms=listed(terms),
-        ),
-    )
+    return paragraph(told, say("Shares of the change, as profiled: {terms}.", terms=listed(terms)))
 
 
 def _piece(part: StepPart, ns: int, whole_ns: int) -> Piece:
@@ -166,4 +162,5 @@ def _piece(part: StepPart, ns: int, whole_ns: int) -> Piece:
     text = say(
         "{label} {time:duration} ({share:percent})", label=LABELS[part], time=ns, share=share
     )
-    return Piece(part, ns, share, text)
+    share_text = say("{label} {share:percent}", label=LABELS[part], share=share)
+    return Piece(part, ns, share, text, share_text)

@@ -210,7 +210,7 @@ def _step(comparison: Comparison) -> None:
     st.subheader(step_words.STEP_TITLE.text(), anchor=False, help=step_words.STEP_HELP.text())
     if change := step_words.step_sentence(comparison):
         st.markdown(panels.own(change))
-    panels.chart(figure, "step", say("The median run of each side in parts"))
+    panels.chart(figure, "step", say("The mean run of each side in parts"))
     lines = [panels.parts_text(line, "gray") for line in step_words.step_lines(comparison)]
     lines.append(panels.own(step_words.STEP_BASIS.text()))
     st.caption("  \n".join(lines))  # two spaces break a line

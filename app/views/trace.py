@@ -131,7 +131,7 @@ def _step(side: Side) -> None:
     if figure is None:
         return
     st.subheader(step_words.STEP_TITLE.text(), anchor=False, help=step_words.STEP_HELP.text())
-    panels.chart(figure, "step", say("The median run in parts"))
+    panels.chart(figure, "step", say("The mean run in parts"))
     lines = [panels.parts_text(bar.parts, "gray") for bar in bars]
     st.caption("  \n".join((*lines, panels.own(step_words.STEP_BASIS.text()))))
 

@@ -400,8 +400,9 @@ def test_streams_that_overlap_take_no_more_than_the_run() -> None:
     assert (one.share, one.at_most_ns) == (1.0, 1000)
 
 
-def test_gaps_are_of_the_median_run() -> None:
-    """Before Conv nothing runs for 400 ns of the first run and 600 of the second."""
+def test_gaps_are_those_of_the_median_run_in_a_mean_run() -> None:
+    """Before Conv nothing runs for 400 ns of the first run and 600 of the second: of the mean run
+    500, at the places of the first of two equal ones."""
     trace = trace_of([("MatMul", 0, 100), ("Conv", 500, 500)])
     again = replace(
         trace,
@@ -422,7 +423,7 @@ def test_gaps_are_of_the_median_run() -> None:
         ),
     )
     gaps = Subject(side_of_trace(again)).gaps_ns
-    assert gaps.tolist() == [0, 400], "of the first of two equal ones"
+    assert gaps.tolist() == [0, 500]
 
 
 def test_operators_without_a_name() -> None:

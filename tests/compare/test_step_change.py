@@ -10,9 +10,10 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.side import side_of_trace
-from analysis.compare.step import StepChange, part_ns, step_change, steps
+from analysis.compare.step import StepChange, mean_steps, part_ns, step_change
 from analysis.messages import language
 from analysis.readers import read_path
+from analysis.trace import calls_frame
 from analysis.wording import step as words
 from tests.metrics.test_device import trace
 from tests.metrics.test_step import made
@@ -27,19 +28,22 @@ def test_the_sample_s_gain_is_less_computing_and_adds_up() -> None:
     assert change is not None and change.leading == "computing"
     assert set(change.parts) == {"computing", "idle"}, "what neither side has is not told"
     assert sum(change.parts.values()) == change.whole_ns < 0
-    before, after = steps(comparison)
+    before, after = mean_steps(comparison)
     assert before is not None and after is not None
     for part, ns in change.parts.items():
         assert ns == part_ns(after, part) - part_ns(before, part)
     told = words.step_sentence(comparison)
-    assert told.startswith("Most of the gain comes from less computing. As profiled: -6.15 ms = ")
+    assert told == (
+        "Most of the gain comes from less computing. Shares of the change, as profiled: "
+        "computing 94.6 % and idle 5.4 %."
+    )
     bars = words.step_bars(comparison)
     assert [bar.role for bar in bars] == ["baseline", "candidate"]
     assert bars[0].length == 1.0 and bars[1].length == after.span_ns / before.span_ns
     for bar in bars:
         assert sum(piece.share for piece in bar.pieces) == pytest.approx(1.0)
     lines = ["".join(part.text for part in line) for line in words.step_lines(comparison)]
-    assert lines[1] == "fused 6.21 ms: computing 5.83 ms (93.9 %) and idle 380 µs (6.1 %)."
+    assert lines[1] == "fused: computing 94.8 % and idle 5.2 %."
 
 
 def test_nothing_is_said_of_a_change_that_is_not_known() -> None:
@@ -61,7 +65,7 @@ def test_a_side_that_does_not_tell_has_no_bar() -> None:
     assert [bar.role for bar in words.step_bars(comparison)] == ["candidate"]
     first, second = words.step_lines(comparison)
     assert first[0].text.startswith("Not known for ") and first[1].role == "name"
-    assert "computing 90.0 ns" in "".join(part.text for part in second)
+    assert "computing 45.0 %" in "".join(part.text for part in second)
     neither = compare(side_of_trace(untold), side_of_trace(untold))
     assert words.step_bars(neither) == words.step_lines(neither) == ()
 
@@ -102,7 +106,7 @@ def test_how_much_of_it(
     change = StepChange(whole, parts, leading)  # type: ignore[arg-type]
     monkeypatch.setattr(words, "step_change", lambda _: change)
     with language.speaking("en"):
-        assert words.step_sentence(None).startswith(f"{expected} As profiled: ")  # type: ignore[arg-type]
+        assert words.step_sentence(None).startswith(expected)  # type: ignore[arg-type]
 
 
 def test_a_change_that_the_profiler_made_is_not_explained() -> None:
@@ -114,3 +118,20 @@ def test_a_change_that_the_profiler_made_is_not_explained() -> None:
     for measured_ns, is_told in ((round(whole_ns / 1.9), True), (round(whole_ns / 2.1), False)):
         ledger = replace(comparison.ledger, reconciliation=replace(total, delta_ns=measured_ns))
         assert (step_change(replace(comparison, ledger=ledger)) is not None) is is_told
+
+
+def test_the_share_of_idle_time_is_that_of_the_device() -> None:
+    """Three runs of 100 ns that are idle for 10, 20 and 60: 30 % of the mean run."""
+    busy = (90, 80, 40)
+    three = replace(
+        made([(0, 0, 1)], [(100 * run, 100) for run in range(3)]),
+        calls=calls_frame(
+            operator=[0] * 3, run=[0, 1, 2], start_ns=[0, 100, 200], dur_ns=list(busy)
+        ),
+    )
+    comparison = compare(side_of_trace(three), side_of_trace(three))
+    mean = mean_steps(comparison)[0]
+    assert mean is not None
+    assert (mean.span_ns, mean.computing_ns, mean.idle_ns) == (100, 70, 30)
+    idle = next(figure for figure in comparison.figures if figure.code == "device_idle")
+    assert idle.baseline.value == pytest.approx(0.30)

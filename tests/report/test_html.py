@@ -500,8 +500,8 @@ def test_where_the_time_of_a_run_goes() -> None:
     section = step_section(of_profiles(runs=3))
     assert section.count('<div class="of-run ') == 2
     assert "width:100.00%" in section, "the longer run"
-    assert "As profiled:" not in section, "one profile a side: no change is explained"
-    assert "Measured: the median run as profiled." in section
+    assert "Shares of the change" not in section, "one profile a side: no change is explained"
+    assert "Measured: shares of the mean run as profiled." in section
 
 
 def test_a_side_whose_runs_are_not_marked_is_named_and_not_drawn() -> None:

@@ -15,14 +15,14 @@ from analysis.metrics.stretch import longest_exposed
 
 
 def communication(subject: Subject) -> Answer:
-    """Communication that no computing hides takes 2 % of the median run, or more."""
+    """Communication that no computing hides takes 2 % of the mean run, or more."""
     return _exposed(
         subject, "communication", subject.operators["is_communication"].to_numpy(dtype=bool)
     )
 
 
 def copies(subject: Subject) -> Answer:
-    """Copies between host and device that nothing hides take 2 % of the median run, or more."""
+    """Copies between host and device that nothing hides take 2 % of the mean run, or more."""
     mask = copies_of(subject.trace)[subject.operators["operator"].to_numpy()]
     return _exposed(subject, "copies", mask)
 

@@ -109,7 +109,7 @@ def idle_after(subject: Subject) -> Answer:
 
 
 def idle_time(subject: Subject) -> Answer:
-    """Nothing runs in 5 % of the median run or more, and neither dispatch nor one place explains
+    """Nothing runs in 5 % of the mean run or more, and neither dispatch nor one place explains
     it, nor the time that the profiler adds; named is the operator that most of it comes before."""
     step = subject.step
     if step is None:
@@ -144,7 +144,7 @@ def idle_time(subject: Subject) -> Answer:
 
 
 def pieces(subject: Subject) -> Answer:
-    """A variant that runs the model piece by piece spends 5 % of the median run or more between
+    """A variant that runs the model piece by piece spends 5 % of the mean run or more between
     them."""
     step = subject.step
     if step is None:

@@ -21,10 +21,11 @@ from analysis.compare.modules import modules
 from analysis.compare.multiple.ladder import ladder_of
 from analysis.compare.roofs import ROOFLINE
 from analysis.compare.side import Side
-from analysis.compare.step import step_change, steps
+from analysis.compare.step import StepChange, mean_steps, step_change, steps
 from analysis.compare.timing.verdict import Interval
 from analysis.messages import language
 from analysis.metrics.counters import MEASURES, total_counters
+from analysis.metrics.step import StepParts
 from analysis.report.exports.findings_json import findings_values
 from analysis.report.exports.fusion_json import fusion_left_out, fusion_values
 from analysis.report.exports.inspection import diagnostics
@@ -164,14 +165,24 @@ def _both(values: Callable[[T], Any], sides: tuple[T, T]) -> dict[str, Any]:
 
 
 def _step(comparison: Comparison) -> dict[str, Any]:
-    """The median run of each side in parts, and the part that most of the change went to."""
-    change = step_change(comparison)
+    """The median run of each side in parts, and the part that most of the change went to; the same
+    of the mean run, which the pages show."""
+    medians, means = steps(comparison), mean_steps(comparison)
     return {
-        **_both(lambda found: None if found is None else asdict(found), steps(comparison)),
+        **_parts(medians, step_change(comparison, medians)),
+        "basis": "measured",
+        "mean": _parts(means, step_change(comparison, means)),
+    }
+
+
+def _parts(
+    sides: tuple[StepParts | None, StepParts | None], change: StepChange | None
+) -> dict[str, Any]:
+    return {
+        **_both(lambda found: None if found is None else asdict(found), sides),
         "delta": None
         if change is None
         else {"whole_ns": change.whole_ns, "parts_ns": change.parts, "leading": change.leading},
-        "basis": "measured",
     }
 
 

@@ -65,10 +65,9 @@ _MEASURED_GAIN = Message(
 _AT_MOST = Message("At most **{most:duration}** of {run:duration} can be saved.")
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
 _OF_RUNS = Message(
-    "Times are of the mean run as profiled; those of communication, copies and idle time are of "
-    "the median run; those of slow runs, of threads without work, of what was left out and of what "
-    "idle time can save are of un-profiled ones, where there are any. The profiler makes runs "
-    "longer."
+    "Times are of the mean run as profiled; those of slow runs, of threads without work, of what "
+    "was left out, of what the host waits for and of what idle time can save are of un-profiled "
+    "runs or of the median run. The profiler makes runs longer."
 )
 _OF_THE_FILE = Message("Times are of the whole file, as it does not mark its runs.")
 _NAMES = 4  # of operators that are shown
