@@ -17,7 +17,7 @@ from analysis.readers.amd.rows import RocprofRows, kernel_name
 from analysis.readers.building.coded import Whole, coded
 from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.building.launch_calls import is_launch
-from analysis.readers.building.numbering import Distinct, Numbered
+from analysis.readers.building.numbering import Distinct, Numbered, plain_id
 from analysis.readers.building.timetable import Ints
 from analysis.readers.building.wait_calls import is_wait
 from analysis.readers.input.encoding import utf8
@@ -32,7 +32,6 @@ _LABEL = re.compile(
     rb'"name"\s*:\s*"(?:\d{1,3} )?(?:GPU\d{1,3}|COPY|CPU (?:HIP|HSA|KFD) API|Markers and Ranges)"'
 )
 _DEVICE = re.compile(r"(?:\d{1,3} )?(GPU\d{1,3}|COPY)")
-_DIGITS = re.compile(r"[0-9]{1,18}", re.ASCII)
 _BARRIER = "<barrier packet>"
 Pid = int | float | str | None
 Lane = tuple[Pid, Pid]
@@ -163,7 +162,7 @@ class _Timed:
             lacking = [timed[at] for at in places.tolist()]
             starts[places], has_start[places] = exact_column([event.ts for event in lacking])
             lengths[places], has_length[places] = exact_column([event.dur for event in lacking])
-        told_lanes = [(_number(event.pid), _number(event.tid)) for event in timed]
+        told_lanes = [(plain_id(event.pid), plain_id(event.tid)) for event in timed]
         lanes = map(self.lanes.__getitem__, told_lanes)
         streams = map(self.streams.__getitem__, map(_stream, timed, told))
         self._parts.append(
@@ -190,13 +189,7 @@ class _Timed:
             if event.ph == "M" and event.name == "process_name" and event.args is not None:
                 match = _DEVICE.fullmatch(str(event.args.name)[:80])
                 if match:
-                    self.devices[_number(event.pid)] = match[1]
-
-
-def _number(id_: Pid) -> Pid:
-    """An id as the number that it is: some versions write it in quotes in events, but not in the
-    labels of processes."""
-    return int(id_) if isinstance(id_, str) and _DIGITS.fullmatch(id_) else id_
+                    self.devices[plain_id(event.pid)] = match[1]
 
 
 def _stream(event: _Event, args: _Args) -> str | None:

@@ -16,7 +16,14 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from analysis.readers.building.numbering import Distinct, Numbered, apart, cell_of
+from analysis.readers.building.numbering import (
+    Distinct,
+    Numbered,
+    apart,
+    cell_of,
+    plain_id,
+    plain_ids,
+)
 from analysis.readers.building.timetable import Ints
 from analysis.readers.input.times import exact_column
 
@@ -175,8 +182,8 @@ class EventColumns:
         keys = zip(
             [event.ph for event in events],
             apart([event.cat for event in events]),
-            apart([event.pid for event in events]),
-            apart([event.tid for event in events]),
+            apart(plain_ids([event.pid for event in events])),
+            apart(plain_ids([event.tid for event in events])),
             strict=True,
         )
         numbers = self._groups
@@ -186,13 +193,14 @@ class EventColumns:
     def _label(self, event: Event) -> None:
         if event.args is None:
             return
+        pid, tid = plain_id(event.pid), plain_id(event.tid)
         if event.name == "process_name":
-            self.processes[event.pid] = str(event.args.name or "").strip()
+            self.processes[pid] = str(event.args.name or "").strip()
         elif event.name == "thread_name":
-            self.threads[event.pid, event.tid] = str(event.args.name or "").strip()
+            self.threads[pid, tid] = str(event.args.name or "").strip()
         elif event.name == "process_labels":
             number = _DEVICE_NUMBER.search(str(event.args.labels or ""))
-            self.devices.update({event.pid: number[1]} if number else {})
+            self.devices.update({pid: number[1]} if number else {})
 
     def _add_flows(self, events: Sequence[Event], groups: Ints) -> None:
         times, known = exact_column([event.ts for event in events])

@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.readers.building.timetable import Ints
 
+_MAX_DIGITS = 18  # of an id, which 64 bits hold
 _SAME_TYPES = frozenset((int, str, type(None)))  # of these, what is equal is the same
 
 
@@ -53,3 +54,17 @@ def apart(cells: Sequence[Any]) -> Sequence[Any]:
     if _SAME_TYPES.issuperset(map(type, cells)):
         return cells
     return [cell if type(cell) in _SAME_TYPES else _Typed(type(cell), cell) for cell in cells]
+
+
+def plain_id(cell: Any) -> Any:
+    """An id as the number that it is: some versions of profilers write it in quotes in events, but
+    not in the labels of processes and threads, or the other way around."""
+    if type(cell) is not str or not cell.isdecimal() or not cell.isascii():
+        return cell
+    is_number = len(cell) <= _MAX_DIGITS and (cell[0] != "0" or cell == "0")
+    return int(cell) if is_number else cell
+
+
+def plain_ids(cells: Sequence[Any]) -> Sequence[Any]:
+    """The same of many."""
+    return cells if str not in set(map(type, cells)) else [plain_id(cell) for cell in cells]

@@ -14,6 +14,7 @@ import msgspec
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
+from analysis.readers.building.numbering import plain_id
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.json_value import decode
@@ -129,7 +130,7 @@ def _read_display(source: Source) -> Trace:
         if lane == "Steps" and start is not None and dur is not None and dur >= 0:
             steps.append(Step(start, start + dur, ()))
             continue
-        pid = _whole(event.pid)
+        pid = _whole(plain_id(event.pid))
         if not known and (pid not in _PROVIDERS or not lane.isdigit()):
             other += 1
             continue
