@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from analysis.readers.input.csv_end import ends_in_part_of_a_cell
 from analysis.readers.input.source import Source
 from analysis.trace import (
     Diagnostic,
@@ -67,7 +68,7 @@ def _noted(trace: Trace, source: Source) -> tuple[Diagnostic, ...]:
         return tuple(notes)
     if source.head.lstrip().startswith(_NO_LINES):
         return tuple(notes)
-    if any(note.code in _OF_LAST_LINE for note in notes):
+    if any(note.code in _OF_LAST_LINE for note in notes) or ends_in_part_of_a_cell(source.content):
         return (*notes, Diagnostic("warning", "cut_short", 1, "", {"bytes_lost": 0}))
     return (*notes, Diagnostic("warning", "open_last_line"))
 

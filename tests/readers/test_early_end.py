@@ -13,6 +13,7 @@ from analysis.compare.single import run_facts
 from analysis.doctor import examine
 from analysis.errors import FuseScopeError
 from analysis.readers import read
+from analysis.readers.input.csv_end import ends_in_part_of_a_cell
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
 from analysis.report.exports.inspection import inspection
@@ -155,3 +156,36 @@ def test_a_packed_file_cut_before_its_first_entry_says_so() -> None:
     with pytest.raises(FuseScopeError) as refused:
         read(Source("profile.json.gz", data[:40]))
     assert refused.value.code == "cut_before_operators"
+
+
+_NSYS = (
+    "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,Device,Ctx,Strm,Name\n"
+    "1000,500,1,1,1,1,NVIDIA A10G (0),1,7,void gemm<float>(float*)\n"
+    "2000,500,2,1,1,1,NVIDIA A10G (0),1,7,[CUDA memset]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("end", "code"),
+    [
+        ("3000,500,3,1,1,1,NVIDIA A10G (0),1,7,void gemm<fl", "cut_short"),  # a name up to there
+        ("3000,500,3,1,1,1,NVIDIA A10G (0),1,7,other(fl", "cut_short"),  # a bracket is open
+        ("3000,500,3,1,1,1,NVIDIA A10G (0),1,7,void gemm<float>(float*)", "open_last_line"),
+        ("3000,500,3,1,1,1,NVIDIA A10G (0),1,7,relu", "open_last_line"),
+    ],
+)
+def test_a_last_cell_that_is_only_a_part_shows_the_cut(end: str, code: str) -> None:
+    trace = _read("gpu_trace.csv", (_NSYS + end).encode())
+    assert trace is not None
+    assert {note.code for note in trace.diagnostics} & {"cut_short", "open_last_line"} == {code}
+    assert trace.ends_early == (code == "cut_short")
+
+
+@pytest.mark.parametrize(
+    ("last", "is_part"), [("12.5", True), ("12", True), ("12.345", False), ("x", False)]
+)
+def test_a_number_with_fewer_decimals_than_all_others_is_only_a_part(
+    last: str, is_part: bool
+) -> None:
+    table = f"Name,Duration\na,10.125\nb,11.250\nc,{last}"
+    assert ends_in_part_of_a_cell(table.encode()) == is_part
