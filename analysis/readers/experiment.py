@@ -33,7 +33,7 @@ from analysis.graph import Graph, parse_graph
 from analysis.limits import Limits
 from analysis.messages import Message, mark
 from analysis.operators import flops
-from analysis.readers.input.folder import ZIP_ERRORS, check_size
+from analysis.readers.input.folder import ZIP_ERRORS, check_size, damaged_zip
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.recorded import RecordedExecutions
 from analysis.readers.onnxruntime.profile import ProfileTables
@@ -86,7 +86,7 @@ def read_variants(source: Source, wanted: Wanted) -> Experiment:
     """The experiment with the traces, graphs and matches of those variants. Raises FuseScopeError
     for a zip that is not one, or is damaged."""
     refuse_releases(source)
-    with _guarded(source.name):
+    with _guarded(source):
         archive = _Archive(source)
         record = _cleaned(parse_record(archive.read(RECORD_NAME)))
         model_graph = archive.part(record.model_graph, parse_graph)
@@ -463,17 +463,15 @@ def _with_graph_flops(
 
 
 @contextmanager
-def _guarded(name: str) -> Iterator[None]:
+def _guarded(source: Source) -> Iterator[None]:
     """Every failure to unpack as FuseScopeError that names the file."""
     try:
         yield
     except FuseScopeError as error:
-        raise error.at(name) from error
+        raise error.at(source.name) from error
     except (ValueError, KeyError, OverflowError) as error:  # of our own values, not of the zip's
         raise FuseScopeError(
-            "experiment_contradiction", where=name, reason=clean_text(str(error), 160)
+            "experiment_contradiction", where=source.name, reason=clean_text(str(error), 160)
         ) from error
     except ZIP_ERRORS as error:
-        raise FuseScopeError(
-            "zip_damaged", where=name, reason=clean_text(str(error), 120)
-        ) from error
+        raise damaged_zip(source.name, error, source.load(4)) from error

@@ -218,7 +218,7 @@ def test_samples_of_unequal_length_are_refused() -> None:
 
 @pytest.mark.parametrize("cut", [5, 100, 2000, -1, -30])
 def test_a_zip_cut_short_is_one_error(cut: int) -> None:
-    with pytest.raises(FuseScopeError, match="damaged|not in a format"):
+    with pytest.raises(FuseScopeError, match="This zip ends early"):
         read_bytes(experiment_zip(TIMES)[:cut])
 
 

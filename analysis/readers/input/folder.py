@@ -19,6 +19,8 @@ from analysis.trace import Diagnostic
 _MAX_DEPTH = 100  # folders in folders; what bounds a walk is the number of files
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a bound on memory
 _MAX_PATH = 400
+_ZIP_BEGIN = b"PK\x03\x04"
+_NO_LIST = "File is not a zip file"  # as zipfile says it
 _NEIGHBOURS = 5_000  # each is looked at, which takes 64 KiB of memory
 _NO_BOMB_BYTES = 16 * MIB  # a few pages of a database that are nearly empty pack well
 _OUTPUT_FOLDERS = ("ASCEND_PROFILER_OUTPUT", "FRAMEWORK", "mindstudio_profiler_output")
@@ -124,7 +126,7 @@ def zip_sources(source: Source) -> tuple[Source, ...]:
         archive = zipfile.ZipFile(io.BytesIO(source.data))
         infos = archive.infolist()
     except ZIP_ERRORS as error:
-        raise _damaged(source.name, error) from error
+        raise damaged_zip(source.name, error, source.data) from error
     unpacked = sum(info.file_size for info in infos)
     if len(infos) > limits.zip_members:
         raise FuseScopeError(
@@ -216,7 +218,7 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budget: 
             with archive.open(info) as member:
                 data = member.read((budget[0] if count is None else count) + 1)
         except ZIP_ERRORS as error:
-            raise _damaged(name, error) from error
+            raise damaged_zip(name, error) from error
         if count is not None:
             return data[:count]
         budget[0] -= len(data)
@@ -227,5 +229,9 @@ def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, budget: 
     return load
 
 
-def _damaged(name: str, error: Exception) -> FuseScopeError:
+def damaged_zip(name: str, error: Exception, data: bytes = b"") -> FuseScopeError:
+    """What to say of a zip, or of a member, that cannot be read: the list of members stands at the
+    end, so a zip that begins as one and has none was cut off."""
+    if str(error) == _NO_LIST and data.startswith(_ZIP_BEGIN):
+        return FuseScopeError("zip_cut_short", where=name)
     return FuseScopeError("zip_damaged", where=name, reason=clean_text(str(error), 120))

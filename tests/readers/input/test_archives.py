@@ -19,7 +19,7 @@ from analysis.readers.input import unpacking
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from tests import miniatures
-from tests.factories import UNFUSED_OPERATORS, profile_json
+from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 
 PROFILE = profile_json(UNFUSED_OPERATORS, runs=3)
 
@@ -165,6 +165,18 @@ def test_a_tar_that_ends_early_is_refused(pack: Callable[[bytes], bytes], tenths
     with pytest.raises(FuseScopeError) as refused:
         read(Source("t.tar", whole[: len(whole) * tenths // 10]))
     assert refused.value.code in ("tar_cut_short", "tar_damaged", "cut_before_operators")
+
+
+@pytest.mark.parametrize("tenths", [1, 5, 9])
+def test_a_zip_that_ends_early_says_so(tenths: int) -> None:
+    """Also that of a recording of ours, which is told from others by its members."""
+    folder = io.BytesIO()
+    with zipfile.ZipFile(folder, "w") as archive:
+        archive.writestr("a/profile.json", PROFILE)
+    for whole in (folder.getvalue(), experiment_zip({"unfused": [10.0] * 6})):
+        with pytest.raises(FuseScopeError) as refused:
+            read(Source("run.zip", whole[: len(whole) * tenths // 10]))
+        assert refused.value.code == "zip_cut_short"
 
 
 def test_a_zip_with_a_damaged_member_is_not_read_as_if_it_were_whole() -> None:
