@@ -73,6 +73,9 @@ def ingest_source(source: Source, pattern: str | None = None) -> RankTables:
 def _tables(value: Trace | Experiment, source: Source, pattern: str | None) -> RankTables:
     if isinstance(value, Experiment):
         raise FuseScopeError("experiment_in_fleet", where=source.name)
+    if value.others:
+        known = ", ".join(value.units)
+        raise FuseScopeError("fleet_file_of_several", where=source.name, known=known)
     identity = identity_of(source, compiled(pattern))
     return tables_of(value, source, identity)
 

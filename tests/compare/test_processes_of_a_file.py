@@ -12,6 +12,7 @@ from analysis.compare.choice import choose_sides, like
 from analysis.compare.comparison import Comparison
 from analysis.compare.trust import trust
 from analysis.errors import FuseScopeError
+from analysis.fleet.ingest import ingest_rank
 from analysis.readers import read_path
 from analysis.redaction import redacted
 from analysis.trace import Trace
@@ -94,6 +95,14 @@ def test_what_is_said_of_a_file_is_said_of_every_process(tmp_path: Path) -> None
     trace = trace_at(packed)
     found = [{note.code for note in one.diagnostics} for one in trace.units.values()]
     assert len(found) == 2 and all("gzip_junk" in codes for codes in found)
+
+
+def test_a_fleet_takes_no_file_of_several_ranks(tmp_path: Path) -> None:
+    path = two_processes.write(tmp_path / "rank0.sqlite")
+    with pytest.raises(FuseScopeError) as caught:
+        ingest_rank(path)
+    assert caught.value.code == "fleet_file_of_several"
+    assert "process:40, process:41" in str(caught.value)
 
 
 def test_every_process_is_redacted(both: Trace) -> None:

@@ -10,6 +10,7 @@ from analysis.messages.message import Message
 
 FleetError = Literal[
     "experiment_in_fleet",
+    "fleet_file_of_several",
     "fleet_store_damaged",
     "fleet_store_newer",
     "fleet_without_files",
@@ -34,6 +35,10 @@ FLEET: Mapping[FleetError, ErrorText] = {
     "experiment_in_fleet": ErrorText(
         Message("This is an experiment of FuseScope, not the trace of a rank"),
         Message("Open it with `fusescope compare`."),
+    ),
+    "fleet_file_of_several": ErrorText(
+        Message("This file is not of one rank: it contains {known:name}"),
+        Message("Compare two of them: `fusescope compare FILE --baseline NAME --candidate NAME`."),
     ),
     "fleet_store_damaged": ErrorText(
         Message("The file {file:name} of this store is damaged"), _AGAIN
