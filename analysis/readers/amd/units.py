@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from analysis.readers.amd.rows import HipCall, RocprofRows
+from analysis.readers.building.checks.clocks import clock_skew
+from analysis.readers.building.coded import Whole
 from analysis.readers.building.launch_calls import (
     LaunchCall,
     is_launch,
@@ -16,7 +20,7 @@ from analysis.readers.building.processes import rows_of, taken_apart, units_of
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from analysis.trace import Diagnostic, Trace
 
 
 def trace_of(rows: RocprofRows, name: str, source: Source) -> Trace:
@@ -61,7 +65,8 @@ def _trace(
         files=rows.files,
         private=rows.private,
     )
-    trace = build_trace(meta, columns, notes=rows.notes, limits=source.limits)
+    own, clocks = _on_the_hosts_clock(columns, calls)
+    trace = build_trace(meta, own, notes=[*rows.notes, *clocks], limits=source.limits)
     if calls:
         waits = [
             (call.name, call.start_ns, call.end_ns)
@@ -79,3 +84,27 @@ def _trace(
         if is_launch(call.name)
     ]
     return with_launches(trace, launch_calls(launches))
+
+
+def _on_the_hosts_clock(
+    columns: Mapping[str, Sequence[object]], calls: Sequence[HipCall]
+) -> tuple[Mapping[str, Sequence[object]], list[Diagnostic]]:
+    """The columns with starts moved as far as makes no kernel begin before its launch, and notes.
+
+    Which call launched which kernel is not known here; but where there are as many calls as
+    kernels, n kernels cannot have begun before n were launched.
+    """
+    launched = sorted(call.start_ns for call in calls if is_launch(call.name))
+    starts = Whole.of(columns["start_ns"])
+    is_copy = np.array([str(kind).startswith("Memcpy") for kind in columns["op_type"]], dtype=bool)
+    kernels = np.flatnonzero(~is_copy)
+    is_known = starts is not None and starts.known.all()
+    if starts is None or not is_known or not launched or len(launched) != len(kernels):
+        return columns, []
+    order = kernels[np.argsort(starts.numbers[kernels], kind="stable")]
+    known, one_clock = np.ones(len(order), dtype=bool), np.zeros(len(order), dtype="int64")
+    moves, notes = clock_skew(
+        starts.numbers[order], np.array(launched, dtype="int64"), known, one_clock
+    )
+    moved = starts.numbers + (moves.max() if len(moves) else 0)
+    return {**columns, "start_ns": moved.tolist()}, notes

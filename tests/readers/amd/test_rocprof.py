@@ -386,3 +386,26 @@ def test_names_of_sums_may_hold_commas_without_quotes() -> None:
     trace = ROCPROF_STATS.read(Source("results.stats.csv", text.encode()))
     assert trace.operators["name"].tolist() == ["void toy_gemm<float, 4>(int, float*)", "toy_relu"]
     assert trace.calls["dur_ns"].sum() == 1000 and notes(trace)["names_with_commas"] == 1
+
+
+@pytest.mark.parametrize(("behind", "moved"), [(0, 0), (60, 53), (2, 0)])
+def test_kernels_cannot_begin_before_as_many_were_launched(behind: int, moved: int) -> None:
+    """Launched at 100 and 300, each kernel begins 7 ns later by the host's clock."""
+    calls = "".join(
+        f'"HIP_RUNTIME_API","hipLaunchKernel",9,9,{n},{at},{at + 5}\n'
+        for n, at in enumerate((100, 300))
+    )
+    head = (
+        '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp",'
+        '"End_Timestamp"\n'
+    )
+    ran = "".join(
+        f'"KERNEL_DISPATCH",1,1,"k{n}",{n},{at + 7 - behind},{at + 27 - behind},8,64,9\n'
+        for n, at in enumerate((100, 300))
+    )
+    table = V3.splitlines(keepends=True)[0] + ran
+    trace = read(table, Source("1_hip_api_trace.csv", (head + calls).encode()))
+    assert trace.runs["launches"].tolist() == [2]
+    starts = trace.calls["start_ns"].tolist()
+    assert starts == [107 - behind + moved, 307 - behind + moved]
+    assert ("kernels_before_launch" in notes(trace)) == bool(moved)
