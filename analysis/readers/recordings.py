@@ -16,7 +16,7 @@ from analysis.readers.reader import Declined, Reader
 from analysis.readers.sameness import Sameness
 from analysis.readers.start_times import with_start
 from analysis.text import display_name
-from analysis.trace import Trace
+from analysis.trace import Diagnostic, Trace
 
 _WHOLE = ("_ascend_pt/", "_ascend_ms/")
 
@@ -75,8 +75,15 @@ def read_value(
         value = _by_another(reader, source, readers, declined)
     if isinstance(value, Experiment):
         return value
-    others = tuple(_finished(other, source) for other in value.others)
+    cut = value.early_end  # noted once, of all processes and devices of the file
+    others = tuple(_finished(_as_early(other, cut), source) for other in value.others)
     return dataclasses.replace(_finished(value, source), others=others)
+
+
+def _as_early(trace: Trace, cut: Diagnostic | None) -> Trace:
+    if cut is None or trace.ends_early:
+        return trace
+    return dataclasses.replace(trace, diagnostics=(*trace.diagnostics, cut))
 
 
 def _finished(trace: Trace, source: Source) -> Trace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -16,8 +17,9 @@ from analysis.readers import read
 from analysis.readers.input.csv_end import ends_in_part_of_a_cell
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader
+from analysis.readers.recordings import read_value
 from analysis.report.exports.inspection import inspection
-from analysis.trace import ENDS_EARLY, Trace
+from analysis.trace import ENDS_EARLY, Diagnostic, Trace
 from analysis.wording import trace_facts
 from tests import miniatures
 from tests.factories import UNFUSED_OPERATORS, profile_json
@@ -189,3 +191,17 @@ def test_a_number_with_fewer_decimals_than_all_others_is_only_a_part(
 ) -> None:
     table = f"Name,Duration\na,10.125\nb,11.250\nc,{last}"
     assert ends_in_part_of_a_cell(table.encode()) == is_part
+
+
+def test_every_process_of_a_file_that_ends_early_does() -> None:
+    """The reader notes the end once, for the first of them."""
+    whole = _read("p.json", profile_json(UNFUSED_OPERATORS, runs=2))
+    assert whole is not None
+    meta = replace(whole.meta, format="kineto")  # which proves no run to be complete
+    other = replace(whole, meta=meta)
+    cut = replace(other, diagnostics=(Diagnostic("warning", "cut_short"),), others=(other,))
+    reader = replace(miniatures.FORMATS[0], read=lambda source: cut)
+    value = read_value(reader, Source("p.json", b"{}"))
+    assert isinstance(value, Trace)
+    assert [one.ends_early for one in (value, *value.others)] == [True, True]
+    assert not value.others[0].has_runs
