@@ -302,6 +302,8 @@ def test_a_file_that_ends_early_has_no_figure_in_any_verb(fusescope: Run, folder
     assert (advice["findings"], advice["run_ns"]) == ([], None)
     assert {one["reason"] for one in advice["not_answerable"]} == {"ends_early"}
     assert "cut.json ends early" in fusescope("advise", "cut.json").stdout
+    ended = fusescope("inspect", "cut.json", "--ascend", "tables")
+    assert ended.returncode == 2 and not (folder / "tables").exists()
     for sides in (("cut.json", "after.json"), ("after.json", "cut.json")):
         ended = fusescope("compare", *sides, "--json")
         assert ended.returncode == 2

@@ -29,8 +29,8 @@ CONTENTS: Mapping[ContentsError, ErrorText] = {
     ),
     "side_ends_early": ErrorText(
         Message(
-            "This file ends early, so none of its runs is known to be complete and nothing of it "
-            "can be compared"
+            "This file ends early, so none of its runs is known to be complete, and no figure of "
+            "it can be given"
         ),
         Message(
             "Copy or download the whole file again, or record it again; `fusescope inspect` and "

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from analysis.compare.side import check_whole
 from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS
 from analysis.metrics.spans import union_ns
@@ -49,8 +50,9 @@ def ascend_tables(trace: Trace) -> AscendTables:
 
     An entry that stands for k calls becomes k kernels of its mean time. Text that a spreadsheet
     would take for a formula gets a leading ', which our reader takes off. Raises FuseScopeError
-    when there are no rows, or more than we read.
+    when there are no rows, more than we read, or the file ends early.
     """
+    check_whole(trace, trace.meta.file_name)
     if trace.calls.empty:
         raise FuseScopeError("no_operators_to_write", where=trace.meta.file_name)
     notes: list[Diagnostic] = []
