@@ -47,6 +47,8 @@ _CALL = "## Call CompiledFxGraph "
 _MAX_BYTES = 2**60
 _MAX_MISSES = 2  # parts that a plain type did not fit
 
+Times = tuple[Ints, Ints, tuple[Bools, Bools]]  # as `times_of` tells them
+
 # What is done with events, beside numbers of SPAN_KINDS.
 _FRAME, _FLOW, _INSTANT, _RANGE, _OTHER, _MARK, _LEFT = range(len(SPAN_KINDS), len(SPAN_KINDS) + 7)
 _ANNOTATION = SPAN_KINDS.index("annotation")
@@ -164,23 +166,16 @@ class EventColumns:
             return
         self._escaped = escaped
         is_plain = not isinstance(events[0], Event)
-        starts, lengths, times = times_of(events)
-        codes = np.fromiter(
-            map(self._groups.__getitem__, self._keys(events, is_plain)), "int64", len(events)
-        )
-        names = self._names.of([event.name for event in events])
-        use = np.array([group.use for group in self._told], dtype="int64")[codes]
+        part = self._part(events, np.arange(self.count, self.count + len(events)), times_of(events))
+        use = self._use(part)
         is_memory = use == _INSTANT
         if is_memory.any():
-            is_memory &= names == self._names[_MEMORY]
+            is_memory &= part.names == self._names[_MEMORY]
             if is_plain and is_memory.any():
                 raise Inexact  # plain types leave out what these say
         is_mark, is_range = use == _MARK, use == _RANGE
         if is_plain and (is_mark | is_range).any():
             raise Inexact  # the other half may be in another part; plain types leave out counters
-        lanes = np.array([group.lane for group in self._told], dtype="int64")[codes]
-        rows = np.arange(self.count, self.count + len(events))
-        part = _Part(events, rows, codes, names, lanes, starts, lengths, times)
         self.count += len(events)
         self._add_marks(part, np.flatnonzero(is_mark))
         self._add_ranges(part, np.flatnonzero(is_range))
@@ -239,9 +234,9 @@ class EventColumns:
         self._told.append(_Group(_use(cat, ph, kind), lane, cat or "", on_device))
         return len(self._told) - 1
 
-    def _keys(self, events: Sequence[Any], is_plain: bool) -> Any:
+    def _keys(self, events: Sequence[Any]) -> Any:
         pids, tids = [event.pid for event in events], [event.tid for event in events]
-        if not is_plain:
+        if isinstance(events[0], Event):
             pids, tids = list(map(plain, pids)), list(map(plain, tids))
         cats, phases = [event.cat for event in events], [event.ph for event in events]
         return zip(cats, phases, pids, tids, strict=True)
@@ -301,16 +296,21 @@ class EventColumns:
         starts = np.array([pair.begin.time_ns for pair in joined], dtype="int64")
         lengths = np.array([pair.end.time_ns for pair in joined], dtype="int64") - starts
         rows = np.array([pair.begin.row for pair in joined], dtype="int64")
-        codes = np.fromiter(
-            map(self._groups.__getitem__, self._keys(events, False)), "int64", len(events)
-        )
-        names = self._names.of([event.name for event in events])
-        use = np.array([group.use for group in self._told], dtype="int64")[codes]
-        lanes = np.array([group.lane for group in self._told], dtype="int64")[codes]
         is_timed = np.ones(len(events), dtype=bool)
-        part = _Part(events, rows, codes, names, lanes, starts, lengths, (is_timed, is_timed))
-        self._add_spans(part, use)
+        part = self._part(events, rows, (starts, lengths, (is_timed, is_timed)))
+        self._add_spans(part, self._use(part))
         return unpaired
+
+    def _part(self, events: Sequence[Any], rows: Ints, times: Times) -> _Part:
+        """These events at their places in the file, with the numbers of what they say."""
+        codes = np.fromiter(map(self._groups.__getitem__, self._keys(events)), "int64", len(events))
+        names = self._names.of([event.name for event in events])
+        lanes = np.array([group.lane for group in self._told], dtype="int64")[codes]
+        return _Part(events, rows, codes, names, lanes, *times)
+
+    def _use(self, part: _Part) -> Ints:
+        """What is done with each event."""
+        return np.array([group.use for group in self._told], dtype="int64")[part.codes]
 
     def _add_memory(self, part: _Part, at: int) -> None:
         """The event where it says how much is allocated, at a valid time."""
