@@ -11,10 +11,13 @@ import streamlit as st
 from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group, Operator
-from analysis.compare.side import Side
+from analysis.compare.operator_times import OperatorTime, operator_times
+from analysis.compare.side import Role, Side
 from analysis.messages import Message, listed, paragraph, say
+from analysis.operators.short_names import short_name
 from analysis.text import clean_text
 from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS, joined_rows
+from app import state
 from app.parts import ledger, panels
 from app.parts.heads import SIDE_NAMES, told
 
@@ -40,11 +43,11 @@ def show(comparison: Comparison, id_: int) -> None:
         st.caption(panels.own(_how(group, row)))
         before, after = st.columns(2, gap="medium")
         with before:
-            _graph("before", comparison.baseline, group.baseline, group)
+            _graph("before", comparison, "baseline", group)
         with after:
-            _graph("after", comparison.candidate, group.candidate, group)
+            _graph("after", comparison, "candidate", group)
         _own_groups(comparison, group, row)
-        _operators(group)
+        _operators(comparison, group)
 
 
 def _figures(row: Mapping[Hashable, Any]) -> None:
@@ -159,12 +162,14 @@ _ALTS = {
 }
 
 
-def _graph(when: str, side: Side, operators: tuple[Operator, ...], group: Group) -> None:
+def _graph(when: str, comparison: Comparison, role: Role, group: Group) -> None:
     """The operators as a picture, or as a list where the file has no graph."""
+    side: Side = getattr(comparison, role)
+    operators: tuple[Operator, ...] = getattr(group, role)
     st.markdown(f"**{panels.own(_BEFORE_AFTER[when].text())}** · {panels.name(side.name)}")
     if side.graph is None:
         if operators:
-            st.text("\n".join(f"{o.op_type}  {o.name}" for o in operators[:_ROWS]))
+            _list(comparison, role, operators)
         else:
             st.caption(say("No operator ran."))
         st.caption(say("This file has no graph, so the tensors between operators are not known."))
@@ -218,20 +223,62 @@ def _own_groups(comparison: Comparison, group: Group, row: Mapping[Hashable, Any
     st.caption(panels.own(wording.counted(JOINED_HELP, comparison)))
 
 
-def _operators(group: Group) -> None:
+def _list(comparison: Comparison, role: Role, operators: tuple[Operator, ...]) -> None:
+    """The operators with their times, those of one name together, most time first; behind them
+    those without a time in the trace."""
+    sums: dict[str, OperatorTime] = {}
+    untimed: dict[str, None] = {}
+    for one, time in zip(operators, operator_times(comparison, role, operators), strict=True):
+        name = short_name(one.name)
+        if time is None:
+            untimed[name] = None
+            continue
+        before = sums.get(name, OperatorTime(0.0, 0.0))
+        sums[name] = OperatorTime(
+            before.per_run_ns + time.per_run_ns, before.executions + time.executions
+        )
+    lines = [
+        say(
+            "{time:duration}, {n:executions}: {operator:name}",
+            time=time.per_run_ns,
+            n=round(time.executions),
+            operator=name,
+        )
+        for name, time in sorted(sums.items(), key=lambda item: -item[1].per_run_ns)
+    ]
+    st.text("\n".join([*lines, *untimed][:_ROWS]))
+    st.caption(panels.own(say("Time and executions per run, as profiled.")))
+
+
+def _operators(comparison: Comparison, group: Group) -> None:
     with st.expander(say("Operators and boundary tensors by name"), key="group_operators"):
-        rows = [
-            (side.text(), operator.op_type, operator.name, operator.scope, operator.place)
-            for side, operators in (
-                (Message("model"), group.original),
-                (SIDE_NAMES["baseline"], group.baseline),
-                (SIDE_NAMES["candidate"], group.candidate),
-            )
-            for operator in operators[:_ROWS]
+        shown: list[tuple[Message, tuple[Operator, ...], list[OperatorTime | None]]] = [
+            (Message("model"), group.original, [None] * len(group.original))
         ]
-        rows += [(say("input"), "", name, "", "") for name in group.inputs[:_ROWS]]
-        rows += [(say("output"), "", name, "", "") for name in group.outputs[:_ROWS]]
-        table = pd.DataFrame(rows, columns=["where", "type", "name", "module", "source"])
+        for role in state.pair.SIDES:
+            of: tuple[Operator, ...] = getattr(group, role)
+            shown.append((SIDE_NAMES[role], of, operator_times(comparison, role, of)))
+        rows: list[tuple[object, ...]] = [
+            (
+                side.text(),
+                operator.op_type,
+                operator.name,
+                None if time is None else time.per_run_ns / 1e3,
+                None if time is None else time.executions,
+                operator.scope,
+                operator.place,
+            )
+            for side, operators, times in shown
+            for operator, time in list(zip(operators, times, strict=True))[:_ROWS]
+        ]
+        tensors = ((say("input"), group.inputs), (say("output"), group.outputs))
+        rows += [
+            (where, "", name, None, None, "", "")
+            for where, names in tensors
+            for name in names[:_ROWS]
+        ]
+        columns = ["where", "type", "name", "time", "executions", "module", "source"]
+        table = pd.DataFrame(rows, columns=columns)
         if not table["source"].any():
             table = table.drop(columns="source")
         st.dataframe(
@@ -240,6 +287,12 @@ def _operators(group: Group) -> None:
                 "where": say("Where"),
                 "type": say("Type"),
                 "name": say("Name"),
+                "time": st.column_config.NumberColumn(
+                    say("Time per run (µs)"),
+                    format="%.2f",
+                    help=say("Mean of the profiled runs, slow executions included."),
+                ),
+                "executions": say("Executions per run"),
                 "module": say("Module"),
                 "source": say("Line"),
             },

@@ -265,6 +265,10 @@ def test_a_link_opens_a_group_with_its_operators_before_and_after(open_fusion: S
     assert address(page)["group"] == "1"
     names = page.dataframe[1].value
     assert list(names["name"])[:3] == ["first/Conv", "first/BatchNormalization", "first/Relu"]
+    # The times of what ran on either side add up to those of the group.
+    times = names.groupby("where")["time"].sum()
+    assert (times["baseline"], times["candidate"]) == (150.0, 110.0)
+    assert names[names["where"] == "model"]["time"].isna().all()
 
 
 def test_a_group_that_is_several_on_both_sides_lists_those_of_either(
