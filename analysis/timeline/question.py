@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -112,6 +111,6 @@ def _search(asked: object) -> Search | None:
 
 def _whole(asked: Any, low: int, high: int = 2**53) -> int | None:
     """A number of the browser as a whole one; None for no number and one out of range."""
-    if isinstance(asked, bool) or not isinstance(asked, int | float) or not math.isfinite(asked):
+    if isinstance(asked, bool) or not isinstance(asked, int | float):
         return None
-    return int(asked) if low <= asked <= high else None
+    return int(asked) if low <= asked <= high else None  # false of what is not a number, too

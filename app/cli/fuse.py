@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from analysis.messages import paragraph, say
-from app.cli import streams
+from app.cli import interruption, streams
 from app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def fuse(
         raise recording_run.missing_package(error) from None
 
     name, text = read_rules(rules)
+    interruption.heed()
     done = run(
         Fusing(
             model=model,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import re
 import sys
@@ -105,10 +106,17 @@ def main() -> None:
     """Run the command line. Exit code 0: fine; 1: a gate failed; 2: bad usage, unreadable input,
     or no place for the output. Who stops reading (`| head`) has had enough, which is fine."""
     streams.prepare()
+    _keep_log_quiet()
     code = _run()
     if streams.is_stuck() and code == 0:
         code = 2
     sys.exit(code)
+
+
+def _keep_log_quiet() -> None:
+    """What is logged is for the log of a server; a verb has said its sentence by then."""
+    if "serve" not in sys.argv[1:4] and not os.environ.get("FUSESCOPE_DEBUG"):
+        logging.getLogger("fusescope").addHandler(logging.NullHandler())
 
 
 def _run() -> int:

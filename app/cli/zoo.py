@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from analysis.messages import say
+from app.cli import interruption
 from app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def export(
     import shlex
 
     catalogue = _catalogue()
+    interruption.heed()
     path: Path = catalogue.export(catalogue.chosen(name, backbone), file, batch=batch)
     shown = shlex.quote(recording_run.relative(path))
     print(f"{shown}\n{say('Next: {command:name}', command=f'fusescope collect {shown}')}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
+import shutil
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, resource_tracker, util
 from typing import Any
 
 from analysis.errors import FuseScopeError
@@ -105,15 +106,15 @@ def _entries(
 def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entry]:
     """What a process was reading that was ended, as for want of memory, others read, by and by
     fewer of them. Raises FuseScopeError where a single one is ended, too."""
-    _start_tracker()
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["app.fleet.reading"])
+    _start_servers()
     # The largest first, so that none is left alone in the end.
     left = {unit.path: unit for unit in sorted(todo, key=lambda unit: -unit.size)}
     for processes in (count, *(count >> halved for halved in range(count.bit_length()))):
         with ProcessPoolExecutor(processes, context, _end_with_parent) as pool:
-            futures = {pool.submit(read_unit, work, unit): unit for unit in left.values()}
             try:
+                futures = {pool.submit(read_unit, work, unit): unit for unit in left.values()}
                 for future in as_completed(futures):
                     if not isinstance(future.exception(), BrokenProcessPool):
                         del left[futures[future].path]
@@ -126,14 +127,30 @@ def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entr
     raise FuseScopeError("readers_lost", where=next(iter(left.values())).name)
 
 
-def _start_tracker() -> None:
-    """Starts Python's process that removes what a pool leaves behind when this one is killed. It
-    does so without the warning of 'leaked semaphore objects', which would come into the terminal
-    after the end, and of which nothing is to be done."""
+def abandon() -> None:
+    """End the processes of a pool, and remove what they talk to each other by: this process ends.
+    What is in the store stays; what was being written has no name yet."""
+    for child in multiprocessing.active_children():
+        child.kill()
+    shutil.rmtree(util.get_temp_dir(), ignore_errors=True)
+
+
+def _start_servers() -> None:
+    """Starts Python's process that removes what a pool leaves behind when this one is killed, and
+    the one that makes the processes of the pool. The first does so without the warning of 'leaked
+    semaphore objects', of which nothing is to be done, and the second without a word: either would
+    come into the terminal after the end."""
     sys.warnoptions.append(_TRACKER_WARNING)
+    kept = os.dup(2)
+    nothing = os.open(os.devnull, os.O_WRONLY)
     try:
         resource_tracker.ensure_running()
+        os.dup2(nothing, 2)
+        forkserver.ensure_running()
     finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nothing)
         sys.warnoptions.remove(_TRACKER_WARNING)
 
 

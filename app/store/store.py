@@ -36,6 +36,7 @@ VERSION = 1
 TRACES = "traces"
 _MARK = "library.json"
 _LOCK = "lock"
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _COUNT = "bytes"
 _COUNT_AGAIN_S = 24 * 3600.0  # others may have put entries there
 _PATIENCE_S = 10.0
@@ -173,7 +174,7 @@ class Store:
         freed = self.bytes
         with self._locked():
             for name in (TRACES, facts.FOLDER, "known"):
-                folders.remove(self.folder / name)
+                _remove(self.folder / name)
             (self.folder / _COUNT).unlink(missing_ok=True)
         return freed
 
@@ -229,15 +230,17 @@ class Store:
     def _counted(self) -> int:
         """Bytes of all entries at the most: to look at each whenever one is put takes longer the
         more there are. What went away is counted until there seems to be no room."""
-        path = self.folder / _COUNT
-        with contextlib.suppress(OSError, msgspec.MsgspecError):
-            if time.time() - path.stat().st_mtime < _COUNT_AGAIN_S:
-                return max(0, msgspec.json.decode(path.read_bytes(), type=int))
+        with (
+            contextlib.suppress(OSError, msgspec.MsgspecError),
+            open(os.open(self.folder / _COUNT, _READ), "rb") as file,
+        ):
+            if time.time() - os.fstat(file.fileno()).st_mtime < _COUNT_AGAIN_S:
+                return max(0, msgspec.json.decode(file.read(64), type=int))
         return sum(map(_bytes, self._folders()))
 
     def _count(self, total: int) -> int:
         """Keeps how many there are; where a crash damages that, they are counted again."""
-        (self.folder / _COUNT).write_bytes(msgspec.json.encode(total))
+        publication.replace(self.folder / _COUNT, msgspec.json.encode(total))
         return total
 
     def _make_room(self, newest: Path) -> int:
@@ -271,7 +274,8 @@ class Store:
     def _locked(self) -> Iterator[None]:
         """While nobody else changes which entries there are. Raises OSError where somebody does so
         for too long."""
-        handle = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        handle = os.open(self.folder / _LOCK, flags, 0o600)
         try:
             deadline = time.monotonic() + _PATIENCE_S
             while True:
@@ -285,6 +289,20 @@ class Store:
             yield
         finally:
             os.close(handle)
+
+
+def _remove(folder: Path) -> None:
+    """Removes a folder; of one that a link leads to, as to another disk, what is in it. Raises
+    OSError."""
+    if not folder.is_symlink():
+        folders.remove(folder)
+        return
+    there = folder.resolve()
+    for one in list(there.iterdir()) if there.is_dir() else []:
+        if one.is_dir() and not one.is_symlink():
+            folders.remove(one)
+        else:
+            one.unlink(missing_ok=True)
 
 
 def _held(folder: Path) -> Held:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import unicodedata
 
 import pandas as pd
 import pytest
@@ -36,4 +38,17 @@ def test_numbers_stay_numbers_and_missing_is_empty() -> None:
 def test_any_text_comes_back(text: str) -> None:
     [[_], *rest] = cells(pd.DataFrame({"head": [text]}))
     found = rest[0][0] if rest and rest[0] else ""
-    assert found in (text, f"'{text}")
+    shown = "".join(
+        f"\\x{ord(c):02x}" if unicodedata.category(c) == "Cc" and c not in "\t\r\n" else c
+        for c in text
+    )
+    assert found in (shown, f"'{shown}")
+
+
+def test_a_terminal_finds_nothing_to_obey() -> None:
+    table = pd.DataFrame({"a\x1b[2J": ["\x1b]0;x\x07", "\0", "\x9b31m", "\x7f", "two\nlines"]})
+    text = table_csv(table).decode("utf-8-sig")
+    assert not re.search(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", text)
+    assert [row[0] for row in cells(table)] == [
+        "a\\x1b[2J", "\\x1b]0;x\\x07", "\\x00", "\\x9b31m", "\\x7f", "two\nlines",
+    ]  # fmt: skip

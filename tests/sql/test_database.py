@@ -270,7 +270,7 @@ def test_an_answer_as_json_csv_and_text() -> None:
     assert list(csv.reader(io.StringIO(text))) == [
         ["name", "n", "share"],
         ["'=1+1", str(2**70), "0.5"],
-        ["a\x1b[31m", "3", ""],
+        ["a\\x1b[31m", "3", ""],
     ]
     assert [cell_text(cell) for cell in rows[1]] == ["a\\x1b[31m", "3", ""]
     assert [is_number(kind) for kind in found().types] == [False, True, True]

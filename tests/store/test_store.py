@@ -328,3 +328,50 @@ def test_columnar_is_what_is_on_the_disk(store: Store) -> None:
     table = pq.ParquetFile(folder / "operators.parquet").read()
     assert table.column("op_type").to_pylist() == ["Conv", "Relu"]
     assert table.num_rows == columnar(trace(1)).tables["operators"].num_rows
+
+
+def test_a_folder_that_a_link_leads_to_is_emptied_and_stays_linked(tmp_path: Path) -> None:
+    store = Store(tmp_path / "library", LARGE)
+    put(store, 1)
+    shutil.move(tmp_path / "library" / "traces", tmp_path / "other disk")
+    (tmp_path / "library" / "traces").symlink_to(tmp_path / "other disk")
+    put(store, 2)
+    assert len(store.held()) == 2
+    assert store.clear() > 0
+    assert store.held() == [] and list((tmp_path / "other disk").iterdir()) == []
+    assert (tmp_path / "library" / "traces").is_symlink()
+    put(store, 3)
+    assert [held.entry.key for held in store.held()] == [key(3)]
+
+
+@pytest.mark.parametrize("name", ["bytes", "lock"])
+def test_no_link_is_followed_by_what_the_store_writes(tmp_path: Path, name: str) -> None:
+    store = Store(tmp_path / "library", LARGE)
+    put(store, 1)
+    mine = tmp_path / "mine.txt"
+    mine.write_text("precious")
+    (tmp_path / "library" / name).unlink()
+    (tmp_path / "library" / name).symlink_to(mine)
+    if name == "lock":
+        with pytest.raises(OSError):
+            put(store, 2)
+    else:
+        put(store, 2)
+        assert not (tmp_path / "library" / name).is_symlink()
+    assert mine.read_text() == "precious"
+
+
+def test_a_disk_that_refuses_is_a_sentence_without_a_trace_of_the_stack(tmp_path: Path) -> None:
+    """Whatever keeps a trace from being kept, what was asked is answered and nothing else said."""
+    large = tmp_path / "large.json"
+    event = '{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":%d,"dur":5}'
+    large.write_text("[" + ",".join(event % (10 * at) for at in range(80_000)) + "]")
+    (tmp_path / "library").write_text("no folder")
+    told = subprocess.run(
+        [sys.executable, "-m", "app.cli.main", "inspect", str(large)],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**os.environ, "FUSESCOPE_LIBRARY": str(tmp_path / "library")},
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    assert "Traceback" not in told.stderr
+    assert "was not kept" in told.stderr + told.stdout or "could not be kept" in told.stderr

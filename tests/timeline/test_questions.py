@@ -23,6 +23,18 @@ CALLS = st.lists(
 )
 
 
+@pytest.mark.parametrize("odd", [10**400, -(10**400), float("inf"), float("nan"), True, "1", None])
+def test_a_number_that_is_none_of_ours_is_no_question(odd: object) -> None:
+    assert question_of({"drawing": "d", "number": odd}) is None
+    asked = question_of({
+        "drawing": "d", "number": 1, "windows": [[0, odd]], "pixels": odd,
+        "mark": {"row": odd, "side": odd, "op": odd},
+        "stretch": {"from": odd, "to": odd, "side": 0},
+        "search": {"text": "x", "at": odd, "side": odd, "call": odd, "step": odd},
+    })  # fmt: skip
+    assert asked == Question("d", 1, mark=Mark(None, -1, -1))
+
+
 def side_of(calls: list[tuple[int, int, int]]) -> dict[str, Any]:
     """A side of a payload: calls are (operator, start, length), in two lanes that may overlap."""
     calls = sorted(calls, key=lambda call: call[1])

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 _MARKUP = str.maketrans({c: f"\\{c}" for c in "\\`*_{}[]<>#!|~&"})
+
+# GitHub looks for mentions, numbers of issues, emoji and formulas in what is left once all escapes
+# are resolved: something invisible has to stand in them.
+_NOTHING = "&#8203;"
+_REFERENCE = re.compile(r"\\#(?=\d)|\b[Gg][Hh]-(?=\d)|:(?=[\w+\\-]{1,40}:)")
 
 
 def plain(text: str) -> str:
@@ -12,7 +18,8 @@ def plain(text: str) -> str:
     if set(text) <= set("-: "):
         return text
     shown = text.translate(_MARKUP).replace("://", ":\\/\\/").replace("www.", "www\\.")
-    return shown.replace("@", "&#64;")
+    shown = shown.replace("$", "<span>$</span>").replace("@", "&#64;" + _NOTHING)
+    return _REFERENCE.sub(rf"\g<0>{_NOTHING}", shown)
 
 
 def table_row(cells: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 import typer
 
 from analysis.messages import say
-from app.cli import memory
+from app.cli import interruption, memory
 from app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
@@ -61,9 +61,11 @@ def ingest(
 ) -> None:
     """Read the traces of all ranks of a job into a store, each once."""
     with memory.lasting():
+        from app.fleet.ingesting import abandon
         from app.fleet.ingesting import ingest as ingest_all
         from app.sources import places
 
+    interruption.end_at_once(abandon)
     with _Progress() as progress:
         done = ingest_all(
             paths,

@@ -46,7 +46,9 @@ def of(groups: Sequence[Group], shapes: Shapes, threads: int) -> Library:
         programs[group.name] = entries[key]
     files = {name: _asset(name) for name in _PARTS}
     most = max(len(group.operands) for group in groups)
-    files[SOURCE] = _source(texts, [group.op_name for group in groups], most)
+    every = [shapes[name] for group in groups for name in group.operands]
+    axes = max(map(len, [*every, *(group.shape for group in groups)]))
+    files[SOURCE] = _source(texts, [group.op_name for group in groups], most, axes)
     return Library(files, programs)
 
 
@@ -78,7 +80,7 @@ def _entry(
     )
 
 
-def _source(texts: Sequence[str], op_names: Sequence[str], most: int) -> str:
+def _source(texts: Sequence[str], op_names: Sequence[str], most: int, axes: int) -> str:
     names = sorted(set(op_names))
     return "\n".join(
         [
@@ -96,6 +98,7 @@ def _source(texts: Sequence[str], op_names: Sequence[str], most: int) -> str:
             "};",
             f'#define DOMAIN_NAME "{DOMAIN}"',
             f"#define MOST_OPERANDS {most}",
+            f"#define MOST_AXES {max(axes, 1)}",
             f"#define PROGRAMS {len(texts)}",
             f"#define OPERATORS {len(names)}",
             '#include "operators.c"',

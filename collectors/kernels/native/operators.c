@@ -35,12 +35,12 @@ static OrtStatus *input(const OrtApi *api, OrtKernelContext *context, size_t pla
   const OrtValue *tensor = NULL;
   void *data = NULL;
   size_t axes = 0;
-  int64_t sizes[16] = {0};
+  int64_t sizes[MOST_AXES] = {0};
   OrtStatus *failed = call(api, KernelContext_GetInput)(context, place, &tensor);
   if (!failed) failed = call(api, GetTensorMutableData)((OrtValue *)tensor, &data);
   if (!failed) failed = call(api, GetTensorTypeAndShape)(tensor, &info);
   if (!failed) failed = call(api, GetDimensionsCount)(info, &axes);
-  const int is_known = axes == shape->axes && axes <= sizeof sizes / sizeof sizes[0];
+  const int is_known = axes == shape->axes; /* of which MOST_AXES are the most */
   if (!failed && is_known) failed = call(api, GetDimensions)(info, sizes, axes);
   if (info) call(api, ReleaseTensorTypeAndShapeInfo)(info);
   if (!failed && !(is_known && memcmp(sizes, shape->sizes, axes * sizeof sizes[0]) == 0)) {

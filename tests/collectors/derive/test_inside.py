@@ -122,6 +122,20 @@ def test_every_kernel_computes_what_the_engine_does(
         assert finite_difference(a.reshape(-1), b.reshape(-1)) < 3e-6, output.name
 
 
+@pytest.mark.parametrize("rank", [0, 17, 20])
+def test_tensors_of_any_rank_are_taken(tmp_path: Path, rank: int) -> None:
+    shape = (*[1] * (rank - 2), 3, 4) if rank else ()
+    chain = [("LeakyRelu", ["x"], ["a"], {"alpha": -0.25}), ("Neg", ["a"], ["y"], {})]
+    model = model_of(chain, {"x": shape}, {})
+    groups, graph = _groups(model), graph_of(model)
+    made = library.of(groups, inside._shapes(graph), 1)
+    file = compiler.build(made.files, library.SOURCE, tmp_path / "built", compiler.found())
+    session = _session(inside._rewritten(model, groups, made.programs, graph), file, 1)
+    x = np.linspace(-2, 2, int(np.prod(shape)), dtype="float32").reshape(shape)
+    [found] = session.run(None, {"x": x})
+    np.testing.assert_allclose(found, -np.where(x < 0, -0.25 * x, x), rtol=1e-6)
+
+
 def test_values_that_are_not_finite_stay_what_they_are(
     every: onnx.ModelProto, built: dict[int, Any]
 ) -> None:

@@ -1,0 +1,83 @@
+"""Whoever ends a verb politely, or holds Ctrl-C, loses nothing that is there and leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import onnx
+import pytest
+
+from benchmarks.fleet_job import Job, write
+from tests.patience import GIVE_UP_S
+from tests.pattern_cases import gelu
+
+ROOT = Path(__file__).resolve().parents[2]
+_SAVING = """
+import time
+from app.cli import interruption
+interruption.heed()
+try:
+    print("ready", flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    time.sleep(0.5)  # what there is is written
+    print("saved", flush=True)
+"""
+
+
+def test_a_key_that_is_held_interrupts_once() -> None:
+    saving = subprocess.Popen(
+        [sys.executable, "-c", _SAVING], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    )
+    assert saving.stdout is not None and saving.stdout.readline() == "ready\n"
+    for _ in range(4):
+        saving.send_signal(signal.SIGINT)
+        time.sleep(0.02)
+    told, _ = saving.communicate(timeout=GIVE_UP_S)
+    assert (told, saving.returncode) == ("saved\n", 0)
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A temporary folder whose path is short enough for sockets."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+@pytest.mark.parametrize("polite", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("verb", ["fuse", "ingest"])
+def test_who_is_ended_politely_leaves_nothing(
+    tmp_path: Path, short_folder: Path, verb: str, polite: signal.Signals
+) -> None:
+    """Copies of the model and sockets of processes lie in the temporary folder meanwhile."""
+    temporary = short_folder
+    if verb == "fuse":
+        onnx.save(gelu(), str(tmp_path / "model.onnx"))
+        arguments = ["fuse", str(tmp_path / "model.onnx")]
+    else:
+        write(Job(nodes=4, devices=4, steps=6, layers=6), tmp_path / "job")
+        arguments = ["ingest", str(tmp_path / "job"), "--to", str(tmp_path / "st")]
+        arguments += ["--processes", "2"]
+    ended = subprocess.Popen(
+        [sys.executable, "-m", "app.cli.main", *arguments],
+        cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + GIVE_UP_S
+    while not list(temporary.iterdir()) and ended.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    ended.send_signal(polite)
+    _, said = ended.communicate(timeout=GIVE_UP_S)
+    assert ended.returncode == 130, said
+    assert "Traceback" not in said
+    while left := list(temporary.iterdir()):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
