@@ -10,7 +10,9 @@ import pandas as pd
 from analysis.compare.comparison import Comparison
 from analysis.metrics.spans import run_spans
 
-Kind = Literal["latency", "mean_run", "profiled_run", "busy", "operator_sum"]
+Kind = Literal[
+    "latency", "mean_run", "profiled_run", "mean_profiled", "busy", "operator_sum"
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ def totals(comparison: Comparison) -> tuple[Total, ...]:
     ]
     if any(told):
         found.append(Total("profiled_run", *(_median(table["span_ns"]) for table in spans)))
+        if of == "unprofiled_wall":  # else it is the mean run
+            found.append(Total("mean_profiled", *(_mean(table["span_ns"]) for table in spans)))
     if not of_files or of != "busy_union":
         found.append(Total("busy", *(_mean(table["busy_ns"]) for table in spans)))
     rows = comparison.op_classes

@@ -23,6 +23,7 @@ class Limit:
     gain: tuple[Part, ...]
     confidence: str
     why: str
+    time: str
     remedy: str
     names: str
     source: str
@@ -63,6 +64,7 @@ def _limit(found: Findings, finding: Finding, drawn: dict[str, Any]) -> Limit:
         gain=words.gain_parts(finding, found.run_ns),
         confidence=words.CONFIDENCE[finding.confidence].text(),
         why=words.why_text(finding),
+        time=words.time_text(finding, found.run_ns, has_runs=found.has_runs),
         remedy=words.remedy_text(finding),
         names=words.names_text(finding),
         source=words.source_text(finding),

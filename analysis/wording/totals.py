@@ -21,6 +21,7 @@ LABELS: Mapping[Kind, Message] = {
     "latency": Message("latency"),
     "mean_run": Message("mean run"),
     "profiled_run": Message("profiled run"),
+    "mean_profiled": Message("mean profiled run"),
     "busy": Message("busy"),
     "operator_sum": Message("sum of operators"),
 }
@@ -29,6 +30,7 @@ _LATENCY_ALONE = Message("{of}: the typical run")
 _MEAN_RUN = Message("{of}, mean: slow runs count in it; the waterfall and the ledger add up to it")
 _MEAN_RUN_ALONE = Message("{of}, mean: slow runs count in it")
 _PROFILED = Message("the median run under the profiler, which the timelines show")
+_MEAN_PROFILED = Message("the mean run under the profiler, which shares of findings are of")
 _OF_FILE = Message("{of}: what the verdict compares, and the waterfall and the ledger add up to")
 # By whether there is communication, and whether it is a mean of runs.
 _BUSY: Mapping[tuple[bool, bool], Message] = {
@@ -84,6 +86,8 @@ def total_basis(total: Total, comparison: Comparison) -> str:
         return message.text(of=TIME_SOURCES[comparison.ledger.reconciliation.of])
     if total.kind == "profiled_run":
         return _PROFILED.text()
+    if total.kind == "mean_profiled":
+        return _MEAN_PROFILED.text()
     communicates = bool((comparison.op_classes["op_class"] == "communication").any())
     return (_BUSY if total.kind == "busy" else _SUM)[communicates, not are_files].text()
 

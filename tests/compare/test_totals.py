@@ -20,7 +20,9 @@ def test_times_of_a_recording() -> None:
     data = experiment_zip({"unfused": [10.0 + b / 10 for b in range(8)], "fused": [5.0] * 8})
     comparison = compare(*choose_sides(read(Source("e.zip", data))))
     found = {total.kind: total for total in totals(comparison)}
-    assert list(found) == ["latency", "mean_run", "profiled_run", "busy", "operator_sum"]
+    assert list(found) == [
+        "latency", "mean_run", "profiled_run", "mean_profiled", "busy", "operator_sum",
+    ]  # fmt: skip
     assert found["mean_run"].candidate_ns == 5e6
     # 100 + 50 + 30 + 20 µs of operators in a run of 210 µs, 160 of 166 when fused.
     assert found["profiled_run"] == Total("profiled_run", 210_000.0, 166_000.0)

@@ -60,7 +60,7 @@ def with_ledger(
     table["gain_ns"] *= MS
     table["group"] = range(len(table))
     table["known_by"] = "name"
-    total = Reconciliation("unprofiled_wall", **sum_)
+    total = Reconciliation(**({"of": "unprofiled_wall"} | sum_))  # type: ignore[arg-type]
     return replace(
         comparison,
         fusion=replace(comparison.fusion, source="graphs"),
@@ -146,7 +146,8 @@ def test_what_nobody_can_tell_is_told_by_the_sign_of_the_groups(
 ) -> None:
     """'55 % of the gain … Groups lost 14.2 ms' would contradict itself."""
     rows = [(CB, "split", 1, 2, -3.0), ("Gemm", "kept", 1, 1, 1.0)]
-    lost = told(plain, rows, outcome, groups_ns=2 * MS, delta_ns=9 * MS, weak=True)
+    sums = {"groups_ns": 2 * MS, "delta_ns": 9 * MS, "weak": True}
+    lost = told(plain, rows, outcome, of="run_span", **sums)
     assert "ll of the loss in groups comes from 1 Conv + BatchNormalization" in lost
     assert lost.endswith(
         "Groups lost 2.00 ms in all. The whole run lost 9.00 ms. Attribution is weak."
@@ -154,7 +155,13 @@ def test_what_nobody_can_tell_is_told_by_the_sign_of_the_groups(
 
 
 def test_weak_attribution_gives_the_proportion(plain: Comparison) -> None:
-    sentence = told(plain, FUSED, weak=True, groups_ns=-7 * MS, delta_ns=-20 * MS)
+    sums = {"weak": True, "groups_ns": -7 * MS, "delta_ns": -20 * MS}
+    sentence = told(plain, FUSED, of="run_span", **sums)
+    # Of runs without a profiler no profiled time stands beside theirs.
+    assert told(plain, FUSED, **sums) == (
+        "All of the gain in groups comes from 3 Conv + BatchNormalization groups. They run as one "
+        "operator each. Attribution is weak."
+    )
     assert sentence.startswith("All of the gain in groups comes from 3 ")
     assert sentence.endswith(
         "Groups gained 7.00 ms in all. The whole run gained 20.0 ms. Attribution is weak."
@@ -212,7 +219,7 @@ def test_what_could_not_be_matched_is_not_called_the_same(plain: Comparison) -> 
 
 
 def test_a_change_outside_the_groups_is_said(plain: Comparison) -> None:
-    sums = {"groups_ns": -7 * MS, "delta_ns": -10 * MS}
+    sums = {"groups_ns": -7 * MS, "delta_ns": -10 * MS, "of": "run_span"}
     little = told(plain, FUSED, ungrouped_ns=-2 * MS, **sums)
     assert little.endswith(
         "Groups gained 7.00 ms in all. The whole run gained 10.0 ms. The largest other term, "
@@ -361,7 +368,13 @@ def test_every_code_has_words() -> None:
     assert set(KINDS) == set(get_args(Kind))
     assert set(KNOWN_BY) == set(get_args(KnownBy))
     fields = {name for name in Reconciliation.__dataclass_fields__ if name.endswith("_ns")}
-    assert fields - {"delta_ns", "baseline_ns", "low_ns", "high_ns"} == set(TERMS)
+    assert fields - {
+        "delta_ns",
+        "baseline_ns",
+        "low_ns",
+        "high_ns",
+        "overlap_ns",  # of two terms that are told apart
+    } == set(TERMS)
 
 
 @pytest.mark.parametrize(

@@ -57,12 +57,14 @@ CONFIDENCE: Mapping[Confidence, Message] = {
     "low": Message("low confidence"),
 }
 _GAIN = Message(
-    "Predicted saving: **{value:duration}** ({low:duration} to {high:duration}) of {run:duration}."
+    "Predicted saving: **{value:percent}** of the time ({low:percent} to {high:percent})."
 )
 _MEASURED_GAIN = Message(
-    "Measured loss: **{value:duration}** ({low:duration} to {high:duration}) of {run:duration}."
+    "Measured loss: **{value:percent}** of the time ({low:percent} to {high:percent})."
 )
-_AT_MOST = Message("At most **{most:duration}** of {run:duration} can be saved.")
+_AT_MOST = Message("At most **{most:percent}** of the time can be saved.")
+_IN_TIME = Message("In time: {value:duration} of a run of {run:duration}.")
+_OF_FILE_IN_TIME = Message("In time: {value:duration} of {run:duration} in the file.")
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
 _OF_RUNS = Message(
     "Times are of the mean run as profiled; those of slow runs, of threads without work, of what "
@@ -160,14 +162,25 @@ def source_text(finding: Finding) -> str:
 
 
 def gain_parts(finding: Finding, run_ns: float | None) -> tuple[Part, ...]:
-    """What a remedy is predicted to save of a run of `run_ns`, else what it can save at most."""
+    """What a remedy is predicted to save of a run of `run_ns`, else what it can save at most, as a
+    share: the run that it is of is not that of the verdict, whose time alone a page leads with."""
     gain, run_ns = finding.gain, finding.of_ns or run_ns
-    if gain is not None:
+    if gain is not None and run_ns:
         text = _MEASURED_GAIN if gain.basis == "measured" else _GAIN
-        return text.parts(value=gain.value, low=gain.low, high=gain.high, run=run_ns)
-    if finding.at_most_ns is not None:
-        return _AT_MOST.parts(most=finding.at_most_ns, run=run_ns)
+        value, low, high = (ns / run_ns for ns in (gain.value, gain.low, gain.high))
+        return text.parts(value=value, low=low, high=high)
+    if finding.at_most_ns is not None and run_ns:
+        return _AT_MOST.parts(most=finding.at_most_ns / run_ns)
     return (REPEATED_TIME if finding.code == "recomputed" else _NO_TIME).parts()
+
+
+def time_text(finding: Finding, run_ns: float | None, *, has_runs: bool) -> str:
+    """The same as a time, and the run that it is of; '' where it costs none."""
+    run_ns = finding.of_ns or run_ns
+    value = finding.at_most_ns if finding.gain is None else finding.gain.value
+    if value is None or not run_ns:
+        return ""
+    return (_IN_TIME if has_runs else _OF_FILE_IN_TIME).text(value=value, run=run_ns)
 
 
 def _is_kept(finding: Finding) -> bool:

@@ -59,6 +59,8 @@ def _finding(
         ways = st.container(horizontal=True, vertical_alignment="center", gap="small")
         with ways.popover(say("Why, and where"), key=f"finding_{place}"):
             st.text(words.why_text(finding))  # may name what the file names
+            if time := words.time_text(finding, found.run_ns, has_runs=found.has_runs):
+                st.text(time)
             if names := words.names_text(finding):
                 st.text(say("Operators: {names:name}", names=names))
             if finding.where == "group" and to_group is not None:
