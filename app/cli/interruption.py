@@ -30,6 +30,12 @@ def heed() -> None:
         signal.signal(signal.SIGINT, _interrupt_by_key)
 
 
+def finish() -> None:
+    """The verb has ended: a key that is still held does not change how."""
+    if _last_s is not None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def end_at_once(clean: Callable[[], None]) -> None:
     """From now on a polite signal cleans up and ends this process: one that has processes of its
     own cannot be interrupted just anywhere."""

@@ -14,7 +14,7 @@ import typer
 
 from analysis.errors import FuseScopeError
 from analysis.messages import say
-from app.cli import language, memory, streams
+from app.cli import interruption, language, memory, streams
 from app.cli.advise import advise
 from app.cli.collect import collect
 from app.cli.compare import compare
@@ -110,6 +110,7 @@ def main() -> None:
     code = _run()
     if streams.is_stuck() and code == 0:
         code = 2
+    interruption.finish()
     sys.exit(code)
 
 
