@@ -14,7 +14,6 @@ from analysis.compare.groups.fusion import Group, Operator
 from analysis.compare.ledger import gain_kind
 from analysis.compare.side import Side
 from analysis.graph import Graph
-from analysis.messages import Message
 from analysis.report.pictures.group_svg import group_svg
 from analysis.report.tables import Rows, parted
 from analysis.report.text import known, minus, signed_duration, signed_range
@@ -24,6 +23,7 @@ from analysis.wording.fusion.groups import KNOWN_BY
 from analysis.wording.fusion.joined import JoinedRow, joined_rows
 from analysis.wording.fusion.terms import TERMS
 from analysis.wording.fusion.typical import to_typical
+from analysis.wording.fusion.ungrouped import REASONS
 from analysis.wording.slow_executions import slow_note
 
 VISIBLE_PATTERNS = 10
@@ -34,13 +34,6 @@ MAX_PICTURES = 4  # patterns that show their first group as graphs
 MAX_PICTURED = 12  # operators of a group that is drawn
 MAX_UNGROUPED = 40
 _NAME_CHARS = 60
-_REASONS = {
-    "inserted": Message("inserted between groups"),
-    "not_in_graph": Message("not in the recorded graph"),
-    "communication": Message("communication"),
-    "copies": Message("copy to or from the device"),
-    "unmatched": Message("not matched"),
-}
 Record = dict[Any, Any]
 
 
@@ -319,7 +312,7 @@ def _ungrouped(comparison: Comparison) -> tuple[Ungrouped, ...]:
             name=units.middle_cut(str(record["name"]), _NAME_CHARS),
             full_name=str(record["name"]),
             op_type=record["op_type"] if isinstance(record["op_type"], str) else "",
-            reason=_REASONS[record["reason"]].text(),
+            reason=REASONS[record["reason"]].text(),
             time=units.duration(known(record["per_run_ns"])),
         )
         for record in table.to_dict("records")

@@ -39,20 +39,30 @@ def timeline(
     Hovering, zooming, panning and the mode stay in the browser; an equal drawing keeps the zoom.
     What the browser asks for beside runs nothing of the page.
     """
-    return _draw(drawing, "row", selected, "time", key, stretch)
+    picked = _draw(drawing, "row", selected, "time", key, stretch)
+    return selected if picked is None else _picked(picked, "row")
 
 
 def group_timeline(
-    drawing: Drawing, *, highlight: int | None, key: str, mode: Mode = "flow"
-) -> int | None:
+    drawing: Drawing,
+    *,
+    highlight: int | None,
+    row: int | None,
+    key: str,
+    mode: Mode = "flow",
+) -> tuple[int | None, int | None]:
     """Draw a drawing with the fusion group `highlight` lit on both sides, the rest dimmed.
 
-    The answer is `highlight`, except in the one rerun that a click in the canvas causes: then it
-    is the group of the ribbon or operator clicked on, or None for a click beside them and for an
-    operator in no group. The page keeps it as that of `timeline`. `mode` is what is shown until
-    the user chooses another.
+    The answer is `highlight` and `row`, except in the one rerun that a click in the canvas causes:
+    then it is the group of the ribbon or operator clicked on, or None for a click beside them and
+    for an operator in no group; and the row of the operator table of the operator clicked on, or
+    None. The page keeps both as that of `timeline`. `mode` is what is shown until the user chooses
+    another.
     """
-    return _draw(drawing, "group", highlight, mode, key)
+    picked = _draw(drawing, "group", highlight, mode, key)
+    if picked is None:
+        return highlight, row
+    return _picked(picked, "group"), _picked(picked, "row")
 
 
 def _draw(
@@ -62,7 +72,8 @@ def _draw(
     mode: Mode,
     key: str,
     stretch: tuple[int, int, int] | None = None,
-) -> int | None:
+) -> object:
+    """Draw it; what was clicked on is returned in the rerun that a click causes, else None."""
     names = ("from", "to", "number")
     data = {
         "drawing": drawing.id,
@@ -75,8 +86,7 @@ def _draw(
     with st.container(gap=None):
         result = _component(key=key, data=data, on_picked_change=_rerun)
         _load(drawing, f"{key}_loader")
-    picked = result.picked
-    return selected if picked is None else _picked(picked, by)
+    return result.picked
 
 
 def _route(drawing: Drawing) -> dict[str, str] | None:

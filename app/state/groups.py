@@ -26,6 +26,17 @@ def select_group(of: str, group: int | None) -> None:
     link(GROUP, None if group is None else str(group))
 
 
+def picked_row(of: str) -> int | None:
+    """Return the row of the operator that was picked in the timelines of comparison `of`."""
+    name, row = session().picked_row
+    return row if name == of else None
+
+
+def pick_row(of: str, row: int | None) -> None:
+    """Keep which operator was picked in the timelines, by its row in the table of operators."""
+    session().picked_row = (of, row)
+
+
 def unfolded(of: str) -> frozenset[str]:
     """Keys of the patterns of comparison `of` whose groups are shown."""
     name, keys = session().unfolded

@@ -42,6 +42,7 @@ class Session:
     engines: str | None = None
     selected: tuple[str, int | None] = ("", None)
     group: tuple[str, int | None] = ("", None)
+    picked_row: tuple[str, int | None] = ("", None)
     unfolded: tuple[str, frozenset[str]] = ("", frozenset())
     shown_rows: tuple[int, ...] = ()
     picked_beside: int = 0

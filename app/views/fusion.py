@@ -10,7 +10,7 @@ from analysis.compare.comparison import Comparison
 from analysis.messages import say
 from app import state
 from app.language import spoken
-from app.parts import entered_runs, exports, groups, ledger, pair, panels
+from app.parts import entered_runs, exports, groups, ledger, pair, panels, ungrouped
 from app.parts.advice import missed, scorecard
 from app.parts.heads import told
 from app.parts.table import Table, choice
@@ -89,17 +89,23 @@ def _groups(shown: Shown) -> None:
         before = state.groups.selected_group(shown.key)
         before = before if before in known else None
         st.subheader(say("Timelines"), anchor=False, help=wording.timelines_help(shown.comparison))
-        chosen = group_timeline(shown.drawing, highlight=before, key="group_timeline")
+        chosen, row = group_timeline(
+            shown.drawing,
+            highlight=before,
+            row=state.groups.picked_row(shown.key),
+            key="group_timeline",
+        )
         chosen = chosen if chosen in known else None
+        state.groups.pick_row(shown.key, row)
         state.groups.select_group(shown.key, chosen)
         if chosen != before:
             _unfold_to(shown, chosen)
             state.table.pick_beside()
         _ledger(shown, chosen)
-        if chosen is None:
-            st.caption(say("Choose a group in the table or in the timelines to see its operators."))
-        else:
+        if chosen is not None:
             groups.show(shown.comparison, chosen)
+        elif row is None or not ungrouped.show_picked(shown.comparison, row):
+            st.caption(say("Choose a group in the table or in the timelines to see its operators."))
 
 
 def _ledger(shown: Shown, chosen: int | None) -> None:
@@ -124,8 +130,11 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     whole = ledger.table(comparison, drawn, unfolded if found is None else {*_keys(comparison)})
     with tools:
         more = _tools(shown, whole, is_search=found is not None)
+    alone = ungrouped.matching(comparison, text)
     if not drawn:
-        st.caption(say("No group matches."))
+        if alone.empty:
+            st.caption(say("No group matches."))
+        ungrouped.show_found(alone)
         return
     table = whole.only(more)
     here = [line.group for line in drawn]
@@ -150,6 +159,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
             n=len(comparison.fusion.groups),
         )
         st.caption(some)
+        ungrouped.show_found(alone)
 
 
 def _unfold_to(shown: Shown, group: int | None) -> None:

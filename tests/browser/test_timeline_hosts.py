@@ -49,7 +49,7 @@ def groups():
     st.session_state.runs = st.session_state.get("runs", 0) + 1
     if not st.checkbox("hide"):
         before = st.session_state.get("group", 2)
-        group = group_timeline(drawing, highlight=before, key="timeline")
+        group, row = group_timeline(drawing, highlight=before, row=None, key="timeline")
         if group != before:
             st.session_state.group = group
             st.rerun()

@@ -85,13 +85,13 @@ def page_with_a_timeline() -> None:
     empty = Drawing(Layers(nothing), {"words": {}, "sides": []})
     st.text(timeline(empty, selected=3, key="first"))
     st.text(timeline(empty, selected=None, key="second"))
-    st.text(group_timeline(empty, highlight=5, key="third"))
+    st.text(group_timeline(empty, highlight=5, row=6, key="third"))
 
 
 def test_component_without_a_click_answers_what_it_was_given() -> None:
     at = AppTest.from_function(page_with_a_timeline, default_timeout=GIVE_UP_S).run()
     assert not at.exception
-    assert [text.value for text in at.text] == ["3", "None", "5"]
+    assert [text.value for text in at.text] == ["3", "None", "(5, 6)"]
 
 
 def test_only_a_whole_number_is_taken_from_the_browser() -> None:

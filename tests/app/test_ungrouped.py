@@ -1,0 +1,62 @@
+"""Operators in no group on the Fusion page: the sample's fused side has one, ReorderOutput."""
+
+from __future__ import annotations
+
+import shutil
+from functools import cache
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from analysis.compare import compare
+from analysis.compare.choice import choose_sides
+from analysis.compare.comparison import Comparison
+from analysis.readers import read_path
+from app.parts import ungrouped
+from tests.app.pages import is_clean, markdown_texts, texts
+from tests.app.test_fusion_page import SCRIPT
+from tests.patience import GIVE_UP_S
+
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "mobilenetv2.zip"
+
+
+@cache
+def sample() -> Comparison:
+    return compare(*choose_sides(read_path(SAMPLE)))
+
+
+def row_of(name: str) -> int:
+    operators = sample().operators
+    return int(operators.loc[operators["name"] == name, "row"].iloc[0])
+
+
+def test_they_are_found_by_name_and_type_and_by_their_row() -> None:
+    found = ungrouped.matching(sample(), " reorder ")
+    assert found[["side", "name", "reason"]].to_numpy().tolist() == [
+        ["candidate", "ReorderOutput", "inserted"]
+    ]
+    assert ungrouped.matching(sample(), "").empty
+    assert ungrouped.matching(sample(), "head/Gemm").empty  # it is in a group
+    assert list(ungrouped.of_row(sample(), row_of("ReorderOutput"))["name"]) == ["ReorderOutput"]
+    assert ungrouped.of_row(sample(), row_of("head/Gemm")).empty
+
+
+def test_the_page_shows_what_is_found_and_what_is_picked(tree: Path) -> None:
+    shutil.copy(SAMPLE, tree / "samples" / "mobilenetv2.zip")
+    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+    page = page.text_input(key="group_search").input("ReorderOutput").run()
+    assert is_clean(page)
+    assert "**1 operator in no group**" in list(markdown_texts(page))
+    assert "No group matches." not in [caption.value for caption in page.caption]
+    [table] = [frame.value for frame in page.dataframe if "reason" in frame.value.columns]
+    assert table[["name", "reason", "time"]].to_numpy().tolist() == [
+        ["ReorderOutput", "inserted between groups", "10.9 µs"]
+    ]
+    # What a click in the timelines leaves behind.
+    kept = page.session_state["fusescope"]
+    kept.picked_row = (kept.picked_row[0], row_of("ReorderOutput"))
+    page = page.text_input(key="group_search").input("").run()
+    assert is_clean(page)
+    told = " ".join([*markdown_texts(page), *texts(page)]).replace("\\", "")
+    assert "is in no group: inserted between groups. It takes" in told and "10.9 µs" in told
+    assert "Choose a group in the table" not in " ".join(one.value for one in page.caption)
