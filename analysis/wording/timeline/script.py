@@ -33,7 +33,7 @@ WORDS: Mapping[str, str] = {
     "flow": mark("fusion flow"),
     "flow_note": mark(
         "A ribbon leads from a group of operators to what replaced it; its ends are as long as "
-        "these took in the two runs shown, as profiled. The gain beside the pointer is the mean "
+        "these took in the two runs shown, as profiled. The change beside the pointer is the mean "
         "of all runs."
     ),
     "fold": mark("Fold the lanes with almost no time"),
