@@ -308,7 +308,9 @@ def _fusion(trace: Trace, has: Mapping[str, bool], has_graph: bool) -> Answer:
         return Answer("fusion", True, "members")
     if has["types"] and (has["shapes"] or has["members"]):
         return Answer("fusion", True, "inferred")
-    return Answer("fusion", False, "missing", "shapes" if has["types"] else "types")
+    if has["types"]:
+        return Answer("fusion", True, "by_name")
+    return Answer("fusion", False, "missing", "types")
 
 
 def _names_members(trace: Trace) -> bool:

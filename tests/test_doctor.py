@@ -64,7 +64,7 @@ def test_a_profile_says_what_it_can_answer() -> None:
 def test_too_few_runs_are_told() -> None:
     available, sentence = answer(examine(profile(3)), "verdict")
     assert not available
-    assert "there are 3 of the 5 blocks or runs that are needed. Record more runs." in sentence
+    assert "the file has 3 of the 5 blocks or runs that are needed. Record more runs." in sentence
 
 
 def test_what_is_missing_comes_with_the_switch_that_records_it() -> None:

@@ -14,6 +14,7 @@ from analysis.charts.figure import BARE, label_text
 from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message
+from analysis.wording.fusion.typical import outlying_ns
 from analysis.wording.waterfall import Step, ends_ns, waterfall_steps
 
 _LINE_CHARS = 32
@@ -21,7 +22,7 @@ _BAR_HEIGHT = 36
 
 
 def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
-    """From the baseline's to the candidate's mean time per run, one bar a step, top to bottom.
+    """From the baseline's to the candidate's time per run, one bar a step, top to bottom.
 
     Groups that gained or lost have their colours; grey is what may be either, hatched what is no
     group. None where there are no steps (`waterfall_steps`).
@@ -66,6 +67,8 @@ def falling(steps: Sequence[Step], axis: Message, colours: Colours = LIGHT) -> g
 def _axis(comparison: Comparison) -> Message:
     """What the axis shows, in `unit`."""
     match comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs:
+        case True, True if any(outlying_ns(comparison)):  # from one typical run to the other
+            return Message("time per run, {unit}")
         case True, True:
             return Message("mean time per run, {unit}")
         case False, False:

@@ -12,6 +12,7 @@ from analysis.trace import Trace
 
 # What to show first when nobody said which variant: the most optimised one there is.
 PREFERRED = ("fused", "extended", "basic")
+_AS_MUCH = 0.5  # of the time of the process or device that a file is shown by
 # Steps towards what all others are compared with: even where one is faster, it fuses nothing.
 BEFORE_FUSION = ("eager", "captured", "generated")
 
@@ -40,7 +41,8 @@ def choose_sides(
         base, other = chosen_names(first.record, baseline, candidate)
         return side_of(first, base), side_of(first, other)
     if isinstance(first, Trace) and isinstance(second, Trace) and not (baseline or candidate):
-        return side_of_trace(first), side_of_trace(like(first, second))
+        before, after = alike(first, second)
+        return side_of_trace(before), side_of_trace(after)
     if isinstance(first, Experiment) and isinstance(second, Experiment):
         shared = [name for name in first.record.names if name in second.record.names]
         usual = next((name for name in PREFERRED if name in shared), shared[0] if shared else None)
@@ -121,14 +123,21 @@ def unit(trace: Trace, name: str) -> Trace:
     )
 
 
-def like(first: Trace, second: Trace) -> Trace:
-    """The process or device of the second file that has the name of the first one's, where it does
-    as much as the one that is shown; else that."""
-    name = first.meta.variant if holds_several(first) else None
-    same = second.units.get(name or "")
-    if same is None or 2 * int(same.calls["dur_ns"].sum()) < int(second.calls["dur_ns"].sum()):
-        return second
-    return same
+def alike(first: Trace, second: Trace) -> tuple[Trace, Trace]:
+    """Return the processes or devices of two files that are compared where none is named.
+
+    Those of one name, where one of them is shown of its file and the other does at least half as
+    much as the one that is shown of its own; else those shown. The order of the files is the same
+    to that.
+    """
+    pairs = []
+    for one, other, is_turned in ((first, second, False), (second, first, True)):
+        same = other.units.get(one.meta.variant or "") if holds_several(one) else None
+        if same is not None:
+            share = int(same.calls["dur_ns"].sum()) / max(1, int(other.calls["dur_ns"].sum()))
+            pairs.append((share, (same, one) if is_turned else (one, same)))
+    share, pair = max(pairs, key=lambda found: found[0], default=(0.0, (first, second)))
+    return pair if share >= _AS_MUCH else (first, second)
 
 
 def _other(trace: Trace, name: str | None) -> str:

@@ -143,8 +143,16 @@ def _device_figures(sides: tuple[Side, Side], known: Sequence[bool]) -> tuple[Fi
         shown = _where(known, [getattr(use, pick, None) for use in uses])
         reason = reason if all(known) else "runs_unknown"
         first, second = (
-            _quantity(value, unit, reason if use is not None else "no_kernels")
-            for value, use in zip(shown, uses, strict=True)
+            _quantity(
+                value,
+                unit,
+                "no_kernels"
+                if use is None
+                else "runs_unknown"
+                if reason == "no_idle" and not side.trace.has_runs
+                else reason,
+            )
+            for value, use, side in zip(shown, uses, sides, strict=True)
         )
         return first, second
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from analysis import units, wording
 from analysis.compare.comparison import Comparison
@@ -15,7 +16,11 @@ from analysis.messages import Message, listed, say
 from analysis.quantity import Quantity
 from analysis.report.inputs import input_source
 from analysis.report.text import last_part, model_name
+from analysis.trace import Meta
 from analysis.wording.quantities import BASES
+
+_SINCE_1970_NS = 10**18  # a start beyond it, of 2001, is one since 1970
+_STAMPED = ("onnxruntime",)
 
 Facts = tuple[tuple[str, str], ...]
 # Options whose value is NAME=…, where a / belongs to the name of a model's input.
@@ -370,12 +375,19 @@ def _profile_group(side: Side) -> Group:
                 else say("{tool:name} (version not in the file)", tool=meta.tool),
             ),
             (say("device"), meta.device or say("not in the file")),
-            (
-                say("recording date, machine, threads, input"),
-                say("not in the file: it is a bare profile"),
-            ),
+            *_not_recorded(meta),
         ),
     )
+
+
+def _not_recorded(meta: Meta) -> Iterator[tuple[str, str]]:
+    """What a bare profile does not hold; most hold when they were recorded."""
+    date, bare = profile_date(meta), say("not in the file: it is a bare profile")
+    if date is None:
+        yield say("recording date, machine, threads, input"), bare
+        return
+    yield say("recording date"), date
+    yield say("machine, threads, input"), bare
 
 
 def _compare_command(baseline: Side, candidate: Side) -> str:
@@ -399,6 +411,15 @@ def _environment(sides: tuple[Side, Side]) -> Iterator[tuple[str, str]]:
     for side in sides:
         for name, value in sorted(side.trace.meta.redactable.items()):
             yield say("{fact:name}, {side:name}", fact=name, side=side.name), value
+
+
+def profile_date(meta: Meta) -> str | None:
+    """When a profile was recorded; None where its clock is that of the machine, or its name tells
+    a time without its zone."""
+    started = meta.started_ns
+    if started is None or started < _SINCE_1970_NS or meta.format in _STAMPED:
+        return None
+    return recorded(datetime.fromtimestamp(started // 10**9, UTC).isoformat())
 
 
 def recorded(created: str) -> str:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
 from analysis.messages import say
-from analysis.report.method import recorded
-from analysis.trace import Meta
+from analysis.report.method import profile_date, recorded
 from analysis.wording import engines_text, files_text
-
-_SINCE_1970_NS = 10**18  # a start beyond it, of 2001, is one since 1970
-_STAMPED = ("onnxruntime",)
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ def origin_of(side: Side, *, is_alone: bool = False) -> Origin:
         return Origin(files_text(side), meta.sha256[:12], made)
     record = side.experiment.record if side.experiment else None
     if record is None:
-        date = _date(meta)
+        date = profile_date(meta)
         made = (
             say("recorded with {tool:name}, the date is not in the file", tool=meta.tool)
             if date is None
@@ -88,12 +83,3 @@ def origin_of(side: Side, *, is_alone: bool = False) -> Origin:
             cpu=record.machine.cpu_model,
         )
     return Origin(meta.file_name, meta.sha256[:12], made)
-
-
-def _date(meta: Meta) -> str | None:
-    """When a profile was recorded; None where its clock is that of the machine, or its name tells
-    a time without its zone."""
-    started = meta.started_ns
-    if started is None or started < _SINCE_1970_NS or meta.format in _STAMPED:
-        return None
-    return recorded(datetime.fromtimestamp(started // 10**9, UTC).isoformat())

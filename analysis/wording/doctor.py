@@ -222,7 +222,7 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
         "are of one process. Give five or more files a side for smaller ones."
     ),
     ("verdict", "few"): Message(
-        "Only a point estimate: there are {runs:count} of the {least:count} blocks or runs that "
+        "Only a point estimate: the file has {runs:count} of the {least:count} blocks or runs that "
         "are needed. Record more runs."
     ),
     ("small_ops", "by_type"): Message("From op types."),
@@ -269,5 +269,9 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
     ("fusion", "graphs"): Message("From the graphs."),
     ("fusion", "members"): Message("From the members that fused operators name."),
     ("fusion", "inferred"): Message("Inferred from types, shapes and order."),
+    ("fusion", "by_name"): Message(
+        "Inferred from names, types and order. The file has no shapes, so fewer operators can be "
+        "joined."
+    ),
     ("timeline", "starts"): Message("From start times."),
 }

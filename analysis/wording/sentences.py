@@ -491,7 +491,7 @@ def opened_sentence(value: Trace | Experiment) -> str:
     if value.ends_early:
         return paragraph(
             say(
-                "{tool:name} profile that ends early, with {operators:operators} up to there.",
+                "{tool:name} profile that ends early, with {operators:distinct} up to there.",
                 tool=tool,
                 operators=operators,
             ),

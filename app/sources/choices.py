@@ -19,9 +19,9 @@ import streamlit as st
 from analysis.advice.tried import kept, tried
 from analysis.compare.choice import (
     BEFORE_FUSION,
+    alike,
     chosen_names,
     default_baseline,
-    like,
     same_cut,
 )
 from analysis.compare.likeness import belong_together
@@ -187,7 +187,8 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
     if len(ids) > 1:
         before, after = files[0].value, files[-1].value
         if isinstance(before, Trace) and isinstance(after, Trace):
-            return ids[0], _id_of(files[-1], like(before, after))
+            one, other = alike(before, after)
+            return _id_of(files[0], one), _id_of(files[-1], other)
     return (ids[0], ids[-1]) if len(ids) > 1 else (None, ids[0] if ids else None)
 
 

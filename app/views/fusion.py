@@ -75,7 +75,7 @@ def _waterfall(comparison: Comparison) -> None:
     of = wording.time_of_sum(comparison)
     alt = say("Waterfall from baseline to candidate: {time}", time=of)
     panels.chart(figure, "waterfall", alt)
-    st.caption(panels.own(wording.waterfall_basis(comparison.ledger.reconciliation)))
+    st.caption(panels.own(wording.waterfall_basis(comparison)))
 
 
 @st.fragment

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from analysis.compare import compare
-from analysis.compare.choice import choose_sides, like
+from analysis.compare.choice import alike, choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.compare.trust import trust
 from analysis.errors import FuseScopeError
@@ -74,8 +75,25 @@ def test_a_file_of_one_process_against_one_of_two(first: Trace, both: Trace) -> 
 
 def test_the_same_name_is_compared_where_it_does_as_much(both: Trace, first: Trace) -> None:
     (second,) = both.others
-    assert like(second, both) is second and like(both, both) is both
-    assert like(first, both) is both
+    assert alike(second, second) == (second, second)
+    assert alike(first, both) == (first, both) and alike(both, first) == (both, first)
+
+
+def test_the_order_of_two_files_does_not_choose_their_processes(both: Trace) -> None:
+    """100 of 300 ns a call under one name, 200 of 300 ns under the other: that may stand for its
+    file."""
+    (second,) = both.others
+
+    def timed(trace: Trace, dur_ns: int, others: tuple[Trace, ...] = ()) -> Trace:
+        return replace(trace, calls=trace.calls.assign(dur_ns=dur_ns), others=others)
+
+    one = timed(both, 300, (timed(second, 100),))
+    other = timed(second, 300, (timed(both, 200),))
+    assert [trace.meta.variant for trace in (one, other)] == ["process:40", "process:41"]
+    for files in ((one, other), (other, one)):
+        chosen = [side.trace for side in choose_sides(*files)]
+        assert [trace.meta.variant for trace in chosen] == ["process:40", "process:40"]
+        assert sorted(int(trace.calls["dur_ns"].iloc[0]) for trace in chosen) == [200, 300]
 
 
 def test_an_unknown_name_says_which_there_are(both: Trace, first: Trace) -> None:

@@ -29,8 +29,8 @@ class Best:
     no interval, `control_differs` where two copies of the recording's baseline differ.
 
     `detectable`: the smallest change that every pair of the first member and another one would have
-    shown; None for one member, and without intervals. `faster`: every pair (faster, slower) that
-    is told apart.
+    shown, which is not less than what two copies of the baseline may be apart; None for one member,
+    and without intervals. `faster`: every pair (faster, slower) that is told apart.
     """
 
     members: tuple[int, ...]
@@ -67,7 +67,7 @@ def find_best(sides: Sequence[Side], verdicts: Sequence[Verdict]) -> Best:
     slower.discard(shortest)
     members = sorted((at for at in speedups if at not in slower), key=lambda at: -speedups[at])
     close = [pairs[min(members[0], at), max(members[0], at)] for at in members[1:]]
-    seen = [one.smallest_detectable for one in close]
+    seen = [one.visible_change for one in close]
     known = [change for change in seen if change is not None]
     return Best(
         tuple(members),

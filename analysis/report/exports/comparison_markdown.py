@@ -19,7 +19,7 @@ from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.multiple import ladder
 
 MAX_LINES = 60
-_PATTERNS, _DOUBTS = 6, 3
+_PATTERNS, _DOUBTS = 6, 4
 _CHARS = 300  # of a sentence, which may hold names from a file
 
 
@@ -52,9 +52,13 @@ def _told(parts: tuple[Part, ...]) -> str:
 def _doubts(comparison: Comparison) -> list[str]:
     found = trust(comparison.diagnostics)
     lines = [f"**{plain(str(wording.TRUST))}** {plain(wording.trust_line(found))}", ""]
-    shown = [wording.diagnostic_sentence(doubt) for doubt in found.specific[:_DOUBTS]]
-    lines += [f"- {plain(clean_text(text, _CHARS))}" for text in shown]
-    return [*lines, ""] if shown else lines
+    told = [wording.diagnostic_sentence(doubt) for doubt in found.specific[:_DOUBTS]]
+    told += [wording.general_doubt(found)] if found.general else []
+    lines += [f"- {plain(clean_text(text, _CHARS))}" for text in told]
+    if found.doubts > len(told):
+        more = say("{n:count} more doubt", "{n:count} more doubts", n=found.doubts - len(told))
+        lines.append(f"- {plain(more)}")
+    return [*lines, ""] if told else lines
 
 
 def _figures(comparison: Comparison) -> list[str]:

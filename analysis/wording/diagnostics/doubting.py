@@ -137,7 +137,10 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "inferred_without_partner": told(
         Message("{n:count} operator is in no group.", "{n:count} operators are in no group."),
-        Message("What they became, or what they replace, is not known."),
+        Message(
+            "What it became, or what it replaces, is not known.",
+            "What they became, or what they replace, is not known.",
+        ),
     ),
     "same_variant": told(
         Message("Both sides are the same variant of one recording."),

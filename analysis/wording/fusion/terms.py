@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from analysis.messages import Message, listed, paragraph, say
+from analysis.wording.fusion.typical import outlying_ns
 from analysis.wording.texts import TIME_SOURCES
 from analysis.wording.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
+    from analysis.compare.comparison import Comparison
     from analysis.compare.ledger import Ledger, NoShares
     from analysis.compare.ledger.reconciliation import Reconciliation
 
@@ -68,14 +70,20 @@ def waterfall_terms(sum_: Reconciliation) -> str:
     return listed(shown)
 
 
-def waterfall_basis(sum_: Reconciliation) -> str:
+def waterfall_basis(comparison: Comparison) -> str:
     """What the waterfall's totals and bars are, and how exact their sum is."""
-    time = TIME_SOURCES[sum_.of]
-    totals = (
-        say("Totals: {time}, of the file, measured.", time=time)
-        if sum_.of in OF_FILES
-        else say("Totals: {time}, mean per run over the blocks or runs, measured.", time=time)
-    )
+    of = comparison.ledger.reconciliation.of
+    time = TIME_SOURCES[of]
+    if of in OF_FILES:
+        totals = say("Totals: {time}, of the file, measured.", time=time)
+    elif any(outlying_ns(comparison)):
+        totals = say(
+            "Totals: {time} of the typical run, measured. Slow runs lead from there to the mean "
+            "run, which the other bars are of.",
+            time=time,
+        )
+    else:
+        totals = say("Totals: {time}, mean per run over the blocks or runs, measured.", time=time)
     return paragraph(
         totals,
         say(

@@ -65,7 +65,7 @@ def test_files_without_runs_are_told_per_file() -> None:
     assert wording.per_text(comparison) == wording.mean_text(comparison) == "per file"
     assert wording.change_sentence(comparison) == "Time of the file -92.0 %."
     assert "one file each, not paired" in wording.verdict_basis(comparison.verdict)
-    basis = wording.waterfall_basis(comparison.ledger.reconciliation)
+    basis = wording.waterfall_basis(comparison)
     assert "of the file" in basis and "per run" not in basis
     assert wording.reconciliation_sentence(comparison.ledger.reconciliation).startswith(
         "Change of the file: "

@@ -79,6 +79,14 @@ def test_intervals_hold_together_and_equals_are_not_told_apart() -> None:
     assert "each interval is at 98.3 %" in basis_sentences(multiple)
 
 
+def test_no_change_would_have_shown_that_two_copies_of_the_baseline_hide() -> None:
+    """Copies that are 3 % apart either way in turn: the spread of the pairs would show 2.3 %."""
+    multiple = several(experiment_zip(TIMES, control=(1.03, 1 / 1.03)))
+    apart = multiple.comparisons[0].verdict.control_change
+    assert apart is not None and apart > 0.03
+    assert multiple.best.detectable == pytest.approx(apart)
+
+
 def test_a_pair_without_the_baseline_decides_who_is_the_fastest() -> None:
     times = TIMES | {"extended": [5.5] * 8}
     multiple = several(experiment_zip(times, control=STEADY))

@@ -1,0 +1,136 @@
+"""What one page says in two places agrees: counts of doubts, dates, reasons and totals."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from analysis import wording
+from analysis.charts.waterfall import waterfall
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_trace
+from analysis.doctor import examine
+from analysis.report.exports.comparison_markdown import comparison_markdown
+from analysis.report.html import report_html
+from analysis.report.method import method
+from analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
+from analysis.wording.doctor import answer_sentence
+from tests.whole_files import trace_of
+
+IN_2021 = 1_623_143_089 * 10**9  # 2021-06-08 09:04:49 UTC
+
+
+def file_of(label: str, own_ns: int, *, device: bool = False) -> Trace:
+    trace = trace_of(label, [("conv", "convolution", own_ns, own_ns)])
+    if not device:
+        return trace
+    kernel = operators_frame(
+        operator=[0],
+        name=["conv"],
+        op_type=["conv"],
+        op_class=["convolution"],
+        level=["device_kernel"],
+    )
+    return replace(trace, operators=kernel)
+
+
+def compared(first: Trace, second: Trace) -> Comparison:
+    return compare(side_of_trace(first), side_of_trace(second))
+
+
+@pytest.mark.parametrize("specific", [0, 1, 3, 7])
+def test_a_comment_lists_as_many_doubts_as_it_counts(specific: int) -> None:
+    pair = compared(file_of("a", 900), file_of("b", 800))
+    pair = replace(
+        pair,
+        diagnostics=(
+            *(
+                Diagnostic("warning", "load_seen", count=1, values={"before": n, "after": n})
+                for n in range(specific)
+            ),
+            Diagnostic("warning", "unpaired"),
+        ),
+    )
+    text = comparison_markdown(pair).split("| ", 1)[0]
+    (told,) = re.findall(r"(\d+) doubts?\. ", text)
+    lines = re.findall(r"^- (.*)", text, re.MULTILINE)
+    more = re.fullmatch(r"(\d+) more doubts?", lines[-1])
+    assert int(told) == specific + 1
+    assert len(lines) + (int(more[1]) - 1 if more else 0) == specific + 1
+
+
+def test_a_report_says_once_when_a_profile_was_recorded() -> None:
+    first, second = (file_of(name, own) for name, own in (("a.json", 900), ("b.json", 800)))
+    dated = replace(first, meta=replace(first.meta, started_ns=IN_2021))
+    pair = compared(dated, second)
+    groups = {
+        group.title: dict(group.facts) for group in method(pair, include_environment=False).groups
+    }
+    assert groups["Profile: a.json"]["recording date"] == "2021-06-08 09:04 UTC"
+    assert "recording date, machine, threads, input" not in groups["Profile: a.json"]
+    assert "recording date, machine, threads, input" in groups["Profile: b.json"]
+    assert "2021-06-08 09:04 UTC" in report_html(pair)
+
+
+def test_a_file_is_not_said_to_be_of_a_part_of_its_name() -> None:
+    names = ("resnet50-workers_0.pt.trace.json", "resnet50-workers_4.pt.trace.json")
+    pair = compared(*(file_of(name, own) for name, own in zip(names, (900, 800), strict=True)))
+    assert [pair.baseline.name, pair.candidate.name] == ["workers_0", "workers_4"]
+    page = report_html(pair)
+    assert f"<bdi>{names[0]}</bdi>" in page and f"{names[0]} of " not in page
+
+
+def test_without_marked_runs_one_reason_is_given_for_idle_time_and_share() -> None:
+    pair = compared(file_of("a", 900, device=True), file_of("b", 800, device=True))
+    reasons = {pair.figure(code).baseline.reason for code in ("device_idle", "dispatch_gap")}
+    assert reasons == {"runs_unknown"}
+
+
+def test_groups_that_are_shown_are_said_to_be_available() -> None:
+    trace = file_of("a", 900)
+    assert compared(trace, file_of("b", 800)).fusion.groups
+    (answer,) = [one for one in examine(trace).answers if one.figure == "fusion"]
+    assert answer.available and answer.code == "by_name"
+    assert "Inferred from names, types and order." in answer_sentence(answer)
+
+
+def test_one_operator_is_spoken_of_as_one() -> None:
+    one, two = (
+        wording.diagnostic_sentence(Diagnostic("info", "inferred_without_partner", count=n))
+        for n in (1, 2)
+    )
+    assert one.endswith("is in no group. What it became, or what it replaces, is not known.")
+    assert two.endswith("are in no group. What they became, or what they replace, is not known.")
+
+
+def runs_of(label: str, own_ns: tuple[int, ...]) -> Trace:
+    """A run of each of these times, of one operator that takes all of it."""
+    count, starts = range(len(own_ns)), [1_000_000_000 * run for run in range(len(own_ns))]
+    return Trace(
+        trace_of(label, [("conv", "convolution", 1, 1)]).meta,
+        runs_frame(
+            run=count, kind="step", start_ns=starts, dur_ns=own_ns, span_ns=own_ns, profiled=True
+        ),
+        operators_frame(operator=[0], name=["c"], op_type=["conv"], op_class=["convolution"]),
+        calls_frame(
+            operator=[0] * len(own_ns), run=count, start_ns=starts, dur_ns=own_ns, span_ns=own_ns
+        ),
+    )
+
+
+def test_a_waterfall_between_typical_runs_does_not_call_them_means() -> None:
+    """Means of 200 and 100 ms stand beside typical runs of 100 and 100 ms: one run was slow."""
+    ms = 1_000_000
+    slow = runs_of("a", (100 * ms, 100 * ms, 100 * ms, 100 * ms, 100 * ms, 700 * ms))
+    even = runs_of("b", (100 * ms,) * 6)
+    for first, second, is_mean in ((slow, even, False), (even, even, True)):
+        pair = compared(first, replace(second, meta=replace(second.meta, sha256="c" * 64)))
+        drawn = waterfall(pair)
+        assert drawn is not None
+        title = drawn.layout.xaxis.title.text
+        assert title == ("mean time per run, ms" if is_mean else "time per run, ms")
+        assert ("mean per run" in wording.waterfall_basis(pair)) == is_mean
+        assert ("of the typical run, measured." in wording.waterfall_basis(pair)) != is_mean
