@@ -57,7 +57,7 @@ def test_ascend_files_open_in_the_ascend_view(start: Start) -> None:
     assert list(figures(page))[3:8] == [
         "kernels",
         "device busy",
-        "device idle",
+        "idle share",
         "cube utilisation",
         "memory bound",
     ]

@@ -155,7 +155,11 @@ def test_what_is_no_trace_is_told_one_by_one_or_together() -> None:
 
 @pytest.mark.parametrize(
     ("data", "says"),
-    [(b"", "empty"), (b"PK\x03\x04", "damaged"), (packed({"a.txt": b"x" * 99}), "No file here is")],
+    [
+        (b"", "empty"),
+        (b"PK\x03\x04", "ends early"),
+        (packed({"a.txt": b"x" * 99}), "No file here is"),
+    ],
 )
 def test_a_file_that_holds_nothing_is_one_sentence(data: bytes, says: str) -> None:
     files, [fate] = uploads.open_uploads([Upload("x.zip", data)])

@@ -234,7 +234,7 @@ def test_a_python_without_venv_names_the_package(monkeypatch: pytest.MonkeyPatch
 def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     cache.folder().parent.mkdir()
     cache.folder().write_text("")
-    with pytest.raises(FuseScopeError, match="cannot be written to: not a directory"):
+    with pytest.raises(FuseScopeError, match="cannot be written to: file exists"):
         add()
 
 
