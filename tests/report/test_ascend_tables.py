@@ -144,14 +144,20 @@ def test_totals_and_counts_of_every_recording_come_back(path: Path) -> None:
     experiment = read_path(path)
     assert isinstance(experiment, Experiment)
     trace = list(experiment.traces.values())[-1]
-    again, before = inspection(back(trace)), inspection(trace)
-    same = ("profiled_runs", "operators", "rows", "total_kernel_ns", "communication_ns")
-    assert [again[name] for name in same] == [before[name] for name in same]
-    totals = [
-        {row["op_type"]: (row["count"], row["total_ns"]) for row in told["by_type"]}
-        for told in (again, before)
-    ]
-    assert totals[0] == totals[1]
+    returned = back(trace)
+    # Devices of a table are read apart: copies may stand on another one than the kernels.
+    devices = [inspection(one) for one in (returned, *returned.others)]
+    before = inspection(trace)
+    assert devices[0]["profiled_runs"] == before["profiled_runs"]
+    if len(devices) == 1:  # a median over runs, which does not add up
+        assert devices[0]["operators"] == before["operators"]
+    for name in ("rows", "total_kernel_ns", "communication_ns"):
+        assert sum(device[name] for device in devices) == before[name], name
+    totals: dict[str, tuple[int, int]] = {}
+    for row in (row for device in devices for row in device["by_type"]):
+        count, total_ns = totals.get(row["op_type"], (0, 0))
+        totals[row["op_type"]] = (count + row["count"], total_ns + row["total_ns"])
+    assert totals == {row["op_type"]: (row["count"], row["total_ns"]) for row in before["by_type"]}
     lacking = {note.code: note.count for note in ascend_tables(trace).diagnostics}
     marked = int(trace.profiled_runs["warmup"].sum())
     assert lacking.get("ascend_warmup", 0) == marked
