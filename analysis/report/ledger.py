@@ -291,7 +291,7 @@ def _terms(comparison: Comparison) -> tuple[tuple[Term, ...], Term | None]:
         for name in TERMS
         if name != "groups_ns" and getattr(sum_, name)
     )
-    return terms, term(whole_text(sum_.of), sum_.delta_ns)
+    return terms, term(whole_text(comparison), sum_.delta_ns)
 
 
 def _typical(comparison: Comparison) -> tuple[Term, ...]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.timing.verdict import TimeSource
 from analysis.messages import Message, Said, paragraph, say
+from analysis.wording.fusion.typical import outlying_ns
 from analysis.wording.texts import FIGURES, PER_RUN, TIME_SOURCES, TIMES_FIRST, FigureText
 from analysis.wording.unknown_noise import OF_FILES
 
@@ -115,9 +115,11 @@ def table_help(help_: Message, comparison: Comparison) -> str:
     return paragraph(counted(help_, comparison), order)
 
 
-def whole_text(of: TimeSource) -> str:
-    """What a time from that source is of."""
-    return say("the whole file") if of in OF_FILES else say("the whole run")
+def whole_text(comparison: Comparison) -> str:
+    """What the ledger's sum is of: the mean run, where that is not the run of the verdict."""
+    if comparison.ledger.reconciliation.of in OF_FILES:
+        return say("the whole file")
+    return say("the mean run") if any(outlying_ns(comparison)) else say("the whole run")
 
 
 def time_of_sum(comparison: Comparison) -> str:

@@ -169,7 +169,7 @@ NOTES: Mapping[NoteCode, NoteText] = {
         Message("Profiled times explain only part of the change from {before} to {after}."),
         Message(
             "Slow executions, idle time and profiler bias together changed by "
-            "{beside_ns:signed_duration}, the whole run changed by {delta_ns:signed_duration}."
+            "{beside_ns:signed_duration}, the mean run by {delta_ns:signed_duration}."
         ),
     ),
     "other_threads": told(

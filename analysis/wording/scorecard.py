@@ -19,8 +19,9 @@ HEADS = {
     "measured": Message("Measured saving"),
 }
 _RUN = Message(
-    "Predicted from the baseline alone: {value:duration} less ({low:duration} to {high:duration}). "
-    "Measured: {measured:duration} less. The predicted run is {error:percent} off."
+    "Predicted from the baseline alone: the mean run as profiled takes {value:duration} less "
+    "({low:duration} to {high:duration}). Measured: {measured:duration} less. The predicted run is "
+    "{error:percent} off."
 )
 _OUTSIDE = Message("The measured saving is outside the predicted interval.")
 
@@ -42,8 +43,9 @@ def scorecard_sentence(card: Scorecard) -> str:
     if card.group_error is not None:
         sentences.append(
             say(
-                "Of the one place that gained, the saving is {error:percent} off.",
-                "Of {n:count} places that gained, half are predicted to within {error:percent}.",
+                "Of the one place that got faster, the saving is {error:percent} off.",
+                "Of {n:count} places that got faster, half are predicted to within "
+                "{error:percent}.",
                 n=len(card.group_errors),
                 error=card.group_error,
             )

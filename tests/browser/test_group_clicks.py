@@ -64,7 +64,7 @@ def no_surprises(page: Page) -> bool:
 def test_a_pattern_unfolds_and_a_group_shows_what_is_inside(page: Page, url: str) -> None:
     open_for_the_first_time(page, url + SAMPLE)
     expect(page.get_by_role("heading", level=2).first).to_contain_text(
-        "of the gain in groups comes from 52"
+        "of what faster groups save comes from 52"
     )
     expect(page.get_by_test_id("stPlotlyChart").locator(".main-svg").first).to_be_visible()
     draws_in_dark_and_light(page)

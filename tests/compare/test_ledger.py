@@ -427,7 +427,7 @@ def test_a_comparison_carries_groups_ledger_and_their_doubts() -> None:
     )
     assert diagnostic_sentence(notes["weak_attribution"]) == (
         "The operators' own times explain only part of the change. Slow executions, idle time and "
-        "profiler bias together changed by -1.00 ms, the whole run changed by -1.00 ms."
+        "profiler bias together changed by -1.00 ms, the mean run by -1.00 ms."
     )
     from analysis.compare.doubts import _attribution
 

@@ -112,30 +112,30 @@ def test_patterns_that_begin_alike_are_one_family(plain: Comparison) -> None:
     rows = [*FUSED, ("MaxPool", "replaced", 1, 1, 3.0), ("Gemm", "kept", 1, 1, -9.0)]
     # 7 of the 10 ms that groups gained; the loss of Gemm is not a gain.
     assert told(plain, rows) == (
-        "70 % of the gain in groups comes from 3 Conv + BatchNormalization groups. They run as "
-        "one operator each."
+        "70 % of what faster groups save comes from 3 Conv + BatchNormalization groups. They run "
+        "as one operator each."
     )
 
 
 def test_less_than_all_is_never_all(plain: Comparison) -> None:
     nearly = [(CB, "fused", 2, 1, 1000.0), ("Gemm", "kept", 1, 1, 0.001)]
-    assert told(plain, nearly).startswith("Over 99 % of the gain in groups comes from 1 ")
-    assert told(plain, nearly[:1]).startswith("All of the gain in groups comes from 1 ")
+    assert told(plain, nearly).startswith("Over 99 % of what faster groups save comes from 1 ")
+    assert told(plain, nearly[:1]).startswith("All of what faster groups save comes from 1 ")
 
 
 def test_a_slower_candidate_is_told_by_its_losses(plain: Comparison) -> None:
     rows = [(CB, "split", 1, 2, -3.0), (CB, "split", 1, 2, -1.0), ("Add", "fused", 2, 1, 9.0)]
     assert told(plain, rows, "slower") == (
-        "All of the loss in groups comes from 2 Conv + BatchNormalization groups. They are "
+        "All of what slower groups add comes from 2 Conv + BatchNormalization groups. They are "
         "split into several operators each."
     )
     assert told(plain, rows[2:], "slower") == "No group got slower."
-    assert told(plain, rows[:2]) == "No group gained."
+    assert told(plain, rows[:2]) == "No group got faster."
 
 
 def test_noise_is_named_first(plain: Comparison) -> None:
     assert told(plain, FUSED, "cannot_tell") == (
-        "The whole change cannot be told from noise. All of the gain in groups comes from 3 "
+        "The whole change cannot be told from noise. All of what faster groups save comes from 3 "
         "Conv + BatchNormalization groups. They run as one operator each."
     )
 
@@ -144,14 +144,13 @@ def test_noise_is_named_first(plain: Comparison) -> None:
 def test_what_nobody_can_tell_is_told_by_the_sign_of_the_groups(
     plain: Comparison, outcome: str
 ) -> None:
-    """'55 % of the gain … Groups lost 14.2 ms' would contradict itself."""
+    """'55 % of what faster groups save … 14.2 ms more' would contradict itself."""
     rows = [(CB, "split", 1, 2, -3.0), ("Gemm", "kept", 1, 1, 1.0)]
     sums = {"groups_ns": 2 * MS, "delta_ns": 9 * MS, "weak": True}
     lost = told(plain, rows, outcome, of="run_span", **sums)
-    assert "ll of the loss in groups comes from 1 Conv + BatchNormalization" in lost
-    assert lost.endswith(
-        "Groups lost 2.00 ms in all. The whole run lost 9.00 ms. Attribution is weak."
-    )
+    assert "ll of what slower groups add comes from 1 Conv + BatchNormalization" in lost
+    whole = "The whole run takes 9.00 ms more. " if outcome == "noise_unknown" else ""
+    assert lost.endswith(f"All groups together take 2.00 ms more. {whole}Attribution is weak.")
 
 
 def test_weak_attribution_gives_the_proportion(plain: Comparison) -> None:
@@ -159,12 +158,13 @@ def test_weak_attribution_gives_the_proportion(plain: Comparison) -> None:
     sentence = told(plain, FUSED, of="run_span", **sums)
     # Of runs without a profiler no profiled time stands beside theirs.
     assert told(plain, FUSED, **sums) == (
-        "All of the gain in groups comes from 3 Conv + BatchNormalization groups. They run as one "
-        "operator each. Attribution is weak."
+        "All of what faster groups save comes from 3 Conv + BatchNormalization groups. They run "
+        "as one operator each. Attribution is weak."
     )
-    assert sentence.startswith("All of the gain in groups comes from 3 ")
+    assert sentence.startswith("All of what faster groups save comes from 3 ")
     assert sentence.endswith(
-        "Groups gained 7.00 ms in all. The whole run gained 20.0 ms. Attribution is weak."
+        "All groups together take 7.00 ms less. The whole run takes 20.0 ms less. Attribution is "
+        "weak."
     )
 
 
@@ -189,17 +189,17 @@ def test_nothing_fused_says_where_the_change_is(plain: Comparison) -> None:
     nothing = "Nothing was fused: both sides ran the same operators."
     assert told(plain, kept) == nothing
     assert told(plain, kept, delta_ns=-8 * MS, dispatch_ns=-7 * MS, groups_ns=-MS) == (
-        f"{nothing} The whole run gained 8.00 ms. The largest term, idle time, gained 7.00 ms."
+        f"{nothing} The whole run takes 8.00 ms less. The largest term is idle time, 7.00 ms less."
     )
     assert told(plain, kept, delta_ns=-8 * MS, groups_ns=-8 * MS) == (
-        f"{nothing} The whole run gained 8.00 ms. All of it is in operators."
+        f"{nothing} The whole run takes 8.00 ms less. All of it is in the groups."
     )
     assert told(plain, kept, delta_ns=-8 * MS, dispatch_ns=MS, groups_ns=-9 * MS) == (
-        f"{nothing} The whole run gained 8.00 ms. Operators alone gained 9.00 ms."
+        f"{nothing} The whole run takes 8.00 ms less. The groups alone take 9.00 ms less."
     )
     # A loss is called one, and a term may be against the whole.
     assert told(plain, kept, delta_ns=46_600_000, dispatch_ns=-30 * MS, groups_ns=MS) == (
-        f"{nothing} The whole run lost 46.6 ms. The largest term, idle time, gained 30.0 ms."
+        f"{nothing} The whole run takes 46.6 ms more. The largest term is idle time, 30.0 ms less."
     )
 
 
@@ -214,7 +214,7 @@ def test_what_could_not_be_matched_is_not_called_the_same(plain: Comparison) -> 
         "same ones."
     )
     assert told(plain, kept, reasons=("inserted", "unmatched", "not_in_graph")) == (
-        "No fusion was found. It is not known what became of 2 operators."
+        "No fusion was found. It is not known what 2 operators replace."
     )
 
 
@@ -222,17 +222,19 @@ def test_a_change_outside_the_groups_is_said(plain: Comparison) -> None:
     sums = {"groups_ns": -7 * MS, "delta_ns": -10 * MS, "of": "run_span"}
     little = told(plain, FUSED, ungrouped_ns=-2 * MS, **sums)
     assert little.endswith(
-        "Groups gained 7.00 ms in all. The whole run gained 10.0 ms. The largest other term, "
-        "operators in no group, gained 2.00 ms."
+        "All groups together take 7.00 ms less. The whole run takes 10.0 ms less. The largest "
+        "other term is operators in no group, 2.00 ms less."
     )
     # A twentieth of the whole change needs no words.
     nearly_all = told(plain, FUSED, groups_ns=-7 * MS, delta_ns=-7_300_000)
-    assert nearly_all.startswith("All of the gain in groups") and "Groups gained" not in nearly_all
+    assert (
+        nearly_all.startswith("All of what faster groups save") and "All groups" not in nearly_all
+    )
     much = told(plain, FUSED, ungrouped_ns=-3 * MS, **sums)
-    assert much.startswith("All of the gain in groups comes from 3 ")
+    assert much.startswith("All of what faster groups save comes from 3 ")
     assert much.endswith(
-        "Groups gained 7.00 ms in all. The whole run gained 10.0 ms. Much of it is in operators "
-        "in no group."
+        "All groups together take 7.00 ms less. The whole run takes 10.0 ms less. Much of it is "
+        "in operators in no group."
     )
 
 
@@ -242,20 +244,21 @@ def test_a_change_that_is_hardly_in_the_groups_names_its_largest_term(plain: Com
     # The groups' own direction, whatever the verdict's.
     for outcome in ("slower", "faster"):
         assert told(plain, lost, outcome, **sums) == (
-            "The whole run lost 20.1 ms. The largest term, operators in no group, lost 20.0 ms. "
-            "Groups lost 100 µs in all. All of the loss in groups comes from 1 MaxPool group. "
-            "Other operators run in its place."
+            "The whole run takes 20.1 ms more. The largest term is operators in no group, 20.0 ms "
+            "more. All groups together take 100 µs more. All of what slower groups add comes from "
+            "1 MaxPool group. Other operators run in its place."
         )
     assert told(plain, lost, "noise_unknown", **sums).startswith(
-        "The noise of the whole change is unknown. The whole run lost 20.1 ms. The largest term, "
+        "The noise of the whole change is unknown. The whole run takes 20.1 ms more. The largest "
+        "term "
     )
 
 
 def test_a_term_larger_than_the_groups_comes_before_them(plain: Comparison) -> None:
     sums = {"groups_ns": -7 * MS, "ungrouped_ns": -12 * MS, "delta_ns": -20 * MS}
     assert told(plain, FUSED, **sums).startswith(
-        "The whole run gained 20.0 ms. The largest term, operators in no group, gained 12.0 ms. "
-        "Groups gained 7.00 ms in all. All of the gain in groups comes from 3 "
+        "The whole run takes 20.0 ms less. The largest term is operators in no group, 12.0 ms "
+        "less. All groups together take 7.00 ms less. All of what faster groups save comes from 3 "
     )
 
 
@@ -312,8 +315,7 @@ def test_full_coverage_and_how_it_is_known(plain: Comparison) -> None:
 def test_lost_operators_and_mismatches_are_said(plain: Comparison) -> None:
     fusion = Fusion("graphs", (group(0),), 3, 1, 1, boundary_mismatches=1)
     assert coverage_sentence(replace(plain, fusion=fusion)).startswith(
-        "1 of 3 original operators are accounted for, 2 operators are in no group. 1 boundary "
-        "mismatch. "
+        "1 of 3 original operators are accounted for, 2 are in no group. 1 boundary mismatch. "
     )
 
 
@@ -398,8 +400,11 @@ def test_what_a_pattern_becomes_is_told_or_its_kind_is(
 def test_a_headline_ends_with_the_first_sentence_that_has_a_number(plain: Comparison) -> None:
     sums = {"groups_ns": -7 * MS, "ungrouped_ns": -12 * MS, "delta_ns": -20 * MS}
     for more, (first, last, rest) in (
-        (sums, ("The whole run gained", "gained 12.0 ms.", "Groups gained 7.00 ms in all.")),
-        ({}, ("All of the gain", "groups.", "They run as one operator each.")),
+        (
+            sums,
+            ("The whole run takes", "12.0 ms less.", "All groups together take 7.00 ms less."),
+        ),
+        ({}, ("All of what faster", "groups.", "They run as one operator each.")),
     ):
         headline, others = map(text, headline_and_rest(with_ledger(plain, FUSED, **more)))
         assert headline.startswith(first) and headline.endswith(last), headline
@@ -413,14 +418,14 @@ def test_the_share_is_that_of_the_ledger_s_lines(plain: Comparison) -> None:
     """Losses inside a family stay in it: 10 - 2 of 8 + 2, not of 10 + 2."""
     rows = [("Add", "kept", 1, 1, 2.0), ("Conv", "replaced", 1, 1, 10.0)]
     sentence = told(plain, [*rows, ("Conv", "replaced", 1, 1, -2.0)], delta_ns=-10 * MS)
-    assert sentence.startswith("80 % of the gain in groups comes from 2 Conv groups.")
+    assert sentence.startswith("80 % of what faster groups save comes from 2 Conv groups.")
 
 
 def test_a_pattern_that_lost_more_than_it_gained_did_not_gain(plain: Comparison) -> None:
     rows = [("Conv", "replaced", 1, 1, 1.0), ("Conv", "replaced", 1, 1, -3.0)]
     sentence = told(plain, rows, delta_ns=-2 * MS)
-    assert "No pattern of operators gained as a whole." in sentence
-    assert "No group gained." in told(plain, rows[1:], delta_ns=-2 * MS)
+    assert "No pattern of operators got faster as a whole." in sentence
+    assert "No group got faster." in told(plain, rows[1:], delta_ns=-2 * MS)
 
 
 def test_repeats_of_an_operator_are_of_its_family(plain: Comparison) -> None:
@@ -430,4 +435,4 @@ def test_repeats_of_an_operator_are_of_its_family(plain: Comparison) -> None:
         ("Erf", "replaced", 1, 1, 2.0),
     ]
     sentence = told(plain, rows, delta_ns=-8 * MS)
-    assert sentence.startswith("75 % of the gain in groups comes from 2 MatMul + Add groups.")
+    assert sentence.startswith("75 % of what faster groups save comes from 2 MatMul + Add groups.")

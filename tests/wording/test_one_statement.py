@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from analysis import wording
@@ -17,6 +18,7 @@ from analysis.report.exports.comparison_markdown import comparison_markdown
 from analysis.report.html import report_html
 from analysis.report.method import method
 from analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
+from analysis.wording.counted import whole_text
 from analysis.wording.doctor import answer_sentence
 from tests.whole_files import trace_of
 
@@ -134,3 +136,51 @@ def test_a_waterfall_between_typical_runs_does_not_call_them_means() -> None:
         assert title == ("mean time per run, ms" if is_mean else "time per run, ms")
         assert ("mean per run" in wording.waterfall_basis(pair)) == is_mean
         assert ("of the typical run, measured." in wording.waterfall_basis(pair)) != is_mean
+
+
+def test_the_runs_of_verdict_and_ledger_have_two_names() -> None:
+    """Typical runs of 100 and 50 ms, mean runs of 200 and 50 ms."""
+    ms = 1_000_000
+    first = runs_of("a", (100 * ms, 100 * ms, 100 * ms, 100 * ms, 100 * ms, 700 * ms))
+    second = runs_of("b", (50 * ms,) * 6)
+    pair = compared(first, replace(second, meta=replace(second.meta, sha256="c" * 64)))
+    assert "The typical run takes 50.0 ms less." in wording.fusion_sentence(pair)
+    assert whole_text(pair) == "the mean run"
+    assert pair.ledger.reconciliation.delta_ns == -150 * ms
+    even = compared(runs_of("a", (100 * ms,) * 6), second)
+    assert "The whole run takes 50.0 ms less." in wording.fusion_sentence(even)
+    assert whole_text(even) == "the whole run"
+
+
+@pytest.mark.parametrize(
+    ("sides", "told"),
+    [
+        (("baseline",) * 2, "It is not known what became of 2 operators."),
+        (("candidate",), "It is not known what 1 operator replaces."),
+        (
+            ("baseline", "candidate"),
+            (
+                "It is not known what became of 1 operator of the baseline, or what 1 operator of the "
+                "candidate came from."
+            ),
+        ),
+    ],
+)
+def test_what_is_not_known_of_operators_is_told_of_their_side(
+    sides: tuple[str, ...], told: str
+) -> None:
+    pair = compared(file_of("a", 900), file_of("b", 800))
+    left = pd.DataFrame({"side": sides, "reason": "not_in_graph"})
+    pair = replace(pair, ledger=replace(pair.ledger, ungrouped=left))
+    assert told in wording.fusion_sentence(pair)
+
+
+def test_operators_in_no_group_are_not_all_accounted_for() -> None:
+    pair = compared(file_of("a", 900), file_of("b", 800))
+    left = pd.DataFrame({"side": ["baseline", "candidate"], "reason": "not_in_graph"})
+    named = replace(pair.fusion, source="members", original_nodes=2, mapped_nodes=2)
+    pair = replace(pair, fusion=named, ledger=replace(pair.ledger, ungrouped=left))
+    assert wording.coverage_sentence(pair).startswith(
+        "All original operators that the trace names are accounted for: 2 of 2. 2 operators that "
+        "ran are in no group."
+    )

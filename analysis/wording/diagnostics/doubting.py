@@ -478,7 +478,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("The operators' own times explain only part of the change."),
         Message(
             "Slow executions, idle time and profiler bias together changed by "
-            "{beside_ns:signed_duration}, the whole run changed by {delta_ns:signed_duration}."
+            "{beside_ns:signed_duration}, the mean run by {delta_ns:signed_duration}."
         ),
     ),
     "slow_executions": told(

@@ -74,10 +74,17 @@ _ALL_COVERED = Message(
     "All original operators are accounted for: {mapped:count} of {original:count}."
 )
 _COVERED = Message(
-    "{mapped:count} of {original:count} original operators are accounted for, {n:count} operator "
-    "is in no group.",
-    "{mapped:count} of {original:count} original operators are accounted for, {n:count} operators "
-    "are in no group.",
+    "{mapped:count} of {original:count} original operators are accounted for, {n:count} is in no "
+    "group.",
+    "{mapped:count} of {original:count} original operators are accounted for, {n:count} are in no "
+    "group.",
+)
+_ALL_NAMED_COVERED = Message(
+    "All original operators that the trace names are accounted for: {mapped:count} of "
+    "{original:count}."
+)
+_OUTSIDE = Message(
+    "{n:count} operator that ran is in no group.", "{n:count} operators that ran are in no group."
 )
 _AS_NAMED = Message("Groups are as the trace names them.")
 _AS_MAPPED = Message("Groups are as the compiler's map has them.")
@@ -128,8 +135,12 @@ def coverage_sentence(comparison: Comparison) -> str:
         return _INFERRED.text(n=groups)
     counts = {"mapped": fusion.mapped_nodes, "original": fusion.original_nodes}
     lost, inserted = fusion.original_nodes - fusion.mapped_nodes, len(fusion.inserted[1])
+    reasons = comparison.ledger.ungrouped["reason"]
+    outside = int((~reasons.isin(["inserted", "communication"])).sum())
+    all_covered = _ALL_NAMED_COVERED if fusion.source == "members" else _ALL_COVERED
     return paragraph(
-        _COVERED.text(n=lost, **counts) if lost else _ALL_COVERED.text(**counts),
+        _COVERED.text(n=lost, **counts) if lost else all_covered.text(**counts),
+        _OUTSIDE.text(n=outside) if outside and outside != lost else "",
         _as_known(fusion),
         _LARGEST.text(operators=fusion.largest),
         _JOINED.text(n=len(fusion.joined)) if fusion.joined else "",

@@ -14,7 +14,7 @@ from analysis.compare.timing.verdict import VerdictOutcome
 from analysis.messages import Message, Part, Shown, passage, say
 from analysis.wording.fusion.became import OTHERS, became, precision_of
 from analysis.wording.fusion.terms import TERMS, Term
-from analysis.wording.fusion.typical import whole_change_ns
+from analysis.wording.fusion.typical import outlying_ns, whole_change_ns
 from analysis.wording.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
@@ -27,60 +27,67 @@ _UNSURE: Mapping[VerdictOutcome, Message] = {
 }
 _TWO_MODELS = Message("Two models have no fusion groups in common.")
 _NOT_KNOWN = Message("It is not known which operators became which.")
-_NO_GAINS = Message("What each group gained is not known: a file does not mark its runs.")
-_NONE_GAINED = Message("No group gained.")
+_NO_GAINS = Message("What each group saves is not known: a file does not mark its runs.")
+_NONE_GAINED = Message("No group got faster.")
 _NONE_LOST = Message("No group got slower.")
-_NO_PATTERN_GAINED = Message("No pattern of operators gained as a whole.")
+_NO_PATTERN_GAINED = Message("No pattern of operators got faster as a whole.")
 _NO_PATTERN_LOST = Message("No pattern of operators got slower as a whole.")
+# Of the faster ones, or of the slower ones: what all groups take together stands beside it.
 _GAIN_FROM = Message(
-    "**{share}** of the gain in groups comes from {n:count} {pattern:name} group.",
-    "**{share}** of the gain in groups comes from {n:count} {pattern:name} groups.",
+    "**{share}** of what faster groups save comes from {n:count} {pattern:name} group.",
+    "**{share}** of what faster groups save comes from {n:count} {pattern:name} groups.",
 )
 _LOSS_FROM = Message(
-    "**{share}** of the loss in groups comes from {n:count} {pattern:name} group.",
-    "**{share}** of the loss in groups comes from {n:count} {pattern:name} groups.",
+    "**{share}** of what slower groups add comes from {n:count} {pattern:name} group.",
+    "**{share}** of what slower groups add comes from {n:count} {pattern:name} groups.",
 )
 
 
 @dataclass(frozen=True)
 class _Change:
-    """A sentence on a change of time: `gained` where it takes less, `lost` where it takes more."""
+    """A sentence on a change of time: `less` where it takes less, `more` where it takes more."""
 
-    gained: Message
-    lost: Message
+    less: Message
+    more: Message
 
     def parts(self, change_ns: float | None, **values: Shown) -> tuple[Part, ...]:
         """It with that change; () without one."""
         if not change_ns:
             return ()
-        message = self.gained if change_ns < 0 else self.lost
+        message = self.less if change_ns < 0 else self.more
         return message.parts(time=abs(change_ns), **values)
 
 
+_TYPICAL_RUN = _Change(
+    Message("The typical run takes {time:duration} less."),
+    Message("The typical run takes {time:duration} more."),
+)
 _WHOLE_RUN = _Change(
-    Message("The whole run gained {time:duration}."), Message("The whole run lost {time:duration}.")
+    Message("The whole run takes {time:duration} less."),
+    Message("The whole run takes {time:duration} more."),
 )
 _WHOLE_FILE = _Change(
-    Message("The whole file gained {time:duration}."),
-    Message("The whole file lost {time:duration}."),
+    Message("The whole file takes {time:duration} less."),
+    Message("The whole file takes {time:duration} more."),
 )
 _GROUPS = _Change(
-    Message("Groups gained {time:duration} in all."), Message("Groups lost {time:duration} in all.")
+    Message("All groups together take {time:duration} less."),
+    Message("All groups together take {time:duration} more."),
 )
 _TERM = _Change(
-    Message("The largest term, **{term}**, gained **{time:duration}**."),
-    Message("The largest term, **{term}**, lost **{time:duration}**."),
+    Message("The largest term is **{term}**, **{time:duration}** less."),
+    Message("The largest term is **{term}**, **{time:duration}** more."),
 )
 _OTHER_TERM = _Change(
-    Message("The largest other term, {term}, gained {time:duration}."),
-    Message("The largest other term, {term}, lost {time:duration}."),
+    Message("The largest other term is {term}, {time:duration} less."),
+    Message("The largest other term is {term}, {time:duration} more."),
 )
-_OPERATORS_ALONE = _Change(
-    Message("Operators alone gained {time:duration}."),
-    Message("Operators alone lost {time:duration}."),
+_GROUPS_ALONE = _Change(
+    Message("The groups alone take {time:duration} less."),
+    Message("The groups alone take {time:duration} more."),
 )
 _WEAK = Message("Attribution is weak.")
-_IN_OPERATORS = Message("All of it is in operators.")
+_IN_GROUPS = Message("All of it is in the groups.")
 _IN_NO_GROUP = Message("Much of it is in operators in no group.")
 _CHANGING = ("fused", "replaced", "split", "folded", "removed")
 _REPEATS = re.compile(r" ×\d+$")
@@ -104,7 +111,10 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
         return [_NO_GAINS.parts()]
     sum_ = comparison.ledger.reconciliation
     if not rows["kind"].isin(_CHANGING).any():
-        term = [] if comparison.verdict.reason == "marked" else _largest_term(comparison)
+        # Nothing is read from a change that is not told from noise.
+        is_told = comparison.verdict.outcome != "cannot_tell"
+        is_told &= comparison.verdict.reason != "marked"
+        term = _largest_term(comparison) if is_told else []
         return [*_nothing_fused(comparison.ledger), *term]
     unsure = _UNSURE.get(comparison.verdict.outcome)
     start = [unsure.parts()] if unsure else []
@@ -149,7 +159,7 @@ def headline_and_rest(comparison: Comparison) -> tuple[tuple[Part, ...], tuple[P
 
 
 def fusion_sentence(comparison: Comparison) -> str:
-    """'93 % of the gain in groups comes from 52 Conv + BatchNormalization groups. …'."""
+    """'93 % of what faster groups save comes from 52 Conv + BatchNormalization groups. …'."""
     return "".join(part.text for part in fusion_parts(comparison))
 
 
@@ -162,9 +172,15 @@ def _tells_losses(comparison: Comparison, *, led: bool) -> bool:
     return (comparison.ledger.reconciliation.groups_ns or 0) > 0
 
 
-def _whole(comparison: Comparison) -> Statement:
-    of_file = comparison.ledger.reconciliation.of in OF_FILES
-    return (_WHOLE_FILE if of_file else _WHOLE_RUN).parts(whole_change_ns(comparison))
+def _whole(comparison: Comparison) -> list[Statement]:
+    """The change that the verdict is about; [] where it cannot be told from noise."""
+    if comparison.verdict.outcome == "cannot_tell":
+        return []
+    if comparison.ledger.reconciliation.of in OF_FILES:
+        change = _WHOLE_FILE
+    else:  # the ledger's is that of the mean run
+        change = _TYPICAL_RUN if any(outlying_ns(comparison)) else _WHOLE_RUN
+    return [change.parts(whole_change_ns(comparison))]
 
 
 def _plain(parts: Statement) -> Statement:
@@ -183,7 +199,7 @@ def _lead(comparison: Comparison) -> list[Statement]:
         return []
     term = _TERM.parts(getattr(sum_, largest), term=TERMS[largest])
     weak = [_WEAK.parts()] if sum_.weak else []
-    return [_whole(comparison), term, _GROUPS.parts(sum_.groups_ns), *weak]
+    return [*_whole(comparison), term, _GROUPS.parts(sum_.groups_ns), *weak]
 
 
 def _largest(sum_: Reconciliation) -> Term | None:
@@ -194,8 +210,8 @@ def _largest(sum_: Reconciliation) -> Term | None:
 
 
 def _largest_term(comparison: Comparison) -> list[Statement]:
-    """'The whole run gained 8.22 ms. The largest term, idle time, gained 7.22 ms.'; [] where none
-    is."""
+    """'The whole run takes 8.22 ms less. The largest term is idle time, 7.22 ms less.'; [] where
+    none is."""
     sum_, whole_ns = comparison.ledger.reconciliation, whole_change_ns(comparison)
     name = _largest(sum_)
     if name is None:
@@ -205,10 +221,10 @@ def _largest_term(comparison: Comparison) -> list[Statement]:
         # Of one figure twice the second would read as another.
         is_all = units.duration(change) == units.duration(whole_ns)
         return [
-            _whole(comparison),
-            _IN_OPERATORS.parts() if is_all else _OPERATORS_ALONE.parts(change),
+            *_whole(comparison),
+            _IN_GROUPS.parts() if is_all else _GROUPS_ALONE.parts(change),
         ]
-    return [_whole(comparison), _plain(_TERM.parts(change, term=TERMS[name]))]
+    return [*_whole(comparison), _plain(_TERM.parts(change, term=TERMS[name]))]
 
 
 _NOTHING = Message("Nothing was fused: both sides ran the same operators.")
@@ -221,18 +237,29 @@ _NOTHING_BUT_BOTH = Message(
     "after), both sides ran the same ones."
 )
 _NOT_FOUND = Message("No fusion was found.")
-_LOST = Message(
+_BECAME = Message(
     "It is not known what became of {n:count} operator.",
     "It is not known what became of {n:count} operators.",
+)
+_REPLACES = Message(
+    "It is not known what {n:count} operator replaces.",
+    "It is not known what {n:count} operators replace.",
+)
+_NEITHER_KNOWN = Message(
+    "It is not known what became of {before:operators} of the baseline, or what {after:operators} "
+    "of the candidate came from."
 )
 
 
 def _nothing_fused(ledger: Ledger) -> list[Statement]:
     """Why no fusion is reported: there was none, or it is not known."""
     reasons = ledger.ungrouped["reason"]
-    lost = int((~reasons.isin(["inserted", "communication"])).sum())
-    if lost:
-        return [_NOT_FOUND.parts(), _LOST.parts(n=lost)]
+    lost = ledger.ungrouped["side"][~reasons.isin(["inserted", "communication"])].value_counts()
+    gone, new = (int(lost.get(side, 0)) for side in ("baseline", "candidate"))
+    if gone and new:
+        return [_NOT_FOUND.parts(), _NEITHER_KNOWN.parts(before=gone, after=new)]
+    if gone or new:
+        return [_NOT_FOUND.parts(), (_BECAME if gone else _REPLACES).parts(n=gone or new)]
     sides = ledger.ungrouped["side"][reasons == "inserted"].value_counts()
     before, after = (int(sides.get(side, 0)) for side in ("baseline", "candidate"))
     if before and after:
@@ -250,7 +277,7 @@ def _rest(comparison: Comparison) -> list[Statement]:
     if sum_.groups_ns is None or sum_.delta_ns is None:
         return []
     is_unprofiled = sum_.of == "unprofiled_wall"
-    both = [] if is_unprofiled else [_GROUPS.parts(sum_.groups_ns), _whole(comparison)]
+    both = [] if is_unprofiled else [_GROUPS.parts(sum_.groups_ns), *_whole(comparison)]
     if sum_.weak:
         return [*both, _WEAK.parts()]
     if abs(sum_.ungrouped_ns or 0) > abs(sum_.delta_ns) / 4:

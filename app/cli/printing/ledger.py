@@ -47,9 +47,9 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     if has_gains:
         per = wording.per_text(comparison)
         title = (
-            say("{title} ({per}: - is time saved, + is time lost)", title=title, per=per)
+            say("{title} ({per}: - is time saved, + is time added)", title=title, per=per)
             if wording.came_from_parts(comparison)
-            else say("{title}, {per}: - is time saved, + is time lost", title=title, per=per)
+            else say("{title}, {per}: - is time saved, + is time added", title=title, per=per)
         )
     console.print(f"\n{title}", style="bold")
     if has_gains:
@@ -131,7 +131,7 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
         if name != "groups_ns" and change:
             add(term.text(), change=_shown(change), share=units.percent(ledger.share(change)))
     time = wording.TIME_SOURCES[sum_.of]
-    label = say("= {whole}, {time}", whole=whole_text(sum_.of), time=time)
+    label = say("= {whole}, {time}", whole=whole_text(comparison), time=time)
     add(label, change=_shown(sum_.delta_ns), share=units.percent(ledger.share(sum_.delta_ns)))
     for message, change in to_typical(comparison):
         add(message.text(), change=_shown(change))
