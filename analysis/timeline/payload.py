@@ -32,6 +32,7 @@ from analysis.wording.timeline.script import script_words
 MAX_CHARS = 2_000_000
 _MIN_CHARS = 24
 _PATTERN_CHARS = 300
+_LATE = 0.01  # part of a run that its operators may end after it without a word
 _OPERATOR_FIELDS = ("name", "op_type", "op_class", "inputs", "outputs", "provider")
 _CALL_FIELDS = ["operator", "run", "device", "stream", "start_ns", "dur_ns", "span_ns", "n"]
 
@@ -411,7 +412,10 @@ def _caption(
         facts.append(wording.PROFILED.of(time=run.run_ns))
     if len(found) == 1 and found[0].label and not found[0].label.startswith("CPU"):
         facts.append(wording.ON_LANE.of(lane=found[0].label))
-    sentences = []
+    sentences: list[Said] = []
+    late_ns = run.end_ns - run.run_ns
+    if is_whole and run.run_ns and late_ns > _LATE * run.run_ns:  # else the axis would be a riddle
+        sentences.append(wording.OUTLIVED.of(late=late_ns))
     if run.in_order:
         sentences.append(wording.in_order_text(bool((run.calls["n"] > 1).any())))
     if run.unplaced:

@@ -200,6 +200,14 @@ def test_operators_that_run_many_times_are_told_from_their_executions() -> None:
     assert drawn(side)["caption"].startswith("4 distinct operators, ")
 
 
+def test_an_axis_that_is_longer_than_the_run_is_explained() -> None:
+    """A run of 1000 ns from 100 on, whose last operator ends at 1200, 1100 after its start."""
+    late = drawn(side_of([(100, 200), (700, 500)]))
+    assert late["dur_ns"] == 1100
+    assert "1.00 µs as profiled; its last operator ends 100 ns after the run" in late["caption"]
+    assert "after the run" not in drawn(side_of([(100, 200), (700, 200)]))["caption"]
+
+
 def test_the_axis_reaches_to_the_end_of_what_is_not_drawn() -> None:
     cut = drawn(side_of([(100, 10), (200, 5000), (300, 10)]), 1)
     assert (cut["shown_ns"], cut["dur_ns"]) == (100, 5100)

@@ -19,6 +19,7 @@ EXECUTIONS = Message(
 PROFILED = Message("{time:duration} as profiled")
 BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
 ON_LANE = Message("on {lane:name}")
+OUTLIVED = Message("its last operator ends {late:duration} after the run")
 _CUT = Message(
     "only the first {drawn:count} of {total:count} executions are here: the time after them is not "
     "idle"
