@@ -41,7 +41,7 @@ def short_names(baseline: Side, candidate: Side) -> tuple[str, str]:
         return _distinct(sides)
     files = [name for side, name in zip(sides, names, strict=True) if side.experiment is None]
     if len(files) == 2 and max(map(len, names)) > FITS:
-        names = without_common(*names)
+        names = _without_common_file(sides)
     if middle_cut(names[0], MAX_CHARS) == middle_cut(names[1], MAX_CHARS):
         return _behind(names, _digests(sides))
     return names
@@ -75,6 +75,25 @@ def without_common(first: str, second: str) -> tuple[str, str]:
         if one != other and _tells(one) and _tells(other):
             return one, other
     return first, second
+
+
+def _without_common_file(sides: tuple[Side, Side]) -> tuple[str, str]:
+    """The labels without what both files have in common; a process or device, whole, stays behind
+    its file where it tells the sides apart."""
+    units = [_unit(side) for side in sides]
+    files = [side.label.removesuffix(unit) for side, unit in zip(sides, units, strict=True)]
+    if files[0] == files[1]:
+        return without_common(sides[0].label, sides[1].label)
+    first, second = without_common(files[0], files[1])
+    if units[0] == units[1]:
+        return first, second
+    return first + units[0], second + units[1]
+
+
+def _unit(side: Side) -> str:
+    """' · process:144' at the end of a label; '' where it does not name a process or device."""
+    unit = f" · {side.trace.meta.variant}" if side.trace.meta.variant else ""
+    return unit if unit and side.label.endswith(unit) else ""
 
 
 def _tells(name: str) -> bool:

@@ -107,6 +107,8 @@ def end_early(sides: Iterable[Side]) -> bool:
     cut = [side for side in sides if side.trace.ends_early]
     for side in cut:
         st.header(parts_text(wording.trace_parts(side), "red"), anchor=False)
+        if len(side.label) > _NAME_CHARS:  # the headline has it without its middle
+            st.write(own(side.label))
         st.error(own(wording.trace_facts(side)), icon=":material/content_cut:")
     return bool(cut)
 

@@ -59,13 +59,16 @@ _DRAWN: WeakKeyDictionary[Trace, Drawn] = WeakKeyDictionary()
 def drawn(side: Side) -> Drawn:
     """What is drawn of a side."""
     from analysis.advice import Subject, findings
+    from analysis.advice.sides import advised
     from analysis.timeline.payload import trace_payload
 
     found = _DRAWN.get(side.trace)
     if found is None:
         under = under_roofs(Assumptions(), side)
+        # A variant is advised on beside its baseline, as on the page Compare and by `advise`.
+        subject = Subject(side) if side.experiment is None else advised(side.experiment, side.label)
         found = Drawn(
-            findings(Subject(side)),
+            findings(subject),
             trace_payload(side),
             under,
             _operators(side, under),

@@ -112,3 +112,14 @@ def test_names_differ_where_they_are_cut(start: str, one: str, other: str, end: 
 
 
 BARE = side(""), side("", runs=4)
+
+
+def test_processes_of_two_files_keep_no_end_of_the_file_name() -> None:
+    first, second = side("mfu_before.sqlite · process:144"), side("mfu_after.sqlite · process:148")
+    sides = [
+        replace(one, trace=replace(one.trace, meta=replace(one.trace.meta, variant=unit)))
+        for one, unit in ((first, "process:144"), (second, "process:148"))
+    ]
+    assert short_names(*sides) == ("before · process:144", "after · process:148")
+    second = replace(sides[1], label="mfu_after.sqlite · process:144", trace=sides[0].trace)
+    assert short_names(sides[0], second) == ("before", "after")

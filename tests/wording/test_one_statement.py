@@ -160,8 +160,8 @@ def test_the_runs_of_verdict_and_ledger_have_two_names() -> None:
         (
             ("baseline", "candidate"),
             (
-                "It is not known what became of 1 operator of the baseline, or what 1 operator of the "
-                "candidate came from."
+                "It is not known what became of 1 operator of the baseline, or what 1 operator of "
+                "the candidate came from."
             ),
         ),
     ],
