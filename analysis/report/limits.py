@@ -51,7 +51,7 @@ def limits(comparison: Comparison, found: Findings, drawn: dict[str, Any]) -> Li
         top=made[:TOP],
         rest=made[TOP:],
         more=words.MORE.text(n=len(made) - TOP),
-        times=words.times_text(has_runs=found.has_runs),
+        times=words.times_text(found),
         unknown=words.unknown_lines(found),
     )
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from analysis import wording
+from analysis.advice.finding import Finding, Findings
 from analysis.charts.waterfall import waterfall
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
@@ -20,6 +21,7 @@ from analysis.report.method import method
 from analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
 from analysis.wording.counted import whole_text
 from analysis.wording.doctor import answer_sentence
+from analysis.wording.findings import times_text
 from tests.whole_files import trace_of
 
 IN_2021 = 1_623_143_089 * 10**9  # 2021-06-08 09:04:49 UTC
@@ -184,3 +186,12 @@ def test_operators_in_no_group_are_not_all_accounted_for() -> None:
         "All original operators that the trace names are accounted for: 2 of 2. 2 operators that "
         "ran are in no group."
     )
+
+
+def test_what_times_of_findings_are_of_is_said_of_those_that_are_there() -> None:
+    ours, other = Finding("copies"), Finding("run_tail", of_ns=5.0)
+    alone = times_text(Findings((ours,), (), 9.0))
+    assert alone.startswith("Times are of the mean run as profiled") and "saved" not in alone
+    assert "saved under Slow runs is of un-profiled" in times_text(Findings((ours, other), (), 9.0))
+    # A file without un-profiled runs: what is saved is of the run as profiled, as the rest.
+    assert times_text(Findings((replace(other, of_ns=9.0),), (), 9.0)) == alone

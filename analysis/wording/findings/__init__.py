@@ -67,9 +67,11 @@ _IN_TIME = Message("In time: {value:duration} of a run of {run:duration}.")
 _OF_FILE_IN_TIME = Message("In time: {value:duration} of {run:duration} in the file.")
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
 _OF_RUNS = Message(
-    "Times are of the mean run as profiled; those of slow runs, of threads without work, of what "
-    "was left out, of what the host waits for and of what idle time can save are of un-profiled "
-    "runs or of the median run. The profiler makes runs longer."
+    "Times are of the mean run as profiled, which the profiler makes longer than others."
+)
+_BUT_SOME = Message(
+    "Times are of the mean run as profiled, which the profiler makes longer than others. What can "
+    "be saved under {labels} is of un-profiled runs or of the median run."
 )
 _OF_THE_FILE = Message("Times are of the whole file, as it does not mark its runs.")
 _NAMES = 4  # of operators that are shown
@@ -193,9 +195,13 @@ def _is_repeated(finding: Finding) -> bool:
     return finding.code == "recomputed" and "time_ns" not in finding.values
 
 
-def times_text(*, has_runs: bool) -> str:
-    """What the times are of."""
-    return (_OF_RUNS if has_runs else _OF_THE_FILE).text()
+def times_text(found: Findings) -> str:
+    """What the times are of, and those of which findings are of another run."""
+    if not found.has_runs:
+        return _OF_THE_FILE.text()
+    apart = [one for one in found.found if one.of_ns not in (None, found.run_ns)]
+    labels = tuple(dict.fromkeys(label_text(one) for one in apart))
+    return _BUT_SOME.text(labels=listed(labels)) if labels else _OF_RUNS.text()
 
 
 def names_text(finding: Finding) -> str:

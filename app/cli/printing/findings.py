@@ -53,7 +53,7 @@ def print_findings(side: Side, found: Findings, card: Scorecard | None) -> None:
             if line:
                 console.print(Padding(Text(clean_text(line, _CHARS)), (0, 0, 0, 3), expand=False))
     console.print()
-    console.print(words.times_text(has_runs=found.has_runs), style="dim")
+    console.print(words.times_text(found), style="dim")
     lines = words.unknown_lines(found)
     if lines:
         console.print(f"\n{words.UNKNOWN_TITLE}", style="bold")

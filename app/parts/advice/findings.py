@@ -77,7 +77,7 @@ def _finding(
 
 def _unknown(found: Findings) -> None:
     """What the times are of, and what these files cannot answer."""
-    st.caption(panels.own(words.times_text(has_runs=found.has_runs)))
+    st.caption(panels.own(words.times_text(found)))
     lines = words.unknown_lines(found)
     if lines:
         with st.expander(words.UNKNOWN_TITLE.text(), key="unknown_findings"):
