@@ -34,8 +34,8 @@ _OVERLAP: Mapping[Role, Message] = {
     "candidate": Message("overlap of streams, candidate"),
 }
 _BEYOND: Mapping[Role, Message] = {
-    "baseline": Message("operators outside their run, baseline"),
-    "candidate": Message("operators outside their run, candidate"),
+    "baseline": Message("operators past the end of their run, baseline"),
+    "candidate": Message("operators past the end of their run, candidate"),
 }
 StepKind = Literal["total", "faster", "slower", "same", "term"]
 
@@ -109,7 +109,7 @@ def _sides_steps(sum_: Reconciliation) -> tuple[list[Step], list[Step]]:
     for side, name, sign, steps in both:
         if sum_.profiler_bias_ns is not None:
             value = _less(side.profiled_ns, side.run_ns)
-            note = say("profiled run {time:duration}", time=side.profiled_ns)
+            note = say("mean profiled run {time:duration}", time=side.profiled_ns)
             steps.append(Step(_BIAS[name].text(), sign * value, "term", note))
         if sum_.overlap_ns is not None:
             own_ns = side.busy_ns if side.own_ns is None else side.own_ns

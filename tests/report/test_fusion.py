@@ -280,7 +280,7 @@ def test_the_waterfall_leads_from_one_time_to_the_other() -> None:
         ("profiler bias, candidate", "+4.83 ms"),
         ("fused", "5.00 ms"),
     ]
-    assert picture.bars[1].note == "profiled run 210 µs"
+    assert picture.bars[1].note == "mean profiled run 210 µs"
     kinds = ["total", "term", "faster", "term", "term", "total"]
     assert [bar.kind for bar in picture.bars] == kinds
     assert picture.bars[0].width == pytest.approx(1.0)

@@ -32,7 +32,7 @@ from tests.factories import experiment_zip
 
 MS = 1_000_000
 NAN = float("nan")
-AFTER = "profiled run 8.49 ms; -2 ns of rounding included"
+AFTER = "mean profiled run 8.49 ms; -2 ns of rounding included"
 
 
 @cache
@@ -106,7 +106,7 @@ def test_totals_patterns_and_terms_in_their_order() -> None:
     steps = waterfall_steps(comparison)
     assert steps == (
         Step("unfused", 10 * MS, "total"),
-        Step("profiler bias, baseline", MS, "term", "profiled run 11.0 ms"),
+        Step("profiler bias, baseline", MS, "term", "mean profiled run 11.0 ms"),
         Step("overlap of streams, baseline", MS, "term", "operators 12.0 ms"),
         Step("2 × Conv + Relu", -3 * MS, "faster", "→ Conv"),
         Step("Gemm", 500_000, "slower", "→ Conv"),
