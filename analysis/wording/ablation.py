@@ -10,12 +10,12 @@ import pandas as pd
 from analysis.messages import Message, say
 
 ABLATION_HELP = Message(
-    "What each optimizer of the engine is worth in this model. Lost without it: time with all "
-    "optimizers but this one / time with all. Brought alone: time with none / time with only this "
-    "one. It was checked that the graphs differ."
+    "What each optimizer of the engine is worth in this model. Slower without it: time with all "
+    "optimizers but this one / time with all. Faster with it alone: time with none / time with "
+    "only this one. It was checked that the graphs differ."
 )
 FUSIONS_HELP = Message(
-    "What each of the largest fusions is worth in this model. Lost without it: time with the "
+    "What each of the largest fusions is worth in this model. Slower without it: time with the "
     "operators of this kernel each in one of its own / time of fused. It was checked that all "
     "other kernels compute what they do in fused."
 )

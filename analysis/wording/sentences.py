@@ -385,24 +385,30 @@ def kinds_sentence(comparison: Comparison, kind: str) -> str:
     )
 
 
+_ALL = Message("All operators: {sums}; sums of mean times, not run times.")
+_ALL_BUT_COMMUNICATION = Message(
+    "All operators but communication: {sums}; sums of mean times, not run times."
+)
+_CHANGE = Message("All operators: {change}, a sum of mean times, not a run time.")
+_CHANGE_BUT_COMMUNICATION = Message(
+    "All operators but communication: {change}, a sum of mean times, not a run time."
+)
+
+
 def totals_sentence(comparison: Comparison) -> str:
-    """'All operators: 685 ms → 721 ms (+36.0 ms), a sum over streams, not a run time.'; between
+    """'All operators: 685 ms → 721 ms (+36.0 ms), a sum of mean times, not a run time.'; between
     what is not compared no arrow: 'All operators: baseline 359 ms (whole file), candidate 109 ms
-    (per run); sums over streams, not run times.'"""
+    (per run); sums of mean times, not run times.'"""
     classes = comparison.op_classes
     is_communication = classes["op_class"] == "communication"
     communicates = bool(is_communication.any())
     if not comparison.has_changes:
-        text = say(
-            "All operators: {sums}; sums over streams, not run times.",
-            sums=_sums(comparison, classes[~is_communication]),
-        )
+        sums = _sums(comparison, classes[~is_communication])
+        text = (_ALL_BUT_COMMUNICATION if communicates else _ALL).text(sums=sums)
         others = _sums(comparison, classes[is_communication]) if communicates else ""
     else:
-        text = say(
-            "All operators: {change}, a sum over streams, not a run time.",
-            change=_sum_change(classes[~is_communication]),
-        )
+        change = _sum_change(classes[~is_communication])
+        text = (_CHANGE_BUT_COMMUNICATION if communicates else _CHANGE).text(change=change)
         others = _sum_change(classes[is_communication]) if communicates else ""
     return paragraph(text, say("Communication: {sums}.", sums=others) if others else "")
 

@@ -203,12 +203,12 @@ def _missed(misses: Sequence[MissedFusion]) -> Table:
 _ABLATED: tuple[tuple[Literal["removed", "added"], Head, Message], ...] = (
     (
         "removed",
-        Head(Message("Lost without it")),
+        Head(Message("Slower without it")),
         Message("Time without it / time of fused, un-profiled."),
     ),
     (
         "added",
-        Head(Message("Gained by it alone")),
+        Head(Message("Faster with it alone")),
         Message("Time of unfused / time with it alone, un-profiled."),
     ),
 )
