@@ -62,7 +62,7 @@ def test_one_profile_says_what_it_cannot_answer(tmp_path: Path) -> None:
     values = json.loads(advise(path, "--json").stdout)
     assert {"code": "missed_fusion", "reason": "no_graph"} in values["not_answerable"]
     text = advise(path).stdout
-    assert "What these files cannot answer" in text
+    assert "What cannot be answered" in text
     assert "This needs the graphs, which only an experiment contains. Not judged: " in text
 
 

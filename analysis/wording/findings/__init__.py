@@ -49,7 +49,7 @@ FINDINGS_HELP = Message(
 )
 NOTHING = Message("Nothing stands out among what can be answered here.")
 MORE = Message("One more finding", "{n:count} more findings")
-UNKNOWN_TITLE = Message("What these files cannot answer")
+UNKNOWN_TITLE = Message("What cannot be answered")
 SHOW_STRETCH = Message("Show on the timeline")
 CONFIDENCE: Mapping[Confidence, Message] = {
     "high": Message("high confidence"),
