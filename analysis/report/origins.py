@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side
+from analysis.compare.side import Side, holds_several
 from analysis.messages import say
 from analysis.report.method import profile_date, recorded
 from analysis.wording import engines_text, files_text
@@ -31,11 +31,18 @@ def origins(comparison: Comparison) -> tuple[Origin, ...]:
         return found
     alike = found[0].file_name == found[1].file_name
     return tuple(
-        replace(origin, file_name=_named_file(origin.file_name, side))
+        replace(origin, file_name=side.label)
+        if not alike and _is_unit(origin.file_name, side)
+        else replace(origin, file_name=_named_file(origin.file_name, side))
         if alike or _is_of_folder(origin.file_name, side)
         else origin
         for origin, side in zip(found, sides, strict=True)
     )
+
+
+def _is_unit(file_name: str, side: Side) -> bool:
+    """Return True for a process or device of the file, which its label has behind the name."""
+    return holds_several(side.trace) and side.label.startswith(f"{file_name} ")
 
 
 def _is_of_folder(file_name: str, side: Side) -> bool:

@@ -70,7 +70,7 @@ from analysis.wording.sentences import (
     verdict_sentence,
     why_not_told,
 )
-from analysis.wording.single import trace_facts, trace_parts, units_text
+from analysis.wording.single import trace_facts, trace_parts, units_opened_text, units_text
 from analysis.wording.slow_executions import slow_parts
 from analysis.wording.texts import (
     ASCEND_HELP,

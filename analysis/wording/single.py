@@ -32,6 +32,15 @@ _PEAK_IN = Message(
 )
 
 
+_PROCESSES = Message(
+    "The file contains {n:count} processes, each of which can be chosen: {shown} and {others}."
+)
+_DEVICES = Message(
+    "The file contains the work of {n:count} devices, each of which can be chosen: {shown} and "
+    "{others}."
+)
+
+
 def trace_parts(side: Side) -> tuple[Part, ...]:
     """'A run of fused takes 5.01 ms': un-profiled where the file has such runs."""
     if side.trace.ends_early:
@@ -51,6 +60,16 @@ def units_text(trace: Trace) -> str:
     one; '' for a file of one."""
     note = units_of(trace)
     return "" if note is None else diagnostic_sentence(note)
+
+
+def units_opened_text(trace: Trace) -> str:
+    """Return which processes or devices a file holds that was opened, none of which is chosen
+    yet; '' for a file of one."""
+    note = units_of(trace)
+    if note is None:
+        return ""
+    message = _PROCESSES if note.code == "one_of_processes" else _DEVICES
+    return message.text(**note.values, n=note.count)
 
 
 def trace_facts(side: Side) -> str:

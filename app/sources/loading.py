@@ -470,7 +470,7 @@ def fate(file: Opened) -> Fate:
     def read() -> str:
         return paragraph(
             wording.opened_sentence(value),
-            wording.units_text(value) if isinstance(value, Trace) else "",
+            wording.units_opened_text(value) if isinstance(value, Trace) else "",
             files_sentence(examined(value)),
             KEPT.text(page=LIBRARY_PAGE) if kept else "",
         )

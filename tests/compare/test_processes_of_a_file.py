@@ -16,7 +16,9 @@ from analysis.errors import FuseScopeError
 from analysis.fleet.ingest import ingest_rank
 from analysis.readers import read_path
 from analysis.redaction import redacted
+from analysis.report.origins import origins
 from analysis.trace import Trace
+from analysis.wording.single import units_opened_text
 from analysis.wording.trust import trust_line
 from tests import two_processes
 
@@ -126,3 +128,15 @@ def test_a_fleet_takes_no_file_of_several_ranks(tmp_path: Path) -> None:
 def test_every_process_is_redacted(both: Trace) -> None:
     named = redacted(both)
     assert isinstance(named, Trace) and len(named.units) == 2
+
+
+def test_an_opened_file_is_not_said_to_be_one_of_its_processes(both: Trace, first: Trace) -> None:
+    assert units_opened_text(first) == ""
+    assert units_opened_text(both) == (
+        "The file contains 2 processes, each of which can be chosen: process:40 (12 executions, "
+        "900 ns) and process:41 (12 executions, 1.50 µs)."
+    )
+    comparison = compare(*choose_sides(first, both))
+    assert [one.file_name for one in origins(comparison)] == [
+        "rank.sqlite", "ranks.sqlite · process:40",
+    ]  # fmt: skip
