@@ -80,7 +80,10 @@ def test_a_file_without_runs_has_no_figures_per_run(
     out = capsys.readouterr().out
     assert "Each file has one time, so the noise is unknown" in " ".join(out.split())
     assert "one file each" in out
-    assert "Not known: throughput and idle time. Reason: the file does not mark its runs." in out
+    assert (
+        "Not known: throughput, idle share and idle time. Reason: the file does not mark its runs."
+        in out
+    )
 
 
 @pytest.mark.parametrize("verb", ["inspect", "compare"])

@@ -148,8 +148,8 @@ def test_two_models_have_no_word_of_a_change_in_any_table() -> None:
     comparison = pair(PLAIN, OTHER, ("file", "step"))
     told = wording.totals_sentence(comparison)
     assert told == (
-        "All operators: baseline 1.00 µs (whole file), candidate 800 ns (per run); sums over "
-        "streams, not run times."
+        "All operators: baseline 1.00 µs (whole file), candidate 800 ns (per run); sums of "
+        "mean times, not run times."
     )
     table = tables.type_table(comparison).of(comparison)
     assert {label for _, label in table.columns}.isdisjoint({"change", "speedup"})
