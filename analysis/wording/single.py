@@ -33,10 +33,10 @@ _PEAK_IN = Message(
 
 
 _PROCESSES = Message(
-    "The file contains {n:count} processes, each of which can be chosen: {shown} and {others}."
+    "The file contains {n:count} processes, each of which can be chosen: {shown}, {others}."
 )
 _DEVICES = Message(
-    "The file contains the work of {n:count} devices, each of which can be chosen: {shown} and "
+    "The file contains the work of {n:count} devices, each of which can be chosen: {shown}, "
     "{others}."
 )
 

@@ -134,7 +134,7 @@ def test_an_opened_file_is_not_said_to_be_one_of_its_processes(both: Trace, firs
     assert units_opened_text(first) == ""
     assert units_opened_text(both) == (
         "The file contains 2 processes, each of which can be chosen: process:40 (12 executions, "
-        "900 ns) and process:41 (12 executions, 1.50 µs)."
+        "900 ns), process:41 (12 executions, 1.50 µs)."
     )
     comparison = compare(*choose_sides(first, both))
     assert [one.file_name for one in origins(comparison)] == [

@@ -177,13 +177,15 @@ def _missed(misses: Sequence[MissedFusion]) -> Table:
         alike = Message("Places where the same condition fails.")
         made.number(NO_HEAD, Head(Message("Places")), facts["places"], alike, "%.0f")
     if facts["spent"].notna().any():
-        spent = Message("Measured, profiled: time that the candidate spends there, per run.")
+        spent = Message(
+            "Measured: time of the mean run as profiled that the candidate spends there."
+        )
         head = Head(Message("Time spent"), "µs")
         made.number(NO_HEAD, head, facts["spent"] / 1e3, spent, "%.1f", micro)
     if facts["stake"].notna().any():
         stake = Message(
-            "Measured, profiled: time per run of the operators that fusion would absorb. The gain "
-            "is at most that."
+            "Measured: time of the mean run as profiled in operators that fusion would absorb. "
+            "The gain is at most that."
         )
         head = Head(Message("Largest possible gain"), "µs")
         made.number(NO_HEAD, head, facts["stake"] / 1e3, stake, "%.1f", micro)
