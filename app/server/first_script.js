@@ -4,28 +4,32 @@
 globalThis.__streamlit = { BACKEND_BASE_URL: new URL(".", location.href).href };
 
 /**
- * Whether two addresses are of one page, and one of them has all parameters of the other.
+ * Whether `many` has all parameters of `few`.
  *
- * @param {URL} one
- * @param {URL} other
+ * @param {URL} many
+ * @param {URL} few
  */
-const isSamePlace = (one, other) => {
-  const [few, many] = [one.searchParams, other.searchParams].sort((a, b) => a.size - b.size);
-  const isHeld = ([name, value]) => many.getAll(name).includes(value);
-  return one.pathname === other.pathname && [...few].every(isHeld);
-};
+const holds = (many, few) =>
+  [...few.searchParams].every(([name, value]) => many.searchParams.getAll(name).includes(value));
 
 // A page puts what it shows into its address when it opens. That is no place of its own: Back leads
-// to the page before, not to this one without what it shows. On the way to another page, Streamlit
-// first gives the page before the parameters of the next one.
+// to the page before, not to this one without what it shows. What the user opens on a page is one.
+// On the way to another page, Streamlit first gives the page before the parameters of the next one.
 const push = history.pushState.bind(history);
+let isUsed = false; // somebody has clicked or typed since the page opened
 let hasOthers = false; // the last entry has other parameters than the one before, of the same page
+for (const name of ["pointerdown", "keydown"]) {
+  addEventListener(name, () => isUsed = true, { capture: true });
+}
+addEventListener("popstate", () => isUsed = false);
 history.pushState = (state, unused, url) => {
   const from = new URL(location.href);
   const to = new URL(url ?? location.href, from);
   const isSamePage = to.pathname === from.pathname;
   const isOnTheWay = !isSamePage && hasOthers && to.search === from.search;
-  const isKept = isSamePlace(from, to) || isOnTheWay;
+  const isSamePlace = isSamePage && (holds(from, to) || (!isUsed && holds(to, from)));
+  const isKept = isSamePlace || isOnTheWay;
   hasOthers = isSamePage && (!isKept || (hasOthers && to.search !== from.search));
+  if (!isSamePage) isUsed = false;
   return isKept ? history.replaceState(state, unused, url) : push(state, unused, url);
 };

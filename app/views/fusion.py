@@ -10,8 +10,9 @@ from analysis.compare.comparison import Comparison
 from analysis.messages import say
 from app import state
 from app.language import spoken
-from app.parts import entered_runs, exports, groups, ledger, pair, panels, ungrouped
+from app.parts import entered_runs, exports, ledger, pair, panels
 from app.parts.advice import missed, scorecard
+from app.parts.fusion import groups, ungrouped
 from app.parts.heads import told
 from app.parts.table import Table, choice
 from app.sources.comparisons import Shown

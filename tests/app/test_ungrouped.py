@@ -12,7 +12,7 @@ from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.readers import read_path
-from app.parts import ungrouped
+from app.parts.fusion import ungrouped
 from tests.app.pages import is_clean, markdown_texts, texts
 from tests.app.test_fusion_page import SCRIPT
 from tests.patience import GIVE_UP_S

@@ -50,3 +50,14 @@ def test_a_deep_link_asks_for_nothing_that_is_not_there(page: Page, url: str) ->
         wait_idle(page)
         assert quiet(page)
     assert missing == []
+
+
+def test_what_is_opened_on_a_page_is_a_step(page: Page, url: str) -> None:
+    page.goto(f"{url}/recipes")
+    wait_idle(page)
+    overview = page.url
+    page.get_by_role("link", name="Open").first.click()
+    page.wait_for_url("**recipe=**")
+    wait_idle(page)
+    page.go_back()
+    page.wait_for_url(overview)

@@ -266,7 +266,7 @@ def test_a_recording_is_asked_for_and_stopped(page: Page, url: str) -> None:
     page.goto(f"{url}/record")
     starts_recording(page)
     page.get_by_test_id("stMainBlockContainer").get_by_role("button", name="Stop").click()
-    expect(page.get_by_test_id("stAlert")).to_contain_text("Nothing was recorded.")
+    expect(page.get_by_test_id("stAlert")).to_contain_text("Stopped before the first block")
     expect(page.get_by_role("button", name="Record", exact=True)).to_be_visible()
     assert quiet(page)
 

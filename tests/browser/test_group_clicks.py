@@ -83,7 +83,7 @@ def test_a_pattern_unfolds_and_a_group_shows_what_is_inside(page: Page, url: str
             "image => image.decode().then(() => image.naturalWidth)"
         )
         assert width > 80
-    expect(page.get_by_text("gain per run")).to_be_visible()
+    expect(page.get_by_text("change per run")).to_be_visible()
     pictures_follow_the_theme(page)
     click_line(page, 3)
     expect(pictures).to_have_count(0)
@@ -117,7 +117,7 @@ def test_hostile_names_stay_text_in_table_and_pictures(
     expect(page.get_by_role("heading", level=2).first).to_be_visible()
     wait_idle(page)
     upload(page, path)
-    told = page.get_by_test_id("stMarkdown").filter(has_text="in groups comes from")
+    told = page.get_by_test_id("stMarkdown").filter(has_text="faster groups save comes from")
     expect(told).to_contain_text("<img")
     wait_idle(page)
     folded = height(page)

@@ -28,7 +28,10 @@ def test_a_hostile_file_of_another_format_reaches_no_network(
     upload(page, hostile, plain)
     expect(verdict(page)).to_contain_text("<img src=")
     wait_idle(page)
-    page.get_by_text("What it contains").first.click()
+    page.get_by_role("button", name="What it contains").first.click()
+    expect(page.get_by_role("dialog", name="What it contains")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="What it contains")).to_have_count(0)
     page.get_by_text("More figures").click()
     for button in ("Ascend", "Classes", "Launched by"):
         found = page.get_by_role("radio", name=button)

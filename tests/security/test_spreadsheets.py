@@ -35,7 +35,7 @@ FORMATS = [reader for reader in miniatures.FORMATS if reader.name != "tensorrt_t
 # One file tells these neither members nor launchers, so nothing is grouped.
 WITHOUT_GROUPS = {
     "msprof_task_time", "msprof_op", "ascend_op_statistic", "mindspore_cpu_timeline",
-    "nsys_stats", "rocprof", "rocprof_stats",
+    "nsys_stats", "rocprof", "rocprof_stats", "rocpd", "pytorch_autograd",
 }  # fmt: skip
 each_kind = pytest.mark.parametrize("reader", planted.of_each_kind(FORMATS))
 

@@ -79,7 +79,7 @@ def main() -> None:
     """Write the database anew."""
     TARGET.unlink(missing_ok=True)
     db = sqlite3.connect(TARGET)
-    db.execute("PRAGMA page_size = 1024")
+    db.execute("PRAGMA page_size = 4096")  # as SQLite itself, so that damage leaves some pages
     made = Writer(db)
     made.add("rocpd_metadata", "schema_version", "3")
     made.add("rocpd_metadata", "note", "a miniature, its values invented")

@@ -1,0 +1,1 @@
+"""Pieces of the Fusion page: one group, and operators in none."""
