@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import signal
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,12 @@ hypothesis.settings.register_profile("exhaustive", deadline=None, max_examples=1
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell that starts the tests behind itself, or nohup, lets them ignore signals, and so would
+    # all that they start; tests of interruption must not depend on that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     is_exhaustive = config.getoption("--exhaustive")
     hypothesis.settings.load_profile("exhaustive" if is_exhaustive else "short")
 
