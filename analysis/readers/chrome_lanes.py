@@ -113,7 +113,7 @@ def _group(label: str, process: bytes, is_traced: bool) -> str | bytes:
 
 
 def _operators(known: Sequence[Lane], threads: Mapping[Lane, str], is_device: Bools) -> Bools:
-    """Which lanes hold operators of a device; all where there is no device."""
+    """Return which lanes hold operators of a device; all where there is no device."""
     if not is_device.any():
         return np.ones(len(known), dtype=bool)
     of_process: dict[bytes, set[str]] = {}
