@@ -42,6 +42,7 @@ ALLOWED = {
     **{family: CORE + within("analysis.readers", "building input reader") for family in FAMILIES},
     "analysis.readers.packed": CORE + within("analysis.readers", "input reader"),
     "analysis.metrics": CORE,
+    "analysis.align": (),
     "analysis.compare": CORE + within("analysis", "metrics"),
     "analysis.compare.joining": CORE + within("analysis", "metrics"),
     "analysis.compare.groups": CORE + within("analysis", "compare.side compare.joining"),
