@@ -34,8 +34,8 @@ def trace_of(rows: RocprofRows, name: str, source: Source) -> Trace:
     processes = columns.pop("process", [None] * len(columns["name"]))
     kernels = [not str(kind).startswith("Memcpy") for kind in columns["op_type"]]
     units = units_of(processes, columns["device"], kernels)
-    if len(units) == 1:
-        return _trace(rows, columns, rows.calls, name, source)
+    if units.is_one:
+        return taken_apart(units, lambda _: _trace(rows, columns, rows.calls, name, source))
 
     def build(at: Sequence[int]) -> Trace:
         own = {processes[row] for row in at} - {None}
@@ -46,7 +46,7 @@ def trace_of(rows: RocprofRows, name: str, source: Source) -> Trace:
         ]
         return _trace(rows, rows_of(columns, at), calls, name, source)
 
-    by_device = any("device:" in unit for unit, _ in units)
+    by_device = any("device:" in unit for unit, _ in units.parts)
     return taken_apart(units, build)
 
 

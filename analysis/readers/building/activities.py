@@ -76,14 +76,14 @@ class Recorded:
         columns = dict(self.columns)
         numbers, kernels = columns.pop("number"), columns.pop("is_kernel")
         units = units_of(columns["process"], numbers, kernels, process_name)
-        if len(units) == 1:
+        if units.is_one:
             known = {process for process in columns["process"] if process is not None}
             own = [one for one in self.ranges if not known or one.process in known]
-            return self._unit(columns, self.calls, own)
+            return taken_apart(units, lambda _: self._unit(columns, self.calls, own))
         owner: dict[object, int] = {}
-        for at, (_, rows) in enumerate(units):
+        for at, (_, rows) in enumerate(units.parts):
             owner.update(dict.fromkeys(_keys(columns, rows), at))
-        place = {id(rows): at for at, (_, rows) in enumerate(units)}
+        place = {id(rows): at for at, (_, rows) in enumerate(units.parts)}
 
         def build(rows: Sequence[int]) -> Trace:
             at = place[id(rows)]

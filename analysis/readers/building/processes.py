@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from analysis.errors import FuseScopeError
 from analysis.messages import Message, Said
@@ -21,6 +21,34 @@ _FIGURES = Message("{name:name} ({executions:executions}, {time:duration})")
 _NEXT_FIGURES = Message("{start}, {next}")
 
 Unit = tuple[str, Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Units:
+    """Names of processes or devices with the positions of their rows; one without a name where
+    there is nothing to take apart, and where there are `beyond` of them, more than MAX_UNITS."""
+
+    parts: tuple[Unit, ...]
+    beyond: int = 0
+
+    @classmethod
+    def one(cls, rows: int, beyond: int = 0) -> Units:
+        """All of so many rows together."""
+        return cls((("", range(rows)),), beyond)
+
+    @property
+    def is_one(self) -> bool:
+        return len(self.parts) == 1
+
+    @property
+    def notes(self) -> list[Diagnostic]:
+        """What is said of too many processes and devices."""
+        return units_beyond(self.beyond) if self.beyond else []
+
+
+def units_beyond(count: int) -> list[Diagnostic]:
+    """A note on a file of so many processes and devices, which stay together."""
+    return [Diagnostic("warning", "units_beyond", count, values={"limit": MAX_UNITS})]
 
 
 def several_processes(of_rows: Iterable[Hashable | None]) -> list[Diagnostic]:
@@ -37,13 +65,12 @@ def units_of(
     devices: Sequence[object],
     is_kernel: Sequence[object],
     process_name: Callable[[object], str] = str,
-) -> list[Unit]:
+) -> Units:
     """The rows of each process, and of each of its devices where kernels ran on several: its name,
     `process:7`, `device:1` or `process:7+device:1`, and the positions of its rows.
 
     A copy to a device without kernels of its process belongs to the first device of that, a row of
-    no known process to the first one. One unit without a name where there is nothing to take apart,
-    and where there are more than MAX_UNITS.
+    no known process to the first one.
     """
     kernels: dict[object, dict[object, int]] = {}
     known: dict[object, None] = {}
@@ -55,28 +82,31 @@ def units_of(
     order = sorted(known, key=lambda one: (_first_device(kernels.get(one, ())), _rank(one)))
     first = order[0] if order else None
     found: dict[tuple[object, object], list[int]] = {}
+    first_device: dict[object, object] = {}
     for process in order or [None]:
         for device in sorted(kernels.get(process, ()), key=_rank) or [None]:
             found[process, device] = []
+            first_device.setdefault(process, device)
     for row, (process, device) in enumerate(zip(processes, devices, strict=True)):
         own = process if process is not None else first
-        if (own, device) not in found:
-            device = next(of for at, of in found if at == own)
-        found[own, device].append(row)
+        key = (own, device)
+        found[key if key in found else (own, first_device[own])].append(row)
     filled = {key: rows for key, rows in found.items() if rows}
     if not 1 < len(filled) <= MAX_UNITS:
-        return [("", range(len(processes)))]
+        return Units.one(len(processes), len(filled) if len(filled) > 1 else 0)
     of_process = Counter(process for process, _ in filled)
     names = {process: process_name(process) for process in of_process}
     if len(set(names.values())) < len(names):  # of two machines
         names = {process: str(process) for process in of_process}
-    return [
-        (_unit_name(names[process] if len(names) > 1 else "", device, of_process[process]), rows)
-        for (process, device), rows in filled.items()
-    ]
+    return Units(
+        tuple(
+            (_unit_name(names[one] if len(names) > 1 else "", device, of_process[one]), rows)
+            for (one, device), rows in filled.items()
+        )
+    )
 
 
-def devices_of(devices: Sequence[object]) -> list[Unit]:
+def devices_of(devices: Sequence[object]) -> Units:
     """The rows of each device, in a file whose every row is of one process and ran on a device."""
     return units_of([None] * len(devices), devices, [True] * len(devices))
 
@@ -107,15 +137,16 @@ def rows_of(
     return {name: [values[row] for row in rows] for name, values in columns.items()}
 
 
-def taken_apart(units: Sequence[Unit], build: Callable[[Sequence[int]], Trace]) -> Trace:
+def taken_apart(units: Units, build: Callable[[Sequence[int]], Trace]) -> Trace:
     """The trace that is shown of these units, which `build` makes of their rows; a unit without a
     single valid time is left out and its rows are counted. Raises FuseScopeError where no unit has
     one, and what `build` raises."""
-    if len(units) == 1:
-        return build(units[0][1])
+    if units.is_one:
+        whole = build(units.parts[0][1])
+        return replace(whole, diagnostics=(*whole.diagnostics, *units.notes))
     found: dict[str, Trace] = {}
     untimed = 0
-    for name, rows in units:
+    for name, rows in units.parts:
         try:
             found[name] = build(rows)
         except FuseScopeError as error:

@@ -56,7 +56,7 @@ def kernel_rows(
     counts = kernel_flops(events, found, launches, inputs, classes)
     by = launching_names(ops, found.ops)
     of_op = np.where(found.ops >= 0, ops.more["inputs"][found.ops], NONE) if len(ops) else by.codes
-    device = _labels(events, "device", [process for process, _ in tables.lanes])
+    device = device_labels(events)
     stream = _labels(events, "stream", [thread for _, thread in tables.lanes])
     # What follows from name, kind and launching operator, once for each of these.
     numbers, first = distinct_rows(
@@ -114,6 +114,11 @@ def kernel_rows(
         sizes = Coded(kernels.more[name], tables.labels).mapped(_size)
         rows[head] = np.array([*map(_or_nan, sizes.values), math.nan])[sizes.codes]
     return rows
+
+
+def device_labels(events: Sorted) -> Coded:
+    """The device of each kernel, copy and fill."""
+    return _labels(events, "device", [process for process, _ in events.tables.lanes])
 
 
 def _labels(events: Sorted, name: str, of_lanes: list[bytes]) -> Coded:

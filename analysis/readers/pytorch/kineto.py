@@ -24,7 +24,7 @@ from analysis.readers.building.checks.graph_launches import graph_notes, is_grap
 from analysis.readers.building.coded import Coded, Whole
 from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.launch_calls import LaunchCalls, is_launch, with_launches
-from analysis.readers.building.processes import several_processes
+from analysis.readers.building.processes import several_processes, taken_apart
 from analysis.readers.building.timetable import Ints, distinct
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits, is_wait
@@ -52,6 +52,7 @@ from analysis.readers.pytorch.memory import memory_of
 from analysis.readers.pytorch.program import program_of
 from analysis.readers.pytorch.spans import NONE, Spans
 from analysis.readers.pytorch.steps import Steps
+from analysis.readers.pytorch.units import Parts
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Trace, noted
@@ -116,15 +117,25 @@ def _sniff(head: bytes) -> bool:
 
 
 def _read(source: Source) -> Trace:
-    """The trace; each `ProfilerStep#N` is a run, without them the file is one."""
+    """The trace; each `ProfilerStep#N` is a run, without them the file is one. Of several processes
+    or devices each is a trace of its own."""
     columns, file, notes = collect_events(source, Event, _File, EventColumns)
-    found = columns.sorted()
-    notes += found.notes
-    notes += _capped(found.count, file)
-    notes += several_processes(found.ops.processes())
-    if not found.kernels and not found.ops:
-        raise _nothing(source.name, {note.code for note in notes})
+    events = columns.sorted()
     del columns
+    notes += events.notes
+    notes += _capped(events.count, file)
+    if not events.kernels and not events.ops:
+        raise _nothing(source.name, {note.code for note in notes})
+    parts = Parts(events)
+    notes += parts.notes
+    return taken_apart(
+        parts.units, lambda rows: _trace(source, file, parts.events_of(rows), list(notes))
+    )
+
+
+def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) -> Trace:
+    """The trace of these events; `notes` are of the file."""
+    notes += several_processes(found.ops.processes())
     steps = Steps(found)
     devices = _devices(file)
     launches = program = None

@@ -16,7 +16,7 @@ from analysis.messages import mark
 from analysis.operators.classes import heaviest, op_class
 from analysis.operators.members import members_text
 from analysis.readers.building.columns import Columns
-from analysis.readers.building.processes import MAX_UNITS, shown_of
+from analysis.readers.building.processes import MAX_UNITS, shown_of, units_beyond
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
@@ -122,6 +122,7 @@ def _trace(name: str, source: Source) -> Trace:
     profile = _profile(source)
     devices = profile.by_device()
     if len(devices) > MAX_UNITS:
+        profile.notes.extend(units_beyond(len(devices)))
         devices = {"": list(profile.devices)}
     found = {device: _rows(profile, planes, source) for device, planes in devices.items()}
     told = {device: one for device, one in found.items() if one[0].columns.count}

@@ -71,6 +71,22 @@ TABLES: Mapping[DiagnosticCode, NoteTexts] = {
         Message("The file contains operators of {n:count} processes, for example ranks."),
         _OF_ALL_PROCESSES,
     ),
+    "launchers_assumed": told(
+        Message(
+            "{n:count} kernel has the number of calls of several processes. It was taken as "
+            "launched by the process whose calls stand nearest to most kernels of its device.",
+            "{n:count} kernels have the number of calls of several processes. They were taken as "
+            "launched by the process whose calls stand nearest to most kernels of their device.",
+        ),
+        Message("Give the file of a single process to have this certain."),
+    ),
+    "units_beyond": told(
+        Message(
+            "The file contains the work of {n:count} processes and devices. They were not taken "
+            "apart, because at most {limit:count} are."
+        ),
+        _OF_ALL_PROCESSES,
+    ),
     "unit_assumed": told(
         Message("A column of times has no unit in its header. It was read as {unit:name}.")
     ),
