@@ -18,6 +18,7 @@ from analysis.compare.single import unprofiled_ns
 from analysis.compare.timing.latency import typical_ns
 from analysis.messages import Said
 from analysis.metrics.breakdown import by_operator, steady_calls
+from analysis.metrics.spans import run_spans
 from analysis.metrics.step import median_run
 from analysis.metrics.stretch import Stretch
 from analysis.operators.classes import LABELS, OP_CLASSES
@@ -230,15 +231,17 @@ class _Run:
     """The run that one side shows: the calls to draw with their places, in order.
 
     `total` calls have a place, `unplaced` have none because they lack a start where others have
-    one. `end_ns` is where the last of all ends; `shown_ns` where the first begins that is not
-    drawn, None where all are. Times are after `origin_ns` of the trace's clock, None where they
-    are not times of it.
+    one. `busy_ns` is the union of operator times of a file that does not mark its runs, None of a
+    run and where it is not known. `end_ns` is where the last of all ends; `shown_ns` where the
+    first begins that is not drawn, None where all are. Times are after `origin_ns` of the trace's
+    clock, None where they are not times of it.
     """
 
     calls: pd.DataFrame
     start_ns: np.ndarray
     dur_ns: np.ndarray
     run_ns: int
+    busy_ns: float | None
     total: int
     unplaced: int
     in_order: bool
@@ -275,6 +278,7 @@ def _run(trace: Trace, max_calls: int | None) -> _Run:
         start_ns=start[:max_calls],
         dur_ns=dur_ns[:max_calls],
         run_ns=int(row["dur_ns"].iloc[0]) if len(row) and not trace.ends_early else 0,
+        busy_ns=None if trace.has_runs or in_order else _busy_ns(trace),
         total=total,
         unplaced=unplaced,
         in_order=in_order,
@@ -282,6 +286,12 @@ def _run(trace: Trace, max_calls: int | None) -> _Run:
         shown_ns=int(start[max_calls]) if max_calls is not None and total > max_calls else None,
         origin_ns=origin,
     )
+
+
+def _busy_ns(trace: Trace) -> float | None:
+    """Return the union of operator times of a file that counts as one run; None where not known."""
+    busy = run_spans(trace)["busy_ns"].dropna()
+    return float(busy.iloc[0]) if len(busy) == 1 else None
 
 
 def _in_order(start: np.ndarray, dur_ns: np.ndarray) -> np.ndarray:
@@ -408,6 +418,8 @@ def _caption(
     ]
     if run.run_ns and unprofiled_ns is not None:
         facts.append(wording.BOTH_TIMES.of(time=run.run_ns, unprofiled=unprofiled_ns))
+    elif run.busy_ns is not None and run.run_ns:
+        facts.append(wording.time_of_file(run.busy_ns, run.run_ns))
     elif run.run_ns:
         facts.append(wording.PROFILED.of(time=run.run_ns))
     if len(found) == 1 and found[0].label and not found[0].label.startswith("CPU"):

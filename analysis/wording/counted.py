@@ -11,7 +11,7 @@ from analysis.wording.fusion.typical import outlying_ns
 from analysis.wording.texts import FIGURES, PER_RUN, TIME_SOURCES, TIMES_FIRST, FigureText
 from analysis.wording.unknown_noise import OF_FILES
 
-FILE_TIME = Message("time of the file")
+FILE_TIME = Message("time in operators")
 _PER_FILE = Message("per file")
 # By whether baseline and candidate mark their runs: values of {per} and {mean}.
 PER: Mapping[tuple[bool, bool], Mapping[str, Message | Said]] = {
@@ -27,7 +27,8 @@ PER: Mapping[tuple[bool, bool], Mapping[str, Message | Said]] = {
     },
 }
 _FILE_MEANING = Message(
-    "{time} of the whole file, which does not mark its runs: the number of runs is not known."
+    "{time} of all that the file holds of this side. It does not mark its runs, so the number of "
+    "runs is not known. Time in which nothing ran does not count."
 )
 _DRAWN: Mapping[tuple[bool, bool], tuple[Message, Message]] = {
     (True, True): (
@@ -118,17 +119,16 @@ def table_help(help_: Message, comparison: Comparison) -> str:
 def whole_text(comparison: Comparison) -> str:
     """What the ledger's sum is of: the mean run, where that is not the run of the verdict."""
     if comparison.ledger.reconciliation.of in OF_FILES:
-        return say("the whole file")
+        return say("all operators")
     return say("the mean run") if any(outlying_ns(comparison)) else say("the whole run")
 
 
 def time_of_sum(comparison: Comparison) -> str:
-    """What the ledger's sum is of: 'mean un-profiled wall time', 'union of operator times of the
-    whole file'."""
+    """What the ledger's sum is of: 'mean un-profiled wall time', 'union of operator times'."""
     of = TIME_SOURCES[comparison.ledger.reconciliation.of]
     if any(_marked(comparison)):
         return say("mean {time}", time=of)
-    return say("{time} of the whole file", time=of)
+    return str(of)
 
 
 def _marked(comparison: Comparison) -> tuple[bool, bool]:

@@ -437,13 +437,13 @@ def _sum_change(table: pd.DataFrame) -> str:
 
 def change_sentence(comparison: Comparison) -> str:
     """The change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one. Of files
-    that do not mark their runs, whose throughput is not known: 'Time of the file -52.8 %.'"""
+    that do not mark their runs, whose throughput is not known: 'Time in operators -52.8 %.'"""
     verdict = comparison.verdict
     if verdict.latency_change is None or verdict.throughput_change is None:
         return ""
     latency = relative_text(verdict.latency_change)
     if verdict.of in OF_FILES:
-        return say("Time of the file {change}.", change=latency)
+        return say("Time in operators {change}.", change=latency)
     throughput = relative_text(verdict.throughput_change)
     return say(
         "Latency {latency}, throughput {throughput}.", latency=latency, throughput=throughput

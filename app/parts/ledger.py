@@ -179,11 +179,11 @@ _BEFORE, _AFTER, _CHANGE = (
 )
 _BEFORE_HELP = Counted(
     Message("Baseline: mean per run, without slow executions."),
-    Message("Baseline: time of the file, without slow executions."),
+    Message("Baseline: time of all executions, without slow ones."),
 )
 _AFTER_HELP = Counted(
     Message("Candidate: mean per run, without slow executions."),
-    Message("Candidate: time of the file, without slow executions."),
+    Message("Candidate: time of all executions, without slow ones."),
 )
 _CHANGE_HELP = Message("After - before. Negative: the candidate takes less.")
 

@@ -208,6 +208,22 @@ def test_an_axis_that_is_longer_than_the_run_is_explained() -> None:
     assert "after the run" not in drawn(side_of([(100, 200), (700, 200)]))["caption"]
 
 
+def test_a_file_without_runs_has_the_time_in_operators_and_the_time_they_lie_in() -> None:
+    """Operators of 200 and 500 ns, the second on a stream of its own from 600 on beside one of
+    100 ns: 700 ns of the 1000 from 100 to 1100 have an operator, as the comparison says."""
+    side = side_of([(100, 200), (600, 500), (700, 100)])
+    runs = runs_frame(run=[0], kind=["file"], start_ns=[100], dur_ns=[1000], profiled=[True])
+    whole = replace(side, trace=replace(side.trace, runs=runs))
+    caption = drawn(whole)["caption"]
+    assert "running for 700 ns of the 1.00 µs from the first to the last" in caption
+    assert "as profiled" not in caption
+    latency = compare(whole, whole).figure("latency")
+    assert latency.baseline.value == pytest.approx(700)
+    packed = side_of([(100, 1000)])
+    dense = replace(packed, trace=replace(packed.trace, runs=runs))
+    assert "1.00 µs as profiled" in drawn(dense)["caption"]
+
+
 def test_the_axis_reaches_to_the_end_of_what_is_not_drawn() -> None:
     cut = drawn(side_of([(100, 10), (200, 5000), (300, 10)]), 1)
     assert (cut["shown_ns"], cut["dur_ns"]) == (100, 5100)

@@ -66,9 +66,9 @@ _WHOLE_RUN = _Change(
     Message("The whole run takes {time:duration} less."),
     Message("The whole run takes {time:duration} more."),
 )
-_WHOLE_FILE = _Change(
-    Message("The whole file takes {time:duration} less."),
-    Message("The whole file takes {time:duration} more."),
+_OPERATORS = _Change(
+    Message("Operators run for {time:duration} less."),
+    Message("Operators run for {time:duration} more."),
 )
 _GROUPS = _Change(
     Message("All groups together take {time:duration} less."),
@@ -177,7 +177,7 @@ def _whole(comparison: Comparison) -> list[Statement]:
     if comparison.verdict.outcome == "cannot_tell":
         return []
     if comparison.ledger.reconciliation.of in OF_FILES:
-        change = _WHOLE_FILE
+        change = _OPERATORS
     else:  # the ledger's is that of the mean run
         change = _TYPICAL_RUN if any(outlying_ns(comparison)) else _WHOLE_RUN
     return [change.parts(whole_change_ns(comparison))]

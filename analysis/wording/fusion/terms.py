@@ -75,7 +75,7 @@ def waterfall_basis(comparison: Comparison) -> str:
     of = comparison.ledger.reconciliation.of
     time = TIME_SOURCES[of]
     if of in OF_FILES:
-        totals = say("Totals: {time}, of the file, measured.", time=time)
+        totals = say("Totals: {time}, measured.", time=time)
     elif any(outlying_ns(comparison)):
         totals = say(
             "Totals: {time} of the typical run, measured. Slow runs lead from there to the mean "
@@ -107,7 +107,9 @@ def reconciliation_sentence(sum_: Reconciliation) -> str:
     change = sum_.delta_ns
     if sum_.of in OF_FILES:
         return say(
-            "Change of the file: {change:signed_duration} = {terms}.", change=change, terms=shown
+            "Change of the time in operators: {change:signed_duration} = {terms}.",
+            change=change,
+            terms=shown,
         )
     return say(
         "Change of the mean run: {change:signed_duration} = {terms}.", change=change, terms=shown
@@ -124,8 +126,7 @@ _NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
         "no change."
     ),
     ("within_noise", True): Message(
-        "Shares of the change are not shown: the 95 % interval of the file's change includes no "
-        "change."
+        "Shares of the change are not shown: the 95 % interval of the change includes no change."
     ),
     ("cancels", False): Message(
         "Shares of the change are not shown: gains and losses cancel each other. The change of the "
@@ -133,7 +134,7 @@ _NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
     ),
     ("cancels", True): Message(
         "Shares of the change are not shown: gains and losses cancel each other. The change of the "
-        "file is less than half of what the lines add up to without their signs."
+        "time in operators is less than half of what the lines add up to without their signs."
     ),
     ("marked", False): _MARKED,
     ("marked", True): _MARKED,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from analysis.messages import Message, Said
+from analysis.units import duration
 
 PICKED_IS_HIDDEN = Message(
     "What is selected in the timelines has no row here: it does not match what is chosen above."
@@ -18,6 +19,7 @@ EXECUTIONS = Message(
 )
 PROFILED = Message("{time:duration} as profiled")
 BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
+_OF_FILE = Message("running for {busy:duration} of the {time:duration} from the first to the last")
 ON_LANE = Message("on {lane:name}")
 OUTLIVED = Message("its last operator ends {late:duration} after the run")
 _CUT = Message(
@@ -57,6 +59,14 @@ def caption(facts: Sequence[Said], sentences: Sequence[Said]) -> Said:
     """What is drawn of a side: facts, then what its drawing lacks."""
     whole = reduce(lambda told, fact: _AND.of(facts=told, fact=fact), facts)
     return reduce(lambda told, text: _THEN.of(facts=told, sentence=text), sentences, whole)
+
+
+def time_of_file(busy_ns: float, time_ns: float) -> Said:
+    """Return how long the operators of a file without marked runs ran, the time that the
+    comparison shows, and how much time lies between the first and the last of them."""
+    if duration(busy_ns) == duration(time_ns):
+        return PROFILED.of(time=busy_ns)
+    return _OF_FILE.of(busy=busy_ns, time=time_ns)
 
 
 def cut_text(drawn: int, total: int) -> Said:

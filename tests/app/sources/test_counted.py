@@ -63,24 +63,26 @@ def test_between_two_models_nothing_is_said_of_fusion_or_a_verdict() -> None:
 def test_files_without_runs_are_told_per_file() -> None:
     comparison = pair(PLAIN, [("conv", "convolution", 60, 60), ("add", "elementwise", 20, 20)])
     assert wording.per_text(comparison) == wording.mean_text(comparison) == "per file"
-    assert wording.change_sentence(comparison) == "Time of the file -92.0 %."
+    assert wording.change_sentence(comparison) == "Time in operators -92.0 %."
     assert "one file each, not paired" in wording.verdict_basis(comparison.verdict)
     basis = wording.waterfall_basis(comparison)
-    assert "of the file" in basis and "per run" not in basis
+    assert basis.startswith("Totals: union of operator times, measured.") and "per run" not in basis
     assert wording.reconciliation_sentence(comparison.ledger.reconciliation).startswith(
-        "Change of the file: "
+        "Change of the time in operators: "
     )
-    assert wording.time_of_sum(comparison) == "union of operator times of the whole file"
+    assert wording.time_of_sum(comparison) == "union of operator times"
 
 
 def test_the_time_of_a_file_is_no_latency_and_stands_once() -> None:
     comparison = pair(PLAIN, [("conv", "convolution", 60, 60), ("add", "elementwise", 20, 20)])
     assert comparison.verdict.of == "busy_union"
     card = next(card for card in cards.figures(comparison).rows if card.code == "latency")
-    assert card.label == "time of the file" and "of the whole file" in card.definition
+    assert (
+        card.label == "time in operators" and "the number of runs is not known" in card.definition
+    )
     found = totals(comparison)
     assert [wording.total_label(total, comparison) for total in found] == [
-        "time of the file",
+        "time in operators",
         "sum of operators",
     ]
     told = [wording.total_basis(total, comparison) for total in found]

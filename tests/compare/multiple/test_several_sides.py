@@ -134,7 +134,7 @@ def test_the_time_of_a_file_is_no_latency() -> None:
     sides = [side_of_trace(whole_file(name, [("conv", "convolution", ns, ns)]))
              for name, ns in (("a", 900_000), ("b", 300_000))]  # fmt: skip
     multiple = compare_several(sides)
-    assert column_text(multiple, "latency").label == "time of the file"
+    assert column_text(multiple, "latency").label == "time in operators"
     assert column_text(multiple, "light_time").label == "light time"
     shown = [entry.figures["latency"].value for entry in multiple.entries]
     assert shown == pytest.approx([900_000, 300_000])
