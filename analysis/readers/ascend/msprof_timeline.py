@@ -8,7 +8,7 @@ stands in two files counts once. Long timelines are cut into slices, which are o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +21,14 @@ from analysis.messages import mark
 from analysis.readers.ascend.timeline import Timeline, read_timeline, rows_of
 from analysis.readers.building.coded import Coded, Whole, coded, distinct_rows, joined, taken
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
+from analysis.readers.building.processes import devices_of, taken_apart
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.beside import Beside, headed
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace, merged, noted
+from analysis.trace import Diagnostic, Meta, Trace, merged, noted
 
 _DEVICE = re.compile(
     rb'"(?:Physic )?Stream Id"\s*:|"Ascend Hardware"|"Task Type"\s*:|"(?:AscendCL|ACL)@'
@@ -60,7 +61,8 @@ def _sniff(head: bytes) -> bool:
 
 
 def _read(source: Source) -> Trace:
-    """Kernels and collectives of every part; iterations are runs."""
+    """Kernels and collectives of every part; iterations are runs. Each device is a trace of its
+    own."""
     notes: list[Diagnostic] = []
     parts = [(source, read_timeline(source))]
     beside = Beside(source, notes)
@@ -80,7 +82,6 @@ def _read(source: Source) -> Trace:
             limit=limits.events,
             raised=limits.raised("events", count),
         )
-    spans = _iterations(source, parts, columns["start_ns"])
     waits = _waits(parts, limits)
     meta = source.meta(
         MSPROF_TIMELINE.name,
@@ -88,18 +89,41 @@ def _read(source: Source) -> Trace:
         files=(other.path for other, _ in parts if other is not source),
     )
     found = [*merged(note for _, part in parts for note in part.notes), *notes]
+    units = devices_of(columns["device"])
+
+    def build(at: Sequence[int]) -> Trace:
+        rows, own, of = columns, pids, labels
+        if not units.is_one:
+            places = np.asarray(at, dtype="int64")
+            rows = {name: taken(cells, places) for name, cells in columns.items()}
+            own, of = pids.take(places), labels.take(places)
+        trace = _trace(source, meta, rows, own, of, _iterations(source, parts, rows), found)
+        return replace(trace, host_waits=waits)
+
+    return taken_apart(units, build)
+
+
+def _trace(
+    source: Source,
+    meta: Meta,
+    columns: dict[str, Any],
+    pids: Coded,
+    labels: Coded,
+    spans: Sequence[Span],
+    notes: Sequence[Diagnostic],
+) -> Trace:
+    """The trace of one device, in whose iterations its tasks began."""
     rows = rows_of(columns)
     if not spans:
         rows["run"] = labels
-        trace = build_trace(meta, rows, run_kind="iteration", notes=found, limits=source.limits)
-        return replace(trace, host_waits=waits)
+        return build_trace(meta, rows, run_kind="iteration", notes=notes, limits=source.limits)
     own = pids if {span.pid for span in spans} <= set(pids.present().values) else None
     of_task = run_of(columns["start_ns"], spans, own)
-    found += noted("warning", "outside_runs", int((~of_task.known).sum()))
-    runs = iteration_runs(spans)
+    outside = noted("warning", "outside_runs", int((~of_task.known).sum()))
     rows["run"] = of_task
-    trace = build_trace(meta, rows, runs=runs, notes=found, limits=source.limits)
-    return replace(trace, host_waits=waits)
+    return build_trace(
+        meta, rows, runs=iteration_runs(spans), notes=[*notes, *outside], limits=source.limits
+    )
 
 
 def _parts(beside: Beside) -> list[Source]:
@@ -186,16 +210,20 @@ def _merged(
 
 
 def _iterations(
-    source: Source, parts: Sequence[tuple[Source, Timeline]], starts: Whole
+    source: Source, parts: Sequence[tuple[Source, Timeline]], columns: Mapping[str, Any]
 ) -> list[Span]:
-    """Iterations of the files in time order; of those beside only where tasks are known."""
+    """Iterations of the files in time order, without those of other devices; of files beside only
+    where tasks are known."""
+    starts: Whole = columns["start_ns"]
+    devices = {None, *Coded.of(columns["device"]).present().values}
     known = starts.numbers[starts.known]
     first, last = (int(known.min()), int(known.max())) if len(known) else (0, 0)
     found: dict[tuple[str, int], Span] = {}
     for other, timeline in parts:
         for span in timeline.iterations:
             inside = span.start_ns <= last and span.start_ns + span.dur_ns >= first
-            if other is source or inside:
+            is_own = timeline.devices.get(span.pid) in devices
+            if is_own and (other is source or inside):
                 found.setdefault((span.label, span.start_ns), span)
     return sorted(found.values(), key=lambda span: span.start_ns)
 

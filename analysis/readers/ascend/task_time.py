@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from analysis.messages import Message, mark
 from analysis.readers.ascend.columns import device_classes
 from analysis.readers.ascend.lanes import device_task
+from analysis.readers.building.processes import devices_of, rows_of, taken_apart
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.csv_table import has_columns, read_csv
 from analysis.readers.input.source import Source
@@ -28,7 +29,8 @@ def _sniff(head: bytes) -> bool:
 
 
 def _read(source: Source) -> Trace:
-    """The trace of tasks that a core executed, the whole file as one run."""
+    """The trace of tasks that a core executed, the whole file as one run; of several devices each
+    is a trace of its own."""
     table = read_csv(source)
     types = table.texts("kernel_type")
     names = [
@@ -56,7 +58,10 @@ def _read(source: Source) -> Trace:
         rows = {name: [values[index] for index in kept] for name, values in rows.items()}
     rows["op_class"] = device_classes({"op_type": [None] * len(rows["name"]), **rows})
     meta = source.meta(TASK_TIME.name, "msprof")
-    return build_trace(meta, rows, notes=notes, limits=source.limits)
+    return taken_apart(
+        devices_of(rows["device"]),
+        lambda at: build_trace(meta, rows_of(rows, at), notes=notes, limits=source.limits),
+    )
 
 
 TASK_TIME = Reader(

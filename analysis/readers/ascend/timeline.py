@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -44,6 +44,7 @@ from analysis.readers.building.coded import (
     coded,
     distinct_rows,
     listed,
+    taken,
 )
 from analysis.readers.building.iterations import Span
 from analysis.readers.building.numbering import Distinct, Numbered
@@ -58,6 +59,7 @@ _SCOPED = re.compile(
 )  # MindSpore: Default/conv1/Conv2D-op8
 _FUSED = re.compile(r"FusionOp_(\w+)")
 _STEP = re.compile(r"ProfilerStep#(\d{1,18})")
+_HARDWARE = "Ascend Hardware"
 _ITERATION = re.compile(r"Iteration (\d{1,18})")
 
 
@@ -74,6 +76,15 @@ class Launches:
     names: Coded
     inputs: Coded
 
+    def take(self, rows: Ints) -> Launches:
+        """Those of the tasks at these places."""
+        return Launches(
+            self.starts_ns.take(rows),
+            self.calls[rows],
+            self.names.take(rows),
+            self.inputs.take(rows),
+        )
+
 
 @dataclass(frozen=True)
 class Timeline:
@@ -87,7 +98,26 @@ class Timeline:
     iterations: list[Span]  # of the device
     waits: list[Wait] | None  # None where calls of the host were not recorded
     processes: frozenset[str]
+    devices: Mapping[Any, str]  # of processes, where the file tells it
     notes: list[Diagnostic]
+
+    def of(self, rows: Ints) -> Timeline:
+        """The tasks at these places, with the marks of their devices, and of none."""
+        devices = set(Coded.of(self.columns["device"]).take(rows).present().values)
+
+        def own(spans: list[Span]) -> list[Span]:
+            of_spans = ((span, self.devices.get(span.pid)) for span in spans)
+            return [span for span, device in of_spans if device is None or device in devices]
+
+        return replace(
+            self,
+            columns={name: taken(cells, rows) for name, cells in self.columns.items()},
+            pids=self.pids.take(rows),
+            tasks=self.tasks.take(rows),
+            launches=None if self.launches is None else self.launches.take(rows),
+            steps=own(self.steps),
+            iterations=own(self.iterations),
+        )
 
 
 def read_timeline(source: Source, *, launched: bool = False) -> Timeline:
@@ -115,6 +145,7 @@ class _Reading:
         self._spans, self._told = found.spans(), found.told()
         self._names = [str(cell or "") for cell in found.names.cells()]
         self._lanes = Lanes(found, self._groups, self._names, self._spans, self._told)
+        self._devices = _devices(found)
         self._is_timed = (self._spans.starts != UNTIMED) & (self._spans.lengths >= 0)
 
     def timeline(self, *, launched: bool) -> Timeline:
@@ -135,6 +166,7 @@ class _Reading:
             iterations=self._marks(_ITERATION, STEPS),
             waits=self._waits(),
             processes=frozenset(self._found.processes.values()),
+            devices=self._devices,
             notes=self._notes,
         )
 
@@ -172,7 +204,7 @@ class _Reading:
             "members_source": members.mapped(lambda of: of.kind),
             "is_communication": talks,
             "device": coded(
-                spans.groups[tasks], [found.devices.get(group.pid) for group in self._groups]
+                spans.groups[tasks], [self._devices.get(group.pid) for group in self._groups]
             ),
             "stream": Combined(
                 self._cells(tasks, told.streams, found.streams), groups, threads, talks
@@ -283,6 +315,15 @@ def _spread(numbers: Ints, places: Ints, count: int) -> Ints:
     spread = np.full(count, -1, dtype="int64")
     spread[places] = numbers
     return spread
+
+
+def _devices(found: EventColumns) -> Mapping[Cell, str]:
+    """The device of each process, as labels tell it; where none does, each process that is called a
+    device is one."""
+    hardware = [pid for pid, name in found.processes.items() if name == _HARDWARE]
+    if found.devices or len(hardware) < 2:
+        return found.devices
+    return {pid: str(pid) for pid in hardware}
 
 
 def _whole(times: Ints) -> Whole:

@@ -9,7 +9,7 @@ span of its kernels.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -26,15 +26,16 @@ from analysis.readers.ascend.msprof_timeline import is_device_timeline, is_frame
 from analysis.readers.ascend.rows import AscendRows
 from analysis.readers.ascend.timeline import Launches, Timeline, read_timeline, rows_of
 from analysis.readers.building.checks.clocks import clock_skew
-from analysis.readers.building.coded import Coded, Combined, Whole, coded
+from analysis.readers.building.coded import Coded, Combined, Whole, coded, taken
 from analysis.readers.building.iterations import Span, spans_at
+from analysis.readers.building.processes import Units, devices_of, taken_apart
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.beside import headed
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace, noted
+from analysis.trace import Diagnostic, Meta, Trace, noted
 
 _EPOCH_TEXT = re.compile(rb'"ts"\s*:\s*"\d{13,17}\.\d+\s*"')
 _OF_CPU = re.compile(rb'"HostCpuOps"|"CPU OP"')
@@ -57,14 +58,16 @@ def _sniff(head: bytes) -> bool:
 
 
 def _read(source: Source) -> Trace:
-    """Kernels and collectives; steps from ProfilerStep annotations."""
+    """Kernels and collectives; steps from ProfilerStep annotations. Each device is a trace of its
+    own."""
     timeline = read_timeline(source, launched=True)
     columns = timeline.columns
     if not len(columns["name"]):
         raise FuseScopeError("trace_view_empty", where=source.name)
     if timeline.launches is not None:
         columns |= _launched(columns, timeline.launches)
-    steps = _steps(timeline)
+    units = devices_of(columns["device"])
+    steps = _steps_of(timeline, units)
     rows = AscendRows(columns, timeline.tasks, steps, timeline.notes)
     beside = read_beside(source, rows, _sniff)
     of_mindspore = any(name.lower().startswith("mindspore") for name in timeline.processes)
@@ -76,16 +79,37 @@ def _read(source: Source) -> Trace:
         files=beside.files,
     )
     notes = [*timeline.notes, *beside.notes]
-    outside = int((steps.codes < 0).sum())
-    if outside < len(steps):
-        notes += noted("warning", "outside_runs", outside)
     every = {**columns, **beside.columns, "run": steps}
-    if timeline.launches is not None:  # once files beside were joined by the times of this one
-        every["start_ns"], skewed = _on_the_hosts_clock(timeline, timeline.launches)
-        notes += skewed
-    trace = build_trace(meta, rows_of(every), notes=notes, limits=source.limits)
     waits = host_waits(timeline.waits, source.limits) if timeline.waits is not None else None
-    return replace(trace, memory=beside.memory, host_waits=waits)
+
+    def build(at: Sequence[int]) -> Trace:
+        own, told = every, timeline
+        if not units.is_one:
+            places = np.asarray(at, dtype="int64")
+            own = {name: taken(cells, places) for name, cells in every.items()}
+            told = timeline.of(places)
+        trace = _trace(source, meta, dict(own), told, notes)
+        return replace(trace, memory=beside.memory, host_waits=waits)
+
+    return taken_apart(units, build)
+
+
+def _trace(
+    source: Source,
+    meta: Meta,
+    columns: dict[str, Any],
+    timeline: Timeline,
+    notes: Sequence[Diagnostic],
+) -> Trace:
+    """The trace of one device."""
+    found = list(notes)
+    outside = int((columns["run"].codes < 0).sum())
+    if outside < len(columns["run"]):
+        found += noted("warning", "outside_runs", outside)
+    if timeline.launches is not None:  # once files beside were joined by the times of this one
+        columns["start_ns"], skewed = _on_the_hosts_clock(timeline, timeline.launches)
+        found += skewed
+    return build_trace(meta, rows_of(columns), notes=found, limits=source.limits)
 
 
 TRACE_VIEW = Reader(
@@ -162,13 +186,40 @@ def _class(host: str | None, op_type: str | None, name: str, known: str | None) 
     return of_host if of_host not in OTHER else None
 
 
+def _steps_of(timeline: Timeline, units: Units) -> Coded:
+    """The label of each task's step; None outside every step. Those of each device by itself."""
+    if units.is_one:
+        return _steps(timeline)
+    labels: list[object] = [None] * len(timeline.pids)
+    for _, rows in units.parts:
+        for row, label in zip(rows, _steps(timeline.of(np.asarray(rows))), strict=True):
+            labels[row] = label
+    return Coded.of(labels)
+
+
+def _first_told(timeline: Timeline) -> list[Span]:
+    """Each step once, in order of time: hosts and devices may each have a copy. Of several
+    processes of the host the copy of the one whose steps launched the most."""
+    times = timeline.launches.starts_ns if timeline.launches is not None else None
+    by_process: dict[object, list[Span]] = {}
+    for span in timeline.steps:
+        by_process.setdefault(span.pid, []).append(span)
+
+    def launched(spans: list[Span]) -> int:
+        ordered = sorted(spans, key=lambda span: span.start_ns)
+        return 0 if times is None else int((spans_at(ordered, times) >= 0).sum())
+
+    first: dict[str, Span] = {}
+    for spans in sorted(by_process.values(), key=launched, reverse=True):
+        for span in spans:
+            first.setdefault(span.label, span)
+    return sorted(first.values(), key=lambda span: span.start_ns)
+
+
 def _steps(timeline: Timeline) -> Coded:
     """The label of each task's step; None outside every step."""
     starts: Whole = timeline.columns["start_ns"]
-    first: dict[str, Span] = {}  # hosts and devices may each have a copy of a step
-    for span in timeline.steps:
-        first.setdefault(span.label, span)
-    steps = sorted(first.values(), key=lambda span: span.start_ns)
+    steps = _first_told(timeline)
     if not steps or timeline.launches is None:
         return Coded.same(None, len(starts))
     launched = timeline.launches.starts_ns

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from analysis.errors import FuseScopeError
 from analysis.messages import Message, Said
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode, Trace, noted
+from analysis.trace import Diagnostic, DiagnosticCode, Trace, Value, noted
 
 MAX_UNITS = 64  # processes or devices of one file that are taken apart
+_MAX_DIGITS = 18
 _NAMED = 7  # of the others, in a sentence
 _FIGURES = Message("{name:name} ({executions:executions}, {time:duration})")
 _NEXT_FIGURES = Message("{start}, {next}")
@@ -26,10 +27,14 @@ Unit = tuple[str, Sequence[int]]
 @dataclass(frozen=True)
 class Units:
     """Names of processes or devices with the positions of their rows; one without a name where
-    there is nothing to take apart, and where there are `beyond` of them, more than MAX_UNITS."""
+    there is nothing to take apart, and where there are `beyond` of them, more than MAX_UNITS.
+    `untold` rows do not say of which device or process they are: most of these stand with the one
+    that is called `untold_in`."""
 
     parts: tuple[Unit, ...]
     beyond: int = 0
+    untold: int = 0
+    untold_in: str = ""
 
     @classmethod
     def one(cls, rows: int, beyond: int = 0) -> Units:
@@ -42,8 +47,12 @@ class Units:
 
     @property
     def notes(self) -> list[Diagnostic]:
-        """What is said of too many processes and devices."""
-        return units_beyond(self.beyond) if self.beyond else []
+        """What is said of too many processes and devices, and of rows that do not tell theirs."""
+        notes = units_beyond(self.beyond) if self.beyond else []
+        if self.untold:
+            values: dict[str, Value] = {"unit": self.untold_in}
+            notes.append(Diagnostic("warning", "units_untold", self.untold, values=values))
+        return notes
 
 
 def units_beyond(count: int) -> list[Diagnostic]:
@@ -87,10 +96,13 @@ def units_of(
         for device in sorted(kernels.get(process, ()), key=_rank) or [None]:
             found[process, device] = []
             first_device.setdefault(process, device)
+    untold: Counter[tuple[object, object]] = Counter()
     for row, (process, device) in enumerate(zip(processes, devices, strict=True)):
         own = process if process is not None else first
-        key = (own, device)
-        found[key if key in found else (own, first_device[own])].append(row)
+        key = (own, device) if (own, device) in found else (own, first_device[own])
+        found[key].append(row)
+        if own is not process or (device is None and key[1] is not None):
+            untold[key] += 1
     filled = {key: rows for key, rows in found.items() if rows}
     if not 1 < len(filled) <= MAX_UNITS:
         return Units.one(len(processes), len(filled) if len(filled) > 1 else 0)
@@ -98,16 +110,26 @@ def units_of(
     names = {process: process_name(process) for process in of_process}
     if len(set(names.values())) < len(names):  # of two machines
         names = {process: str(process) for process in of_process}
-    return Units(
-        tuple(
-            (_unit_name(names[one] if len(names) > 1 else "", device, of_process[one]), rows)
-            for (one, device), rows in filled.items()
+    called = {
+        (process, device): _unit_name(
+            names[process] if len(names) > 1 else "", device, of_process[process]
         )
+        for process, device in filled
+    }
+    several = {process for process, count in of_process.items() if count > 1}
+    lacking = {key: n for key, n in untold.items() if len(names) > 1 or key[0] in several}
+    most = max(lacking, key=lambda key: lacking[key], default=None)
+    return Units(
+        tuple((called[key], rows) for key, rows in filled.items()),
+        untold=sum(lacking.values()),
+        untold_in="" if most is None else called[most],
     )
 
 
 def devices_of(devices: Sequence[object]) -> Units:
     """The rows of each device, in a file whose every row is of one process and ran on a device."""
+    if len(set(devices) - {None}) < 2:
+        return Units.one(len(devices))
     return units_of([None] * len(devices), devices, [True] * len(devices))
 
 
@@ -124,8 +146,10 @@ def _unit_name(process: str, device: object, devices: int) -> str:
 
 
 def _rank(value: object) -> tuple[int, int, str]:
-    """Numbers by their size, in front of texts."""
-    return (0, value, "") if isinstance(value, int) else (1, 0, str(value))
+    """Numbers by their size, also those that are text, in front of other texts."""
+    text = str(value)
+    is_number = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+    return (0, int(text), "") if is_number else (1, 0, text)
 
 
 def rows_of(
@@ -148,7 +172,8 @@ def taken_apart(units: Units, build: Callable[[Sequence[int]], Trace]) -> Trace:
     untimed = 0
     for name, rows in units.parts:
         try:
-            found[name] = build(rows)
+            trace = build(rows)
+            found[name] = replace(trace, diagnostics=(*trace.diagnostics, *units.notes))
         except FuseScopeError as error:
             if error.code != "no_valid_times":
                 raise

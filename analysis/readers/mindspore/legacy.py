@@ -15,6 +15,7 @@ import msgspec
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.readers.building.numbering import plain_id
+from analysis.readers.building.processes import devices_of, taken_apart
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_events import decode_events
 from analysis.readers.input.json_value import decode
@@ -113,13 +114,42 @@ def _sniff_display(head: bytes) -> bool:
 
 
 def _read_display(source: Source) -> Trace:
-    """Every execution; starts are relative to the first, in µs."""
+    """Every execution; starts are relative to the first, in µs. Each device is a trace of its
+    own."""
     events, notes = decode_events(source.content, _Event, source.name, source.limits)
+    placed = [at for at, event in enumerate(events) if event.ph == "X"]
+    devices = _devices([events[at] for at in placed])
+    if len(set(devices) - {None}) < 2:
+        return _display(source, list(enumerate(events)), notes)
+    return taken_apart(
+        devices_of(devices),
+        lambda rows: _display(source, [(placed[at], events[placed[at]]) for at in rows], notes),
+    )
+
+
+def _devices(events: Sequence[_Event]) -> list[int | None]:
+    """The device of each event, which the process of its operators is; None for what a core of the
+    host or communication ran. What is no execution stands with the first."""
+    pids = [_whole(plain_id(event.pid)) for event in events]
+    known = {
+        pid
+        for pid, event in zip(pids, events, strict=True)
+        if pid not in _PROVIDERS and isinstance(_arguments(event.args).get("fullname"), str)
+    } - {None}
+    first = min((pid for pid in known if pid is not None), default=None)
+    return [pid if pid in known else None if pid in _PROVIDERS else first for pid in pids]
+
+
+def _display(
+    source: Source, events: Sequence[tuple[int, _Event]], told: Sequence[Diagnostic]
+) -> Trace:
+    """The trace of these events, each with its place in the file."""
+    notes = list(told)
     rows = Rows(MindSporeBeside(source), {})
     ran = Executions()
     steps: list[Step] = []
     other = 0
-    for row, event in enumerate(events):
+    for row, event in events:
         if event.ph != "X":
             other += event.ph != "M"
             continue

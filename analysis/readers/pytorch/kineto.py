@@ -52,7 +52,7 @@ from analysis.readers.pytorch.memory import memory_of
 from analysis.readers.pytorch.program import program_of
 from analysis.readers.pytorch.spans import NONE, Spans
 from analysis.readers.pytorch.steps import Steps
-from analysis.readers.pytorch.units import Parts
+from analysis.readers.pytorch.units.parts import Parts
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Trace, noted

@@ -1,4 +1,4 @@
-"""Steps that the host marks of kernels that it launched."""
+"""Steps that the host marks of kernels that it launched, and when it launched them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ class HostSteps:
 
 
 def host_steps(planes: Sequence[Plane], limits: Limits, where: str) -> HostSteps:
-    """What the threads of the host tell; empty without a mark. Raises FuseScopeError for more
-    events than the limit."""
+    """What the threads of the host tell. Raises FuseScopeError for more events than the limit."""
     steps: list[tuple[int, int]] = []
     launches: dict[object, int] = {}
     count = 0
@@ -43,7 +42,7 @@ def host_steps(planes: Sequence[Plane], limits: Limits, where: str) -> HostSteps
                 elif "correlation_id" in stats:
                     launches.setdefault(stats["correlation_id"], event.start_ns)
     marked = [(start, end, f"step {at}") for at, (start, end) in enumerate(sorted(steps))]
-    return HostSteps(marked, launches) if marked else HostSteps()
+    return HostSteps(marked, launches)
 
 
 def spans_of(

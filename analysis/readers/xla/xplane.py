@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.operators.classes import heaviest, op_class
 from analysis.operators.members import members_text
-from analysis.readers.building.columns import Columns
 from analysis.readers.building.processes import MAX_UNITS, shown_of, units_beyond
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.readers.xla.host_steps import host_steps, spans_of
+from analysis.readers.xla.host_steps import HostSteps, host_steps
 from analysis.readers.xla.lines import STREAM, operator_lines
 from analysis.readers.xla.nested import own_times
 from analysis.readers.xla.protobuf import DamagedMessage
 from analysis.readers.xla.replayed import Told, replayed
+from analysis.readers.xla.rows import Rows, mark_by_host, on_the_hosts_clock
 from analysis.readers.xla.steps import Executed, Step, host_runs, labels_at, step_runs
 from analysis.readers.xla.xspace import (
     COUNTERS,
@@ -97,26 +97,6 @@ XPLANE = Reader(
 )
 
 
-@dataclass
-class Rows:
-    """Calls as columns, and the steps that devices marked; `with_executions` they also tell of
-    which execution of which program they are, and the program's name."""
-
-    columns: Columns = field(default_factory=Columns)
-    other: int = 0
-    nested: int = 0
-    with_executions: bool = False
-    launches: list[object] = field(default_factory=list)  # what the host calls each launch by
-    ends_ns: list[int | None] = field(default_factory=list)
-
-    def execution(self, plane: Plane, event: Event) -> dict[str, object]:
-        """Those columns."""
-        stats = {**fact_of(plane, event.kind).stats, **stats_of(plane, event.stats)}
-        told = stats.get("program_id"), stats.get("run_id")
-        module = text_of(stats.get("hlo_module"))
-        return {"execution": told if None not in told else None, "module": module}
-
-
 def _trace(name: str, source: Source) -> Trace:
     """The trace of each device, or of the host."""
     profile = _profile(source)
@@ -144,7 +124,7 @@ def _trace_of(
     steps: dict[str, tuple[int, int]],
     source: Source,
 ) -> Trace:
-    notes = list(profile.notes)
+    notes = [*profile.notes, *rows.notes]
     notes += noted("info", "other_events", rows.other)
     notes += noted("info", "nested_operators", rows.nested)
     runs = step_runs(steps, rows.columns.pop("step"), rows.columns, notes)
@@ -162,11 +142,17 @@ def _trace_of(
 class _Profile:
     """What a file holds: its planes, those of devices among them, and the programs that ran."""
 
+    source: Source
     planes: Sequence[Plane]
     devices: Sequence[Plane]
     programs: Programs
     hosts: list[str]
     notes: list[Diagnostic]
+
+    @cached_property
+    def host(self) -> HostSteps:
+        """The host's steps and launches."""
+        return host_steps(self.planes, self.source.limits, self.source.name)
 
     def by_device(self) -> dict[str, list[Plane]]:
         """The planes of each device, in order of its number: a device may have several."""
@@ -187,7 +173,7 @@ def _profile(source: Source) -> _Profile:
     planes, hosts, notes = read_space(source)
     devices = [plane for plane in planes if plane.name.startswith("/device:")]
     devices = [plane for plane in devices if not plane.name.startswith("/device:CUSTOM")]
-    return _Profile(planes, devices, Programs(planes), hosts, notes)
+    return _Profile(source, planes, devices, Programs(planes), hosts, notes)
 
 
 def rows_of(
@@ -199,7 +185,8 @@ def rows_of(
     rows, steps = _rows(profile, profile.devices, source, with_executions=with_executions)
     if not rows.columns.count:
         rows, steps = _host_rows(profile, source, with_executions=with_executions)
-    return rows, steps, device_name(profile.devices), profile.hosts, profile.notes
+    notes = [*profile.notes, *rows.notes]
+    return rows, steps, device_name(profile.devices), profile.hosts, notes
 
 
 def _rows(
@@ -210,8 +197,10 @@ def _rows(
     steps: dict[str, tuple[int, int]] = {}
     for plane in devices:
         _add_device(plane, profile.programs, rows, steps, source)
+    if any(launch is not None for launch in rows.launches):
+        steps = on_the_hosts_clock(rows, steps, profile.host)
     if rows.columns.count and not steps:
-        _mark_by_host(profile.planes, rows, steps, source)
+        mark_by_host(profile.host, rows, steps)
     return rows, steps
 
 
@@ -229,17 +218,6 @@ def _host_rows(
             "xla_cut_before_operators" if profile.notes else "xla_empty", where=source.name
         )
     return rows, steps
-
-
-def _mark_by_host(
-    planes: Sequence[Plane], rows: Rows, steps: dict[str, tuple[int, int]], source: Source
-) -> None:
-    """Runs of kernels are the steps of the host that launched them, where none are the device's."""
-    marks = host_steps(planes, source.limits, source.name)
-    labels = marks.labels(rows.launches)
-    if any(labels):
-        rows.columns["step"] = list(labels)
-        steps.update(spans_of(marks.steps, labels, rows.columns["start_ns"], rows.ends_ns))
 
 
 def _add_device(

@@ -73,12 +73,21 @@ TABLES: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "launchers_assumed": told(
         Message(
-            "{n:count} kernel has the number of calls of several processes. It was taken as "
-            "launched by the process whose calls stand nearest to most kernels of its device.",
-            "{n:count} kernels have the number of calls of several processes. They were taken as "
-            "launched by the process whose calls stand nearest to most kernels of their device.",
+            "Which of several processes launched {n:count} kernel does not follow from its number. "
+            "It was counted with the one whose calls stand nearest to most kernels of its device.",
+            "Which of several processes launched {n:count} kernels does not follow from their "
+            "numbers. They were counted with the one whose calls stand nearest to most kernels of "
+            "their device.",
         ),
         Message("Give the file of a single process to have this certain."),
+    ),
+    "units_untold": told(
+        Message(
+            "{n:count} execution does not say on which device or of which process it ran. It was "
+            "counted with {unit:name}.",
+            "{n:count} executions do not say on which device or of which process they ran. They "
+            "were counted with {unit:name}.",
+        )
     ),
     "units_beyond": told(
         Message(

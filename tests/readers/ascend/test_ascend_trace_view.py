@@ -319,3 +319,43 @@ def test_tasks_before_their_launch_are_moved_up_to_it() -> None:
     assert (note.count, note.values["by_ns"]) == (2, 50_000)
     assert (trace.calls["start_ns"] - T0 * 1000).tolist() == [110_000, 220_000]
     assert trace.operators["launched_by"].tolist() == ["aten::mm", "aten::relu"]
+
+
+def of_rank(pid: int, device: int, events: list[Event]) -> list[Event]:
+    """The same events of another host and device."""
+    pids = {7: pid, 99: 100 + device}
+    label = {"ph": "M", "name": "process_labels", "pid": 100 + device, "tid": 0,
+             "args": {"labels": f"NPU {device}"}}  # fmt: skip
+    named = [process(pid, "Python"), process(100 + device, "Ascend Hardware"), label]
+    return [*named, *({**one, "pid": pids[one["pid"]]} for one in events)]
+
+
+def test_devices_of_one_file_are_traces_of_their_own() -> None:
+    """Both launched in steps of the same number, the second 1000 µs later than the first."""
+
+    def steps(shift: float, dur: float) -> list[Event]:
+        return [
+            host("ProfilerStep#1", shift, 100), host("ProfilerStep#2", shift + 100, 100),
+            host("aten::mm", shift + 10, 20),
+            kernel("a", shift + 50, dur), *flow(shift + 20, shift + 50),
+            kernel("a", shift + 150, dur), *flow(shift + 120, shift + 150),
+        ]  # fmt: skip
+
+    trace = trace_of(of_rank(7, 0, steps(0, 5)), of_rank(8, 1, steps(1000, 7)))
+    assert list(trace.units) == ["device:0", "device:1"]
+    for one, dur in zip(trace.units.values(), (5000, 7000), strict=True):
+        assert one.calls["dur_ns"].tolist() == [dur, dur]
+        assert labels(one) == [0, 1]
+        assert one.runs["dur_ns"].tolist() == [dur, dur]  # from its first kernel to its last
+        assert "outside_runs" not in {note.code for note in one.diagnostics}
+
+
+def test_one_host_that_runs_two_devices() -> None:
+    on_other = {**kernel("a", 60, 7), "pid": 101}
+    trace = trace_of(
+        of_rank(7, 0, [host("ProfilerStep#1", 0, 100), kernel("a", 50, 5), *flow(20, 50)]),
+        of_rank(7, 1, [])[1:],
+        [on_other, *({**one, "pid": 101 if one["pid"] == 99 else 7} for one in flow(30, 60))],
+    )
+    assert [one.calls["dur_ns"].tolist() for one in trace.units.values()] == [[5000], [7000]]
+    assert [labels(one) for one in trace.units.values()] == [[0], [0]]

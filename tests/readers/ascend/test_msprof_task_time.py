@@ -8,6 +8,7 @@ from analysis.errors import FuseScopeError
 from analysis.readers.ascend.task_time import TASK_TIME
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
+from analysis.wording import diagnostic_sentence
 
 HEAD = "kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n"
 
@@ -54,3 +55,17 @@ def test_dates_in_the_column_of_times_are_no_times() -> None:
     trace = read(HEAD + rows + "k,AI_CORE,2,1,5.0,2,\n")
     assert trace.calls["dur_ns"].tolist() == [5000]
     assert {note.code: note.count for note in trace.diagnostics}["bad_time"] == 9
+
+
+def test_devices_of_one_table_are_traces_of_their_own() -> None:
+    """2 and 4 µs on one, 3 on the other; one that tells no device stands with the first."""
+    rows = "0,a,AI_CORE,2,0,2.0,10.0,\n1,a,AI_CORE,2,0,3.0,10.0,\n0,b,AI_CORE,2,1,4.0,20.0,\n"
+    trace = read(f"Device_id,{HEAD}{rows}")
+    assert list(trace.units) == ["device:0", "device:1"]
+    assert [one.calls["dur_ns"].tolist() for one in trace.units.values()] == [[2000, 4000], [3000]]
+    assert {note.code for note in trace.diagnostics} == {"one_of_devices", "no_runs"}
+    trace = read(f"Device_id,{HEAD}{rows},c,AI_CORE,2,2,8.0,30.0,\n")
+    assert [int(one.calls["dur_ns"].sum()) for one in trace.units.values()] == [14_000, 3000]
+    (note,) = [note for note in trace.diagnostics if note.code == "units_untold"]
+    assert (note.count, note.values) == (1, {"unit": "device:0"})
+    assert diagnostic_sentence(note).endswith("It was counted with device:0.")

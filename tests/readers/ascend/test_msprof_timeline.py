@@ -186,3 +186,30 @@ def test_a_start_lies_in_the_last_span_to_begin_before_it() -> None:
     ]  # fmt: skip
     pids = Coded.of([2, 1, 2, 9, None])
     assert list(run_of([32, 32, 34, 32, 15], spans, pids)) == [1, 2, 1, 2, 0]
+
+
+def labelled(pid: int, device: int) -> Event:
+    return {
+        "name": "process_labels", "pid": pid, "tid": 0, "args": {"labels": f"NPU {device}"},
+        "ph": "M",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("with_labels", [True, False])
+def test_devices_of_one_timeline_are_traces_of_their_own(*, with_labels: bool) -> None:
+    """Each has iterations of its own, at the same time as those of the other."""
+    labels = [labelled(3, 0), labelled(4, 1)] if with_labels else []
+    events = []
+    for number, at in ((1, 100), (2, 200)):
+        events += [iteration(number, at, 90), iteration(number, at + 20, 80, pid=4)]
+        events += [task("a", at + 10, 5), {**task("a", at + 30, 9), "pid": 4}]
+    hardware = [meta(3, "Ascend Hardware"), meta(4, "Ascend Hardware")]
+    trace = only(file("msprof_20250101.json", *hardware, *labels, *events))
+    assert list(trace.units) == (
+        ["device:0", "device:1"] if with_labels else ["device:3", "device:4"]
+    )
+    for one, start, dur in zip(trace.units.values(), (100, 120), (5000, 9000), strict=True):
+        assert one.calls["dur_ns"].tolist() == [dur, dur]
+        assert one.calls["run"].tolist() == [0, 1]
+        assert one.runs["start_ns"].tolist() == [1000 * start, 1000 * (start + 100)]
+        assert "outside_runs" not in {note.code for note in one.diagnostics}

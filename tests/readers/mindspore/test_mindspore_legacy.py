@@ -222,6 +222,27 @@ def test_the_display_tells_types_lanes_and_steps() -> None:
     assert codes(trace)["other_events"] == 1
 
 
+def test_devices_of_one_display_are_traces_of_their_own() -> None:
+    """2 and 3 µs of the devices 0 and 1, whose steps lie 50 µs apart; 1 µs of communication tells
+    no device."""
+
+    def of_device(pid: int, start: float, dur: float) -> list[dict[str, object]]:
+        told = {"type": "Add", "fullname": "Default/Add-op2"}
+        return [
+            {"name": "Step 1", "ph": "X", "tid": "Steps", "ts": start, "dur": 40, "pid": pid},
+            {"name": "Add-op2", "ph": "X", "tid": 5, "ts": start + 2, "dur": dur, "pid": pid,
+             "args": told},
+            {"name": "Scope", "ph": "X", "tid": "Scope Name", "ts": 0, "dur": 9, "pid": pid},
+        ]  # fmt: skip
+
+    talk = {"name": "AllReduce", "ph": "X", "tid": 6, "ts": 9, "dur": 1, "pid": 10000}
+    trace = trace_of(json.dumps([*of_device(1, 50, 3), *of_device(0, 0, 2), talk]).encode())
+    assert list(trace.units) == ["device:0", "device:1"]
+    assert [one.calls["dur_ns"].tolist() for one in trace.units.values()] == [[2000, 1000], [3000]]
+    assert [one.runs["start_ns"].tolist() for one in trace.units.values()] == [[0], [50_000]]
+    assert codes(trace)["units_untold"] == 1 and codes(trace)["other_events"] == 1
+
+
 def test_ranks_in_one_folder_are_recordings_of_their_own() -> None:
     detail = b"full_op_name,execution_time\nDefault/Mul-op1,%s\n"
     sources = []

@@ -84,6 +84,32 @@ def test_each_device_has_a_trace_of_its_own() -> None:
     assert all(codes(one)["one_of_devices"] == 2 for one in trace.units.values())
 
 
+@pytest.mark.parametrize("early_ns", [0, 700])
+def test_a_device_whose_clock_is_behind_the_hosts(early_ns: int) -> None:
+    """Launches at 1000, 2000 and 3000 ns, kernels of 100 ns 50 ns later, told `early_ns` too early
+    with their step: the last one only 650 ns before its launch, so 650 + 0 is what moves all."""
+    plane, host = Plane("/device:GPU:0"), Plane("/host:CPU")
+    calls = [
+        host.event("cuLaunchKernel", 1_000_000 * n, 10_000, correlation_id=n) for n in (1, 2, 3)
+    ]
+    kernels = [
+        plane.event("gemm", 1000 * (1000 * n + 50 - early_ns), 100_000, correlation_id=n)
+        for n in (1, 2, 3)
+    ]
+    step = plane.event("1", 1000 * (900 - early_ns), 2_500_000)
+    host.line("python", 0, calls)
+    plane.line("Stream #7(Compute)", 0, kernels)
+    plane.line("Steps", 0, [step])
+    trace = read_bytes(space([plane, host]))
+    moved = 0 if early_ns == 0 else early_ns - 50
+    starts = [1000 * n + 50 - early_ns + moved for n in (1, 2, 3)]
+    assert trace.calls["start_ns"].tolist() == starts
+    assert trace.runs[["start_ns", "dur_ns"]].values.tolist() == [[900 - early_ns + moved, 2500]]
+    notes = [note for note in trace.diagnostics if note.code == "kernels_before_launch"]
+    told = [(note.count, dict(note.values)) for note in notes]
+    assert told == ([] if early_ns == 0 else [(3, {"by_ns": 650, "moved": 1})])
+
+
 def test_streams_of_a_gpu_and_not_what_is_derived_from_them() -> None:
     plane = Plane("/device:GPU:1")
     details = "grid:4,1,1 block:256,1,1 occ_pct:{}"

@@ -17,8 +17,8 @@ from analysis.readers.pytorch.dispatch import host_ops
 from analysis.readers.pytorch.event import Allocation
 from analysis.readers.pytorch.events import Flows, Sorted
 from analysis.readers.pytorch.kernels import device_labels
-from analysis.readers.pytorch.owners import Owner, owners_of
 from analysis.readers.pytorch.spans import KINDS, Spans
+from analysis.readers.pytorch.units.owners import Owner, owners_of
 from analysis.trace import Diagnostic
 
 

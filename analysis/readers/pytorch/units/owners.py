@@ -97,7 +97,8 @@ def _nearest(far: Ints, groups: Ints, count: int) -> tuple[Ints, int]:
     votes = np.zeros((count, far.shape[1]), dtype="int64")
     np.add.at(votes, (groups[is_known], nearest[is_known]), 1)
     if count < far.shape[1]:
-        return np.where(is_known, nearest, votes.argmax(axis=1)[groups]), 0
+        found = np.where(is_known, nearest, votes.argmax(axis=1)[groups])
+        return found, int((~is_known).sum())
     can = np.zeros(votes.shape, dtype=bool)
     np.logical_or.at(can, groups, has)
     home = _one_each(votes, can)[groups]

@@ -1,0 +1,1 @@
+"""Processes and devices in one trace of PyTorch, taken apart."""
