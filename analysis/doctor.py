@@ -156,7 +156,7 @@ def fields(value: Trace | Experiment) -> dict[str, bool]:
         each = [fields(trace) for trace in value.traces.values()]
         found = {name: any(one[name] for one in each) for name in FIELDS}
         peaks = (variant.peak_memory_bytes for variant in value.record.variants)
-        found["memory"] |= any(peak is not None for peak in peaks)
+        found["peak_memory"] = any(peak is not None for peak in peaks)
         found["members"] |= bool(value.graphs)  # in the groups that follow from them
         return {**found, "graph": bool(value.graphs)}
     calls, operators = value.calls, value.operators
@@ -179,7 +179,9 @@ def fields(value: Trace | Experiment) -> dict[str, bool]:
         "members": bool(operators["members"].notna().any()),
         "stream": bool(calls["stream"].notna().any()),
         "communication": bool(operators["is_communication"].any()),
-        "memory": bool(operators[["bytes_in", "bytes_out"]].notna().any().any()),
+        "sizes": bool(operators[["bytes_in", "bytes_out"]].notna().any().any()),
+        "peak_memory": False,
+        "memory": bool(value.memory),
         "graph": False,
     }
 
@@ -296,9 +298,9 @@ def _bytes(trace: Trace, has: Mapping[str, bool], has_graph: bool) -> Answer:
         return Answer("bytes_moved", True, "graph")
     if bytes_moved(trace) is not None:
         return Answer("bytes_moved", True, "sizes")
-    if has["memory"]:
+    if has["sizes"]:
         return Answer("bytes_moved", False, "some_sizes")
-    return Answer("bytes_moved", False, "missing", "memory" if has["shapes"] else "shapes")
+    return Answer("bytes_moved", False, "missing", "sizes" if has["shapes"] else "shapes")
 
 
 def _fusion(trace: Trace, has: Mapping[str, bool], has_graph: bool) -> Answer:

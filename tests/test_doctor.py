@@ -113,7 +113,7 @@ def test_counters_and_members_are_named() -> None:
         ({"flops": [5, None, None]}, "flops"),
         ({"stream": ["1", "1", None]}, "stream"),
         ({"is_communication": [True, False, False]}, "communication"),
-        ({"bytes_in": [4, None, None]}, "memory"),
+        ({"bytes_in": [4, None, None]}, "sizes"),
         ({"some_ratio": [0.5, None, None]}, "counters"),
     ],
 )
@@ -158,7 +158,7 @@ def test_an_experiment_answers_for_all_its_variants() -> None:
     assert found.variants == ("unfused", "fused")
     others = [one for one in found.answers if one.figure != "counters"]
     assert others and all(one.available for one in others)
-    assert {"samples", "graph", "memory"} <= set(found.has)
+    assert {"samples", "graph", "sizes", "peak_memory"} <= set(found.has)
     # 8 blocks of 3 + 1 profiled runs of each variant; 3 rounds, the baseline in two copies
     assert (found.runs, found.samples) == (64, 72)
     # What each variant has at least: those that ran once, in 8 blocks of 3 rounds.

@@ -11,12 +11,14 @@ from analysis.charts.figure import BARE, label_text
 from analysis.colours import DARK, LIGHT, Colours, ink_on, mixed
 from analysis.messages import say
 from analysis.metrics.hierarchy import Node
+from analysis.operators.short_names import short_names
 from analysis.wording.hierarchy import node_text
 
 _LEVELS = 4  # that are seen at once; a click leads deeper
 _FRAMES = 6  # of call stacks, whose frames have little beside them
 _HEIGHT = 420
 _CHARS = 44  # what a box has room for on a wide page: text that does not fit is hidden
+_HOVER_CHARS = 120
 _PALE = {LIGHT.ink: "#dbe9f4", DARK.ink: "#1f3442"}  # of a box with next to no time, by theme
 
 
@@ -30,7 +32,9 @@ def icicle(nodes: Sequence[Node], colours: Colours = LIGHT) -> go.Figure | None:
     whole_ns = nodes[0].ns
     parents = {node.parent for node in nodes}
     shares = [node.ns / whole_ns for node in nodes]
-    texts = [label_text(node_text(node), _CHARS) for node in nodes]
+    names = [node_text(node) for node in nodes]
+    in_boxes, below = short_names(names, _CHARS), short_names(names, _HOVER_CHARS)
+    texts = [label_text(in_boxes[name], _CHARS) for name in names]
     # The whole says nothing by its colour.
     grounds = [mixed(_PALE[colours.ink], colours.candidate, part) for part in (0.0, *shares[1:])]
     figure = go.Figure(
@@ -50,14 +54,14 @@ def icicle(nodes: Sequence[Node], colours: Colours = LIGHT) -> go.Figure | None:
                 label_text(
                     say(
                         "{name:name}: {time:duration} ({share:percent}), {n:distinct}",
-                        name=node_text(node),
+                        name=below[name],
                         time=node.ns,
                         share=share,
                         n=node.count,
                     ),
                     200,
                 )
-                for node, share in zip(nodes, shares, strict=True)
+                for node, name, share in zip(nodes, names, shares, strict=True)
             ],
             hovertemplate="%{customdata}<extra></extra>",
             marker={"colors": grounds, "line": {"width": 1}},

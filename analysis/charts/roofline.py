@@ -11,6 +11,7 @@ from analysis.charts.figure import BARE, label_text, ticks
 from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.roofline import Dot, Line, Picture
 from analysis.messages import say
+from analysis.operators.short_names import short_name
 from analysis.wording.roofline import line_label, line_name, place_text, share_text
 
 _MIN_DOT, _MAX_DOT = 7.0, 34.0  # px, diameter: the area is the share of the time
@@ -114,8 +115,8 @@ def _operators(dots: list[Dot], label: str, colour: str) -> go.Scatter:
         customdata=np.array(
             [
                 (
-                    label_text(dot.name, 120),
-                    label_text(dot.op_type, 60),
+                    label_text(short_name(dot.name), 120),
+                    label_text(short_name(dot.op_type), 60),
                     say(
                         "{time:duration} per run, {share:percent}",
                         time=dot.time_ns,

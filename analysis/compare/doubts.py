@@ -444,8 +444,14 @@ def _attribution(verdict: Verdict, ledger: Ledger) -> Iterator[Diagnostic]:
         yield _note(
             "warning",
             "weak_attribution",
+            of=total.of,
             beside_ns=total.beside_ns,
             delta_ns=total.delta_ns,
+            communication_ns=total.communication_ns,
+            slow_ns=total.slow_ns,
+            dispatch_ns=total.dispatch_ns,
+            profiler_bias_ns=total.profiler_bias_ns,
+            has_shares=ledger.no_shares is None,
         )
     if total.delta_ns is not None and total.baseline_ns and verdict.latency_change is not None:
         mean, typical = total.delta_ns / total.baseline_ns, verdict.latency_change

@@ -12,18 +12,21 @@ from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import small_ops
 from analysis.metrics.spans import run_spans
 from analysis.metrics.step import median_run
+from analysis.trace import Trace
 
 
 @dataclass(frozen=True)
 class RunFacts:
     """Of one run: `profiled_ns` the mean run as profiled, None where the file does not mark its
-    runs, and `median_ns` the median one, which timelines show; `unprofiled_ns` the typical
+    runs, `typical_ns` the typical one, which comparisons are of, and `median_ns` the median one,
+    which timelines show; `unprofiled_ns` the typical
     un-profiled run, None without any, and `beside` the baseline that it is paired with;
     `operators_ns` the time of all operators, of the whole file where it does not mark its runs;
     `executions` how often one ran, `operators` how many there are; `small_op_ratio` the part of the
     time in light ones."""
 
     profiled_ns: float | None
+    typical_ns: float | None
     median_ns: int | None
     unprofiled_ns: float | None
     beside: str | None
@@ -36,13 +39,14 @@ class RunFacts:
 def run_facts(side: Side) -> RunFacts:
     """What is known of a run of one side: nothing where its file ends early."""
     if side.trace.ends_early:
-        return RunFacts(None, None, None, None, 0.0, 0.0, 0, None)
+        return RunFacts(None, None, None, None, None, 0.0, 0.0, 0, None)
     trace, table = side.trace, by_operator(side.trace)
     spans = run_spans(trace)["span_ns"].astype(float) if trace.has_runs else None
     run = median_run(trace)
     lengths = trace.runs.set_index("run")["dur_ns"]
     return RunFacts(
         profiled_ns=None if spans is None or spans.empty else float(spans.mean()),
+        typical_ns=typical_ns(trace, "run_span") if trace.has_runs else None,
         median_ns=None if run is None else int(lengths[run]),
         unprofiled_ns=unprofiled_ns(side),
         beside=_beside(side),
@@ -51,6 +55,14 @@ def run_facts(side: Side) -> RunFacts:
         operators=len(table),
         small_op_ratio=small_ops(trace).time,
     )
+
+
+def run_ns(trace: Trace) -> float | None:
+    """The run that leads where one trace is told of by itself, as comparisons take it: the typical
+    un-profiled one, else the typical profiled one; None where the file does not mark its runs."""
+    if not trace.sampled_runs.empty:
+        return typical_ns(trace, "unprofiled_wall")
+    return typical_ns(trace, "run_span") if trace.has_runs else None
 
 
 def unprofiled_ns(side: Side) -> float | None:

@@ -23,7 +23,9 @@ FIELDS = (
     "members",  # original operators of fused ones
     "stream",
     "communication",
-    "memory",  # bytes of tensors, or peak memory
+    "sizes",  # bytes of tensors
+    "peak_memory",  # of a run
+    "memory",  # over time
     "graph",  # the network's graph before and after optimisation
 )
 ALWAYS = ""

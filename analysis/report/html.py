@@ -55,6 +55,7 @@ from analysis.wording.fusion.apart import APART_HELP
 from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
 from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS
 from analysis.wording.fusion.terms import WATERFALL_HELP
+from analysis.wording.waterfall import waterfall_terms
 
 MAX_HEAD = 18  # characters
 
@@ -197,7 +198,7 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
             for part in wording.fusion_parts(shown)
         ],
         "coverage": wording.coverage_sentence(shown),
-        "waterfall_terms": wording.waterfall_terms(shown.ledger.reconciliation),
+        "waterfall_terms": waterfall_terms(shown),
         "weak": [
             minus(wording.diagnostic_sentence(note))
             for note in shown.diagnostics

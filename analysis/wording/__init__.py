@@ -40,7 +40,6 @@ from analysis.wording.fusion.terms import (
     no_shares_sentence,
     reconciliation_sentence,
     waterfall_basis,
-    waterfall_terms,
 )
 from analysis.wording.fusion.title import came_from_parts, change_parts, change_title
 from analysis.wording.roofline import ROOFLINE_HELP, no_roofline, roofline_notes
@@ -60,7 +59,6 @@ from analysis.wording.sentences import (
     kinds_sentence,
     light_work,
     offer_sentence,
-    opened_sentence,
     quantity_text,
     source_text,
     totals_sentence,
@@ -70,7 +68,13 @@ from analysis.wording.sentences import (
     verdict_sentence,
     why_not_told,
 )
-from analysis.wording.single import trace_facts, trace_parts, units_opened_text, units_text
+from analysis.wording.single import (
+    opened_sentence,
+    trace_facts,
+    trace_parts,
+    units_opened_text,
+    units_text,
+)
 from analysis.wording.slow_executions import slow_parts
 from analysis.wording.texts import (
     ASCEND_HELP,

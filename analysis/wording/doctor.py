@@ -27,13 +27,15 @@ FIELD_LABELS: Mapping[str, Message] = {
     "members": Message("names of the operators inside fused ones"),
     "stream": Message("streams"),
     "communication": Message("communication"),
-    "memory": Message("sizes of tensors or peak memory"),
+    "sizes": Message("sizes of tensors"),
+    "peak_memory": Message("peak memory"),
+    "memory": Message("memory over time"),
     "graph": Message("graph of the model"),
 }
 # What to call a field that too few operators have for a figure: the answer that says so, the label.
 _PARTLY: Mapping[str, tuple[AnswerCode, Message]] = {
     "flops": ("some_flops", Message("FLOPs of some operators")),
-    "memory": ("some_sizes", Message("sizes of some tensors")),
+    "sizes": ("some_sizes", Message("sizes of some tensors")),
 }
 
 FIGURE_LABELS: Mapping[FigureCode, Message] = {

@@ -8,12 +8,17 @@ from typing import cast
 from analysis import units
 from analysis.compare.timing.verdict import Verdict
 from analysis.experiment import ExperimentRecord
-from analysis.messages import Message, Part, paragraph, say
+from analysis.messages import Message, Part, Shown, paragraph, say
 from analysis.quantity import Basis, Quantity, ratio, relative_change
 from analysis.recipes import Cell, Note, Published, Recipe, RecipeTable, Step
 from analysis.recipes.notes import FROM_PROFILE, NoteCode
 from analysis.trace import Diagnostic, DiagnosticCode, Severity
 from analysis.wording.diagnostics import diagnostic_sentence
+from analysis.wording.diagnostics.attribution import (
+    BESIDE_OPERATORS,
+    MEAN_RUN_CHANGED,
+    terms_beside_operators,
+)
 from analysis.wording.diagnostics.text import NoteText, told
 from analysis.wording.sentences import pair_parts, quantity_text, verdict_interval
 from analysis.wording.texts import FIGURES, REASONS, FigureText
@@ -167,10 +172,8 @@ NOTES: Mapping[NoteCode, NoteText] = {
     ),
     "weak_attribution": told(
         Message("Profiled times explain only part of the change from {before} to {after}."),
-        Message(
-            "Slow executions, idle time and profiler bias together changed by "
-            "{beside_ns:signed_duration}, the mean run by {delta_ns:signed_duration}."
-        ),
+        MEAN_RUN_CHANGED,
+        BESIDE_OPERATORS,
     ),
     "other_threads": told(
         Message("It was recorded with {got:threads}, but the recipe uses {wanted:threads}.")
@@ -429,7 +432,9 @@ def note_sentence(note: Note) -> str:
         fact = _OVER_PEAK[str(note.values["figure"])]
     elif note.code == "other_batch" and note.values["got"] is None:
         fact = _UNKNOWN_BATCH
-    values = {**note.values, "n": note.values.get(text.counted)}
+    values: dict[str, Shown] = {**note.values, "n": note.values.get(text.counted)}
+    if note.code == "weak_attribution":
+        values["terms"] = terms_beside_operators(note.values)
     return paragraph(*(sentence.text(**values) for sentence in (fact, *text.then)))
 
 

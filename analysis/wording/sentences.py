@@ -13,12 +13,10 @@ from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.side import Role, Side, engines_differ
 from analysis.compare.timing.latency import are_paired
 from analysis.compare.timing.verdict import Pairing, Verdict
-from analysis.experiment import Experiment, ExperimentRecord
+from analysis.experiment import ExperimentRecord
 from analysis.messages import Message, Part, listed, paragraph, say
 from analysis.quantity import Quantity
-from analysis.trace import Trace
 from analysis.wording.counted import counts_of
-from analysis.wording.diagnostics.early_end import early_end_text
 from analysis.wording.fusion.groups import MODULES_HELP
 from analysis.wording.quantities import BASES
 from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES, TIMES_FIRST
@@ -482,39 +480,6 @@ def _with_basis(quantity: Quantity) -> str:
         return say("not known")
     value = _FORMATS[quantity.unit](quantity.value)
     return say("{value} ({basis})", value=value, basis=BASES[quantity.basis])
-
-
-def opened_sentence(value: Trace | Experiment) -> str:
-    """What was read from a file: its format and how much is in it."""
-    if isinstance(value, Experiment):
-        return say(
-            "Experiment of {model:name}: {variants:name}; {blocks:blocks}.",
-            model=value.record.model.name,
-            variants=", ".join(value.traces),
-            blocks=value.record.outcome.blocks,
-        )
-    tool, operators = value.meta.tool, len(value.operators)
-    if value.ends_early:
-        return paragraph(
-            say(
-                "{tool:name} profile that ends early, with {operators:distinct} up to there.",
-                tool=tool,
-                operators=operators,
-            ),
-            early_end_text(value),
-        )
-    if not value.has_runs and not value.profiled_runs.empty:
-        return say(
-            "{tool:name} profile: runs not marked, {operators:distinct}.",
-            tool=tool,
-            operators=operators,
-        )
-    return say(
-        "{tool:name} profile: {runs:runs}, {operators:distinct}.",
-        tool=tool,
-        runs=len(value.profiled_runs),
-        operators=operators,
-    )
 
 
 def quantity_text(quantity: Quantity) -> str:

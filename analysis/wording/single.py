@@ -1,14 +1,16 @@
-"""One trace by itself: its headline, what its run is made of, its memory."""
+"""One trace by itself: the line on its file, its headline, what its run is made of, its memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from analysis.compare.side import Side, units_of
 from analysis.compare.single import run_facts
+from analysis.experiment import Experiment
 from analysis.memory import MemoryUse
 from analysis.messages import Message, Part, paragraph, say
-from analysis.trace import Trace
+from analysis.messages.formats import shown
+from analysis.trace import DiagnosticCode, Trace
 from analysis.units import duration
 from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.diagnostics.early_end import early_end_parts, early_end_text
@@ -41,6 +43,14 @@ _DEVICES = Message(
 )
 
 
+_ENDS_EARLY = Message("{tool:name} profile that ends early, with {operators} up to there.")
+_ONE = Message("{tool:name} profile: {runs}, {operators}.")
+_EACH: Mapping[DiagnosticCode, Message] = {
+    "one_of_processes": Message("{tool:name} profile: {runs}, {operators} in each process."),
+    "one_of_devices": Message("{tool:name} profile: {runs}, {operators} on each device."),
+}
+
+
 def trace_parts(side: Side) -> tuple[Part, ...]:
     """'A run of fused takes 5.01 ms': un-profiled where the file has such runs."""
     if side.trace.ends_early:
@@ -48,8 +58,8 @@ def trace_parts(side: Side) -> tuple[Part, ...]:
     facts = run_facts(side)
     if facts.unprofiled_ns is not None:
         return _RUN.parts(side=side.label, time=facts.unprofiled_ns)
-    if facts.profiled_ns is not None:
-        return _PROFILED.parts(side=side.label, time=facts.profiled_ns)
+    if facts.typical_ns is not None:
+        return _PROFILED.parts(side=side.label, time=facts.typical_ns)
     if not facts.operators:
         return _NOTHING.parts(side=side.label)
     return _FILE.parts(side=side.label, time=facts.operators_ns)
@@ -60,6 +70,41 @@ def units_text(trace: Trace) -> str:
     one; '' for a file of one."""
     note = units_of(trace)
     return "" if note is None else diagnostic_sentence(note)
+
+
+def opened_sentence(value: Trace | Experiment) -> str:
+    """Return the format of a file that was opened and how much is in it: of one of several
+    processes or devices what each of them has, because none is chosen yet."""
+    if isinstance(value, Experiment):
+        return say(
+            "Experiment of {model:name}: {variants:name}; {blocks:blocks}.",
+            model=value.record.model.name,
+            variants=", ".join(value.traces),
+            blocks=value.record.outcome.blocks,
+        )
+    parts = tuple(value.units.values()) or (value,)
+    tool, operators = value.meta.tool, _from_to([len(one.operators) for one in parts], "distinct")
+    if value.ends_early:
+        told = _ENDS_EARLY.text(tool=tool, operators=operators)
+        return paragraph(told, early_end_text(value))
+    note = units_of(value) if len(parts) > 1 else None
+    message = _ONE if note is None else _EACH[note.code]
+    return message.text(tool=tool, runs=_runs(parts), operators=operators)
+
+
+def _runs(parts: Sequence[Trace]) -> str:
+    """'8 runs', '8 to 10 runs', or that a part does not mark its runs."""
+    if any(not one.has_runs and not one.profiled_runs.empty for one in parts):
+        return say("runs not marked")
+    return _from_to([len(one.profiled_runs) for one in parts], "runs")
+
+
+def _from_to(counts: Sequence[int], noun: str) -> str:
+    """'12 distinct operators' of one part or of equal ones, '12 to 28 distinct operators'."""
+    most = shown(max(counts), noun)
+    if min(counts) == max(counts):
+        return most
+    return say("{least:count} to {most}", least=min(counts), most=most)
 
 
 def units_opened_text(trace: Trace) -> str:
@@ -92,13 +137,14 @@ def trace_facts(side: Side) -> str:
                 time=facts.profiled_ns,
             )
         )
-    is_mean = facts.unprofiled_ns is None and facts.profiled_ns is not None
-    if is_mean and duration(facts.profiled_ns) != duration(facts.median_ns):
+    times = {*map(duration, (facts.typical_ns, facts.profiled_ns, facts.median_ns))}
+    if facts.unprofiled_ns is None and facts.typical_ns is not None and len(times) > 1:
         told.append(
             say(
-                "Mean of the profiled runs; the median one, which the timeline shows, takes "
-                "{time:duration}.",
-                time=facts.median_ns,
+                "Typical profiled run; the mean one takes {mean:duration}, and the median one, "
+                "which the timeline shows, {median:duration}.",
+                mean=facts.profiled_ns,
+                median=facts.median_ns,
             )
         )
     if facts.operators:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from analysis import units
@@ -11,7 +11,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import Ledger, gain_kind
 from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
 from analysis.compare.side import Role
-from analysis.messages import Message, say
+from analysis.messages import Message, listed, say
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.terms import TERMS, Term
 from analysis.wording.fusion.typical import outlying_ns
@@ -37,6 +37,19 @@ _BEYOND: Mapping[Role, Message] = {
     "baseline": Message("operators past the end of their run, baseline"),
     "candidate": Message("operators past the end of their run, candidate"),
 }
+# What the sentence below the picture says of steps.
+_GROUPS = Message("groups of operators as profiled")
+_NO_GROUP = Message("what is in no group")
+_CAPTIONS: Mapping[tuple[Literal["slow", "bias", "beyond", "overlap"], Role], Message] = {
+    ("slow", "baseline"): Message("what slow runs add to the first"),
+    ("bias", "baseline"): Message("what the profiler adds to the first"),
+    ("beyond", "baseline"): Message("what ran outside the runs of the first"),
+    ("overlap", "baseline"): Message("what ran side by side in the first"),
+    ("overlap", "candidate"): Message("what ran side by side in the second, subtracted"),
+    ("beyond", "candidate"): Message("what ran outside the runs of the second, subtracted"),
+    ("bias", "candidate"): Message("what the profiler adds to the second, subtracted"),
+    ("slow", "candidate"): Message("what slow runs add to the second, subtracted"),
+}
 StepKind = Literal["total", "faster", "slower", "same", "term"]
 
 
@@ -46,12 +59,20 @@ class Step:
 
     `kind`: total (a side's time); faster, slower or same (groups; same where the interval holds
     no change, and for groups that share a bar); term (no group, but what closes the sum).
+    `caption` is what the sentence below the picture says of it; '' of totals and rounding.
     """
 
     label: str
     value_ns: int
     kind: StepKind
     note: str = ""
+    caption: str = ""
+
+
+def waterfall_terms(comparison: Comparison) -> str:
+    """Return what leads from one total of the waterfall to the other, in the order of its steps."""
+    told = (step.caption for step in waterfall_steps(comparison))
+    return listed(list(dict.fromkeys(filter(None, told)))) or _GROUPS.text()
 
 
 def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
@@ -74,7 +95,7 @@ def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
     last_ns = sum_.baseline_ns + sum_.delta_ns
     slow = slow_note(comparison.ledger)
     inner = [
-        Step(str(TERMS[name]), value, "term", slow if name == "slow_ns" else "")
+        Step(str(TERMS[name]), value, "term", slow if name == "slow_ns" else "", _NO_GROUP.text())
         for name in _INNER_TERMS
         if (value := getattr(sum_, name))
     ]
@@ -95,7 +116,9 @@ def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
 def _outlying_step(role: Role, change_ns: int, mean_ns: int) -> list[Step]:
     """Between the typical run and the mean run of a side; none where they are the same."""
     note = say("mean run {time:duration}", time=mean_ns)
-    return [Step(_OUTLYING[role].text(), change_ns, "term", note)] if change_ns else []
+    if not change_ns:
+        return []
+    return [Step(_OUTLYING[role].text(), change_ns, "term", note, _CAPTIONS["slow", role].text())]
 
 
 def _sides_steps(sum_: Reconciliation) -> tuple[list[Step], list[Step]]:
@@ -110,13 +133,16 @@ def _sides_steps(sum_: Reconciliation) -> tuple[list[Step], list[Step]]:
         if sum_.profiler_bias_ns is not None:
             value = _less(side.profiled_ns, side.run_ns)
             note = say("mean profiled run {time:duration}", time=side.profiled_ns)
-            steps.append(Step(_BIAS[name].text(), sign * value, "term", note))
+            caption = _CAPTIONS["bias", name].text()
+            steps.append(Step(_BIAS[name].text(), sign * value, "term", note, caption))
         if sum_.overlap_ns is not None:
             own_ns = side.busy_ns if side.own_ns is None else side.own_ns
             beyond, streams = _less(own_ns, side.busy_ns), _less(side.operators_ns, own_ns)
-            steps.append(Step(_BEYOND[name].text(), sign * beyond, "term"))
+            caption = _CAPTIONS["beyond", name].text()
+            steps.append(Step(_BEYOND[name].text(), sign * beyond, "term", caption=caption))
             note = say("operators {time:duration}", time=side.operators_ns)
-            steps.append(Step(_OVERLAP[name].text(), sign * streams, "term", note))
+            caption = _CAPTIONS["overlap", name].text()
+            steps.append(Step(_OVERLAP[name].text(), sign * streams, "term", note, caption))
     return [step for step in into if step.value_ns], [step for step in out[::-1] if step.value_ns]
 
 
@@ -147,14 +173,14 @@ def _pattern_steps(ledger: Ledger) -> list[Step]:
         count = sum(int(row["groups"]) for row in rest)
         change = -sum(round(gains[row["key"]]) for row in rest)
         label = say("{n:count} other group", "{n:count} other groups", n=count)
-        steps.append(Step(label, change, "same"))
+        steps.append(Step(label, change, "same", caption=_GROUPS.text()))
     return [step for step in steps if step.value_ns]
 
 
 def _pattern_step(row: Mapping[Hashable, Any], change_ns: int) -> Step:
     count = int(row["groups"])
     label = f"{units.count(count)} × {originals_text(row)}" if count > 1 else originals_text(row)
-    return Step(label, change_ns, gain_kind(row), becomes_text(row))
+    return Step(label, change_ns, gain_kind(row), becomes_text(row), _GROUPS.text())
 
 
 def _with_rounding(steps: list[Step], rounding: int) -> list[Step]:
@@ -167,4 +193,4 @@ def _with_rounding(steps: list[Step], rounding: int) -> list[Step]:
     note = say("{rounding} ns of rounding included", rounding=f"{rounding:+d}")
     if last.note:
         note = say("{note}; {more}", note=last.note, more=note)
-    return [*first, Step(last.label, last.value_ns + rounding, "term", note)]
+    return [*first, replace(last, value_ns=last.value_ns + rounding, note=note)]

@@ -31,8 +31,8 @@ Beside = Literal["never", "none", "some"]
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is known of a trace without its tables.
 
-    `name` is that of its file, `added` when it was kept, ISO 8601 in UTC. `run_ns` is the median
-    of its un-profiled runs, of its profiled ones where there are none; None without runs.
+    `name` is that of its file, `added` when it was kept, ISO 8601 in UTC. `run_ns` is its
+    typical un-profiled run, its typical profiled one where there are none; None without runs.
     `operators_ns` is the time of all its operators. Of a variant of a recording, `recording` is the
     file of that, else ''.
     """

@@ -198,11 +198,11 @@ def keep(
     """Put a trace into the store; see Store.put. Raises OSError, and ValueError for one that holds
     what no reader makes."""
     from analysis.columnar.tables import columnar
+    from analysis.compare.single import run_ns
     from app.store.entries import Entry
 
     kept = columnar(trace)
-    runs = trace.sampled_runs if len(trace.sampled_runs) else trace.profiled_runs
-    spans = runs["dur_ns"] if len(trace.sampled_runs) or trace.has_runs else runs["dur_ns"][:0]
+    typical = run_ns(trace)
     entry = Entry(
         key=key,
         reader=READER_VERSION,
@@ -210,7 +210,7 @@ def keep(
         added=datetime.now(UTC).isoformat(timespec="seconds"),
         beside=beside,
         header=kept.header,
-        run_ns=round(spans.median()) if len(spans) else None,
+        run_ns=None if typical is None else round(typical),
         is_profiled=not len(trace.sampled_runs),
         operators_ns=int(trace.calls["dur_ns"].sum()),
         model=model,

@@ -168,7 +168,8 @@ def test_text_of_a_pattern() -> None:
     assert of("Mul", "Mul", "Mul", "Add", "Mul") == "Mul ×3 + Add + Mul"
     assert of(*"ABCDEF") == "A + B + C + D + E + F"
     assert of(*"ABCDEFG") == "A + B + C + D + E + … (7)"
-    assert of("", "Conv") == "unknown + Conv"
+    assert of("", "Conv") == "n0 + Conv"
+    assert sequence_text([Operator("", "")]) == "unknown"
 
 
 def test_scope_is_what_the_originals_share() -> None:
@@ -426,8 +427,9 @@ def test_a_comparison_carries_groups_ledger_and_their_doubts() -> None:
         "3.00 µs per run. First: elsewhere"
     )
     assert diagnostic_sentence(notes["weak_attribution"]) == (
-        "The operators' own times explain only part of the change. Slow executions, idle time and "
-        "profiler bias together changed by -1.00 ms, the mean run by -1.00 ms."
+        "The operators' own times explain only part of the change. The mean run changed by -1.00 "
+        "ms. Beside the operators that compute: profiler bias -1.00 ms (100.5 % of the change) "
+        "and idle time +2.00 µs (-0.2 % of the change)."
     )
     from analysis.compare.doubts import _attribution
 

@@ -21,8 +21,8 @@ SAMPLES = ROOT / "sample_traces" / "formats"
 HEADS = {
     "start": "start", "runs": "runs", "samples": "un-profiled", "types": "types",
     "shapes": "shapes", "dtypes": "dtypes", "flops": "FLOPs", "counters": "counters",
-    "members": "members", "stream": "streams", "communication": "comm.", "memory": "memory",
-    "graph": "graph",
+    "members": "members", "stream": "streams", "communication": "comm.", "sizes": "sizes",
+    "peak_memory": "peak memory", "memory": "memory", "graph": "graph",
 }  # fmt: skip
 
 

@@ -375,12 +375,12 @@ def test_profiled_figures_say_so_and_how_much_the_profiler_adds() -> None:
 
 def test_doubts_about_the_pair_name_it() -> None:
     pair = {"before": "a", "after": "b"}
-    weak = Note("weak_attribution", True, {**pair, "beside_ns": -529e3, "delta_ns": -1.53e6})
+    weak = Note("weak_attribution", True, {**pair, "dispatch_ns": -529e3, "delta_ns": -1.53e6})
     assert "the change from a to b." in words.note_sentence(weak)
-    both = "together changed by -529 µs, the mean run by -1.53 ms"
+    both = "The mean run changed by -1.53 ms. Beside the operators that compute: idle time -529 µs."
     assert both in words.note_sentence(weak)
-    lost = Note("weak_attribution", True, {**pair, "beside_ns": 5e7, "delta_ns": 46.6e6})
-    assert "the mean run by +46.6 ms" in words.note_sentence(lost)
+    lost = Note("weak_attribution", True, {**pair, "slow_ns": 5e7, "delta_ns": 46.6e6})
+    assert "slow executions +50.0 ms" in words.note_sentence(lost)
     mean = Note("mean_differs", True, {**pair, "mean": -0.4, "typical": -0.16})
     assert "the mean run changed by -40.0 %" in words.note_sentence(mean)
     assert "the typical run changed by -16.0 %" in words.note_sentence(mean)

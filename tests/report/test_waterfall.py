@@ -104,7 +104,7 @@ def test_totals_patterns_and_terms_in_their_order() -> None:
         beside=(MS, MS),
     )
     steps = waterfall_steps(comparison)
-    assert steps == (
+    assert tuple(replace(step, caption="") for step in steps) == (
         Step("unfused", 10 * MS, "total"),
         Step("profiler bias, baseline", MS, "term", "mean profiled run 11.0 ms"),
         Step("overlap of streams, baseline", MS, "term", "operators 12.0 ms"),

@@ -25,7 +25,6 @@ from analysis.wording.fusion.terms import (
     TERMS,
     no_shares_sentence,
     reconciliation_sentence,
-    waterfall_terms,
 )
 from tests.factories import CONV, FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 
@@ -259,19 +258,6 @@ def test_a_term_larger_than_the_groups_comes_before_them(plain: Comparison) -> N
     assert told(plain, FUSED, **sums).startswith(
         "The whole run takes 20.0 ms less. The largest term is operators in no group, 12.0 ms "
         "less. All groups together take 7.00 ms less. All of what faster groups save comes from 3 "
-    )
-
-
-def test_what_the_waterfall_leads_through_is_what_there_is() -> None:
-    assert waterfall_terms(Reconciliation("run_span", groups_ns=1)) == (
-        "groups of operators as profiled"
-    )
-    assert waterfall_terms(Reconciliation("run_span", dispatch_ns=1)) == (
-        "groups of operators as profiled and what is in no group"
-    )
-    assert waterfall_terms(Reconciliation("run_span", dispatch_ns=1, profiler_bias_ns=2)) == (
-        "what the profiler adds to the first, groups of operators as profiled, what is in no group "
-        "and what the profiler adds to the second, subtracted"
     )
 
 

@@ -30,9 +30,12 @@ def test_mean_and_median_run_are_told_apart_where_they_differ() -> None:
     calls = calls_frame(operator=[0] * 3, run=[0, 1, 2], start_ns=[0, 100, 500], dur_ns=[10] * 3)
     lengths = ([(0, 100), (100, 400), (500, 200)], [(0, 200), (200, 200), (500, 200)])
     uneven, even = (replace(made([(0, 0, 10)], runs), calls=calls) for runs in lengths)
-    told = "Mean of the profiled runs; the median one, which the timeline shows, takes 200 ns."
+    told = (
+        "Typical profiled run; the mean one takes 233 ns, and the median one, which the timeline "
+        "shows, 200 ns."
+    )
     assert trace_facts(side_of_trace(uneven)).startswith(told)
-    assert "Mean" not in trace_facts(side_of_trace(even))
+    assert "mean" not in trace_facts(side_of_trace(even))
 
 
 def test_a_variant_takes_the_time_that_comparisons_show() -> None:

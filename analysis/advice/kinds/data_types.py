@@ -30,7 +30,7 @@ def wide_types(subject: Subject) -> Answer:
     bits = bits_of[inputs.codes]
     known = heavy & (bits > 0)
     if not known.any():
-        return "no_shapes"
+        return "no_dtypes" if any(inputs.categories) else "no_shapes"
     counts = subject.operators["count"].to_numpy(dtype=float)
     whole = float(counts[known].sum())
     narrow = min(

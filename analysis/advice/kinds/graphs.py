@@ -118,7 +118,7 @@ def large_tensors(subject: Subject) -> Answer:
     sizes = {tensor.name: tensor.bytes for tensor in graph.tensors}
     produced = [name for node in graph.nodes for name in node.outputs if name]
     if any(sizes.get(name) is None for name in produced):
-        return "no_shapes"
+        return "no_sizes"
     place, peak = _peak(graph, sizes)
     weights = sum(tensor.bytes or 0 for tensor in graph.tensors if tensor.constant)
     if place is None or peak < max(weights, _MIN_TENSORS):

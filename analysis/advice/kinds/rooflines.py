@@ -141,6 +141,7 @@ def _under(subject: Subject) -> tuple[np.ndarray, np.ndarray] | Unknown:
     if np.isnan(share).all():
         reasons = set(table["roofline_reason"].dropna().unique())
         if reasons and reasons <= {"no_flops", "no_sizes"}:
-            return "no_counted_flops" if "no_flops" in reasons else "no_shapes"
+            is_counted = subject.operators["flops"].notna().any()
+            return "no_sizes" if is_counted else "no_counted_flops"
         return "no_peak"
     return share, table["bound_by"].to_numpy(dtype=object)

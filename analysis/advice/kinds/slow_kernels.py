@@ -35,7 +35,7 @@ def slow_kernel(subject: Subject) -> Answer:
     time_ns = subject.operators["per_run_ns"].to_numpy(dtype=float)
     known = (moved > 0) & (time_ns > 0)
     if not known.any():
-        return "no_shapes"
+        return "no_sizes"
     made = texts["op_type"].isin(list(MADE_BY)).to_numpy(dtype=bool)
     others = known & ~made & texts["op_class"].isin(_OTHERS).to_numpy(dtype=bool)
     if not others.any():

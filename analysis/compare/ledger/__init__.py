@@ -14,7 +14,13 @@ import pandas as pd
 
 from analysis.compare.groups.fusion import Fusion, Group, group_places
 from analysis.compare.ledger.gains import Gains, hurts, times_of
-from analysis.compare.ledger.operator_texts import common_scope, sequence_text, source_text
+from analysis.compare.ledger.operator_texts import (
+    common_scope,
+    sequence_text,
+    source_text,
+    told_operators,
+    type_or_name,
+)
 from analysis.compare.ledger.parts import part_table, part_times
 from analysis.compare.ledger.reconciliation import Reconciliation, change_ns, reconcile
 from analysis.compare.ledger.ungrouped import ungrouped_of
@@ -252,10 +258,11 @@ def _facts(group: Group) -> tuple[object, ...]:
     before, after = group.bytes_inside
     removed = None if before is None or after is None else before - after
     original = group.original or group.baseline
-    shape = ([o.op_type for o in original], [o.op_type for o in group.candidate], group.kind)
+    named = told_operators(group)
+    shape = ([type_or_name(o) for o in named], [o.op_type for o in group.candidate], group.kind)
     return (
         group.id,
-        sequence_text(original),
+        sequence_text(named),
         sequence_text(group.candidate),
         group.kind,
         group.known_by,

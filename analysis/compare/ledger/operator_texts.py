@@ -6,7 +6,7 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 
-from analysis.compare.groups.fusion import Operator
+from analysis.compare.groups.fusion import Group, Operator
 from analysis.text import clean_text
 
 _SHOWN_PARTS = 6
@@ -15,19 +15,34 @@ _PLACE = re.compile(r"(.{1,200}?):(\d{1,9})(?:: .*)?", re.DOTALL)  # 'model.py:9
 
 
 def sequence_text(operators: Sequence[Operator]) -> str:
-    """Op types in their order, repeats as 'Mul ×3'; after six of them the number of all, which
-    every language writes so.
+    """Op types in their order, names of operators without one, repeats as 'Mul ×3'; after six of
+    them the number of all, which every language writes so.
 
     Those of graphs are as foreign as those of traces, so they are made fit to be shown.
     """
     parts = []
-    types = (clean_text(operator.op_type, _SHOWN_CHARS) or "unknown" for operator in operators)
+    types = map(type_or_name, operators)
     for op_type, same in itertools.groupby(types):
         repeats = len(list(same))
         parts.append(op_type if repeats == 1 else f"{op_type} ×{repeats}")
     if len(parts) <= _SHOWN_PARTS:
         return " + ".join(parts)
     return f"{' + '.join(parts[: _SHOWN_PARTS - 1])} + … ({len(operators)})"
+
+
+def type_or_name(operator: Operator) -> str:
+    """The op type of an operator, else its name, fit to be shown; 'unknown' without either."""
+    return clean_text(operator.op_type or operator.name, _SHOWN_CHARS) or "unknown"
+
+
+def told_operators(group: Group) -> Sequence[Operator]:
+    """The operators that a group is called after: the original ones; what the baseline ran for them
+    where only that has types, as in a file that names the parameters of fused operators."""
+    originals = group.original or group.baseline
+    if any(operator.op_type for operator in originals):
+        return originals
+    has_types = any(operator.op_type for operator in group.baseline)
+    return group.baseline if has_types else originals
 
 
 def common_scope(operators: Iterable[Operator]) -> str:

@@ -96,7 +96,7 @@ ASCEND_DATABASE = Reader(
         **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
         "runs": mark("Record with a schedule and call prof.step() after each step."),
         **dict.fromkeys(
-            ("types", "shapes", "dtypes", "flops", "memory"), mark("Record with Level1 or Level2.")
+            ("types", "shapes", "dtypes", "flops", "sizes"), mark("Record with Level1 or Level2.")
         ),
         "counters": mark("Record with Level1 and aic_metrics=PipeUtilization."),
     },

@@ -75,11 +75,10 @@ KERNEL_DETAILS = Reader(
         "start": ALWAYS,
         "communication": ALWAYS,
         "runs": mark("Record with a schedule, and call step() of the profiler after each step."),
-        **dict.fromkeys(("types", "shapes", "dtypes", "stream", "flops"), _LEVEL1),
+        **dict.fromkeys(("types", "shapes", "dtypes", "stream", "flops", "sizes"), _LEVEL1),
         "memory": mark(
-            "Record with profiler_level=Level1 for sizes of tensors; for memory over time record "
-            "apart with profile_memory=True: FuseScope reads it from operator_memory.csv, else "
-            "from memory_record.csv."
+            "Record apart with profile_memory=True: FuseScope reads it from operator_memory.csv, "
+            "else from memory_record.csv."
         ),
         "counters": mark("Record with profiler_level=Level1 and aic_metrics=PipeUtilization."),
     },

@@ -112,11 +112,8 @@ OP_SUMMARY = Reader(
     fields={
         **dict.fromkeys(("start", "communication"), ALWAYS),
         "runs": mark("Record in graph mode, and give the step_trace_*.csv as well."),
-        **dict.fromkeys(("types", "shapes", "dtypes", "stream"), _TASK_LEVEL),
-        "memory": mark(
-            "Record with --task-time=l1 for sizes of tensors; for memory over time give the "
-            "operator_memory_*.csv as well, else the memory_record_*.csv."
-        ),
+        **dict.fromkeys(("types", "shapes", "dtypes", "stream", "sizes"), _TASK_LEVEL),
+        "memory": mark("Give the operator_memory_*.csv as well, else the memory_record_*.csv."),
         "flops": mark("Record with --task-time=l1 or --aic-metrics=ArithmeticUtilization."),
         "counters": mark("Record with --aic-metrics=PipeUtilization and --l2=on."),
         "members": mark("Record in graph mode, and give the fusion_op_*.csv as well."),

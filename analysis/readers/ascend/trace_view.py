@@ -118,11 +118,10 @@ TRACE_VIEW = Reader(
     fields={
         **dict.fromkeys(("start", "stream", "communication"), ALWAYS),
         "runs": mark("Record with a schedule and call prof.step() after each step."),
-        **dict.fromkeys(("shapes", "dtypes"), mark("Record with record_shapes=True.")),
+        **dict.fromkeys(("shapes", "dtypes", "sizes"), mark("Record with record_shapes=True.")),
         "memory": mark(
-            "Record with record_shapes=True for sizes of tensors; for memory over time record "
-            "apart with profile_memory=True: FuseScope reads it from operator_memory.csv, else "
-            "from memory_record.csv."
+            "Record apart with profile_memory=True: FuseScope reads it from operator_memory.csv, "
+            "else from memory_record.csv."
         ),
         "types": mark("Give the kernel_details.csv of the same folder."),
         "counters": mark("Give the kernel_details.csv of the same folder."),

@@ -47,9 +47,13 @@ _FIELDS: Mapping[str, str] = {
     **dict.fromkeys(("types", "shapes"), ALWAYS),
     # Only AKG tells data types, and with them sizes, of the kernels that it fused.
     **dict.fromkeys(
-        ("members", "dtypes", "memory"),
+        ("members", "dtypes", "sizes"),
         mark("Record with graph-kernel fusion on, and keep akg_kernel_meta in the same folder."),
     ),
+}
+_EACH: Mapping[str, str] = {
+    **dict.fromkeys(("start", "stream"), ALWAYS),
+    "memory": mark("Record with profile_memory=True."),
 }
 _RECORDING = (
     "`with mindspore.profiler.profile(activities=[ProfilerActivity.CPU], profile_memory=True, "
@@ -73,7 +77,7 @@ def _read(source: Source) -> Trace:
 MINDSPORE_CPU = Reader(
     name="mindspore_cpu",
     title=mark("MindSpore profiler on CPU, FRAMEWORK/cpu_*"),
-    fields={**_FIELDS, **dict.fromkeys(("start", "stream"), ALWAYS)},
+    fields={**_FIELDS, **_EACH},
     recording=_RECORDING,
     covers=("mindspore_cpu_timeline", "mindspore_cpu_summary"),
     sniff=_sniff,
@@ -104,7 +108,7 @@ MINDSPORE_CPU_TIMELINE = Reader(
     title=mark("MindSpore profiler on CPU, trace_view.json"),
     fields={
         **_FIELDS,
-        **dict.fromkeys(("start", "stream"), ALWAYS),
+        **_EACH,
         "shapes": mark("Give the whole folder, with FRAMEWORK/cpu_framework_*.txt."),
     },
     recording=_RECORDING,

@@ -51,7 +51,7 @@ _MAX_ARGUMENTS_BYTES = 1024 * 1024
 _DISPLAY = re.compile(rb'"args"\s*:\s*\{[^{}]{0,400}"fullname"\s*:\s*"')
 
 _ASCEND: Mapping[str, str] = {
-    **dict.fromkeys(("types", "shapes", "dtypes", "memory"), ALWAYS),
+    **dict.fromkeys(("types", "shapes", "dtypes", "sizes"), ALWAYS),
     "flops": mark("Record with the aicore_metrics of ArithmeticUtilization."),
     "members": mark("Record with graph-kernel fusion on, and keep kernel_meta in the same folder."),
 }

@@ -137,7 +137,7 @@ TENSORRT_PROFILE = Reader(
     title=mark("TensorRT layer profile, trtexec --exportProfile"),
     fields={
         **dict.fromkeys(("runs", "members"), ALWAYS),
-        **dict.fromkeys(("types", "shapes", "dtypes", "flops", "memory"), _WITH_GRAPH),
+        **dict.fromkeys(("types", "shapes", "dtypes", "flops", "sizes"), _WITH_GRAPH),
         "stream": mark(
             "Record with TensorRT 10 and --exportLayerInfo, and open both files together."
         ),

@@ -85,7 +85,7 @@ ONNXRUNTIME = Reader(
     fields={
         **dict.fromkeys(("start", "runs", "types", "stream"), ALWAYS),
         **dict.fromkeys(
-            ("shapes", "dtypes", "flops", "memory"), mark("Record with ONNX Runtime 1.14 or newer.")
+            ("shapes", "dtypes", "flops", "sizes"), mark("Record with ONNX Runtime 1.14 or newer.")
         ),
     },
     recording=(

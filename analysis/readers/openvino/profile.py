@@ -96,7 +96,7 @@ OPENVINO_GRAPH = Reader(
     title=mark("OpenVINO execution graph, XML or JSON"),
     fields={
         **dict.fromkeys(("runs", "types", "members"), ALWAYS),
-        **dict.fromkeys(("shapes", "dtypes", "flops", "memory"), mark("Save the graph as XML.")),
+        **dict.fromkeys(("shapes", "dtypes", "flops", "sizes"), mark("Save the graph as XML.")),
     },
     recording=(
         "`benchmark_app -m model.xml -pc -exec_graph_path exec.xml`, or compile with "
@@ -127,7 +127,7 @@ OPENVINO_COUNTERS = Reader(
     title=mark("OpenVINO performance counters, benchmark_app -report_type detailed_counters"),
     fields={
         **dict.fromkeys(("runs", "types"), ALWAYS),
-        **dict.fromkeys(("members", "shapes", "dtypes", "flops", "memory"), _WITH_GRAPH),
+        **dict.fromkeys(("members", "shapes", "dtypes", "flops", "sizes"), _WITH_GRAPH),
     },
     recording=(
         "`benchmark_app -m model.xml -pc -report_type detailed_counters -report_folder report "

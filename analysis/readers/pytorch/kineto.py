@@ -210,6 +210,7 @@ KINETO = Reader(
         "shapes": mark("Record with record_shapes=True."),
         "dtypes": mark("Record with record_shapes=True."),
         "flops": mark("Record with record_shapes=True and with_flops=True."),
+        "memory": mark("Record with profile_memory=True."),
         "members": mark(
             "Record a model under torch.compile with TORCH_TRACE=FOLDER and INDUCTOR_PROVENANCE=1 "
             "set, and give the log in that folder with the trace; on a CPU with "

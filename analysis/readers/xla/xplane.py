@@ -79,7 +79,7 @@ XPLANE = Reader(
     fields={
         **dict.fromkeys(("start", "types", "stream", "communication"), ALWAYS),
         **dict.fromkeys(
-            ("shapes", "dtypes", "members", "memory"),
+            ("shapes", "dtypes", "members", "sizes"),
             mark("Record with a JAX or TensorFlow that stores its HLO (the default)."),
         ),
         "runs": mark("Record with jax.profiler.StepTraceAnnotation around each step."),

@@ -10,6 +10,7 @@ from analysis.compare.timing.verdict import TimeSource
 from analysis.doctor import format_title
 from analysis.messages import Message, Shown, language, listed, paragraph
 from analysis.trace import Diagnostic, DiagnosticCode
+from analysis.wording.diagnostics.attribution import terms_beside_operators
 from analysis.wording.diagnostics.damaged import DAMAGED
 from analysis.wording.diagnostics.depending import LEVELS, SIDES
 from analysis.wording.diagnostics.doubting import DOUBTING
@@ -75,6 +76,8 @@ def _values(note: Diagnostic) -> dict[str, Shown]:
         }
     elif note.code == "profiled_headline":
         values["of"] = TIME_SOURCES[cast(TimeSource, values["of"])]
+    elif note.code == "weak_attribution":
+        values["terms"] = terms_beside_operators(note.values)
     elif note.code == "recorded_with":
         settings = [f"{k} {v}" for k, v in note.values.items() if k not in ("side", "variant")]
         values["settings"] = listed(settings)

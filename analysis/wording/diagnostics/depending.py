@@ -7,7 +7,14 @@ from typing import Literal
 
 from analysis.messages import Message
 from analysis.trace import Diagnostic
+from analysis.wording.diagnostics.attribution import (
+    BESIDE_OPERATORS,
+    FILE_CHANGED,
+    MEAN_RUN_CHANGED,
+    terms_beside_operators,
+)
 from analysis.wording.diagnostics.text import NoteText, told
+from analysis.wording.unknown_noise import OF_FILES
 
 _TOO_MANY = Message(
     "Fusion does not explain such a difference: these may be different models, batch sizes or "
@@ -53,6 +60,15 @@ _BESIDE_ZEROS = told(
     ),
     _CHECK_MODEL,
 )
+
+
+def attribution(note: Diagnostic) -> NoteText:
+    changed = FILE_CHANGED if note.values.get("of") in OF_FILES else MEAN_RUN_CHANGED
+    beside = (BESIDE_OPERATORS,) if terms_beside_operators(note.values) else ()
+    return told(_PART_OF_CHANGE, changed, *beside)
+
+
+_PART_OF_CHANGE = Message("The operators' own times explain only part of the change.")
 
 
 def counts_of_units(note: Diagnostic) -> NoteText:

@@ -474,13 +474,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         _PEAK_OR_FLOPS,
         counted="operators",
     ),
-    "weak_attribution": told(
-        Message("The operators' own times explain only part of the change."),
-        Message(
-            "Slow executions, idle time and profiler bias together changed by "
-            "{beside_ns:signed_duration}, the mean run by {delta_ns:signed_duration}."
-        ),
-    ),
+    "weak_attribution": depending.attribution,
     "slow_executions": told(
         Message(
             "{n:count} group is dominated by single slow executions.",

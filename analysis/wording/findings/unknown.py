@@ -33,7 +33,8 @@ REASONS: Mapping[Unknown, Message] = {
         "--ablate, does that"
     ),
     "no_comparison": Message("This needs a second side to compare with"),
-    "no_counted_flops": Message("The operations of the operators cannot be counted from this file"),
+    "no_counted_flops": Message("The FLOPs of the operators cannot be counted from this file"),
+    "no_dtypes": Message("The data types are not known of the operators that are looked at"),
     "no_graph": Message("This needs the graphs, which only an experiment contains"),
     "no_groups": Message("No groups of operators of the two sides are known"),
     "no_host_calls": Message("The file does not hold what the host called on the device"),
@@ -45,6 +46,9 @@ REASONS: Mapping[Unknown, Message] = {
     "no_providers": Message("The file does not say where operators run"),
     "no_samples": Message("The file has no un-profiled runs"),
     "no_shapes": Message("The file has no shapes"),
+    "no_sizes": Message(
+        "The sizes of inputs and outputs are not known of the operators that are looked at"
+    ),
     "no_start_times": Message("The file has no start times"),
     "no_threads": Message("The file does not say how many threads there were"),
     "no_times": Message("No operator took any time"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from analysis.messages import Message, listed, paragraph, say
+from analysis.messages import Message, paragraph, say
 from analysis.wording.fusion.typical import outlying_ns
 from analysis.wording.texts import TIME_SOURCES
 from analysis.wording.unknown_noise import OF_FILES
@@ -56,18 +56,6 @@ TERMS: Mapping[Term, Message] = {
 NO_WATERFALL = Message(
     "The two files give no time of a whole run that can be compared, so no sum is drawn."
 )
-
-
-def waterfall_terms(sum_: Reconciliation) -> str:
-    """What leads from one total of the waterfall to the other, in the order of its steps."""
-    terms = (sum_.ungrouped_ns, sum_.communication_ns, sum_.slow_ns, sum_.dispatch_ns)
-    shown = [say("groups of operators as profiled")]
-    if any(terms):
-        shown.append(say("what is in no group"))
-    if sum_.profiler_bias_ns:
-        shown.insert(0, say("what the profiler adds to the first"))
-        shown.append(say("what the profiler adds to the second, subtracted"))
-    return listed(shown)
 
 
 def waterfall_basis(comparison: Comparison) -> str:
