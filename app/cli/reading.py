@@ -83,7 +83,7 @@ def _in_library(name: str, wanted: Wanted | None) -> Trace | Experiment:
         path = places.experiments_folder() / item.id.removeprefix(RECORDED)
         return read_path(path, places.limits(), wanted=wanted)
     trace = keeping.trace_of(item.id.removeprefix(KEPT))
-    return replace(trace, meta=replace(trace.meta, file_name=item.name))
+    return keeping.renamed(trace, item.name)
 
 
 def named_by_path(sides: Sequence[Side], paths: Sequence[Path]) -> list[Side]:

@@ -21,6 +21,7 @@ from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, RUN_COLUMNS
 from app.library.items import RECORDED, Item, items, recording_hash, store
 from app.sources import choices, places
 from app.store import keeping
+from app.store.entries import Entry, Unit, file_of
 from app.store.store import Held, Store
 
 TRACES_TABLE = "traces"
@@ -118,25 +119,35 @@ def opened(seconds: float = SECONDS) -> Iterator[Prepared]:
     unread = tuple(_with_recordings(kept_in, listed))
     with Database(threads=min(_MOST_THREADS, os.cpu_count() or 1), seconds=seconds) as database:
         kept = [
-            _Kept(held.entry.key, str(row["name"]), row, _addresses(database, held))
-            for held, row in _rows(kept_in, listed)
+            _Kept(held.entry.key, str(row["name"]), row, _addresses(database, held, place))
+            for held, place, row in _rows(kept_in, listed)
         ]
         damaged = [f"{key[:_HASH_CHARS]}…" for key in kept_in.damaged()]
         yield Prepared(database, unread, kept, damaged)
 
 
-def _addresses(database: Database, held: Held) -> dict[str, str]:
+def _addresses(database: Database, held: Held, place: int) -> dict[str, str]:
     entry = held.entry
-    folder = f"reader={entry.reader}/hash={entry.key}"
+    folder = f"reader={entry.reader}/hash={_hash(entry, place)}"
     return {
         name: database.file(
             f"{folder}/{name}.parquet",
-            held.folder / f"{name}.parquet",
-            entry.checks[name],
+            held.folder / file_of(name, place),
+            _unit(entry, place).checks[name],
             entry.key,
         )
         for name in MAIN
     }
+
+
+def _unit(entry: Entry, place: int) -> Entry | Unit:
+    """The entry's own trace, at place 0, or one of its others."""
+    return entry.others[place - 1] if place else entry
+
+
+def _hash(entry: Entry, place: int) -> str:
+    """The same in `traces`: one for each process and device of a file."""
+    return f"{entry.key}-{place}" if place else entry.key
 
 
 def _select(name: str, addresses: Sequence[str]) -> str:
@@ -153,7 +164,8 @@ def _select(name: str, addresses: Sequence[str]) -> str:
     )
 
 
-def _rows(kept_in: Store, listed: list[Item]) -> Iterator[tuple[Held, dict[str, object]]]:
+def _rows(kept_in: Store, listed: list[Item]) -> Iterator[tuple[Held, int, dict[str, object]]]:
+    """Entries, the places of their traces, and the rows of these in `traces`."""
     by_key = {item.hash: item for item in listed if item.kind == "trace"}
     by_file = {item.id.removeprefix(RECORDED): item for item in listed if item.kind == "experiment"}
     current = {
@@ -163,37 +175,41 @@ def _rows(kept_in: Store, listed: list[Item]) -> Iterator[tuple[Held, dict[str, 
         for key in _keys(record).values()
     }
     for held in kept_in.held():
-        entry, meta = held.entry, held.entry.header.meta
+        entry = held.entry
         if entry.recording:
             item = by_file.get(current.get(entry.key, ""))
         else:
             item = by_key.get(entry.key)
         if item is None:
             continue
-        variant = meta.variant if entry.recording else None
-        yield (
-            held,
-            {
-                "hash": entry.key,
-                "name": f"{item.name}/{variant}" if variant else item.name,
-                "kind": "variant" if variant else "trace",
-                "recording": item.name if variant else None,
-                "variant": variant,
-                "model": item.model or None,
-                "machine": item.machine or None,
-                "device": meta.device,
-                "format": meta.format,
-                "tool": meta.tool,
-                "version": meta.version,
-                "date": item.date,
-                "tags": ", ".join(item.facts.tags),
-                "note": item.facts.note,
-                "run_ns": entry.run_ns,
-                "run_is_profiled": entry.is_profiled,
-                "operators_ns": None if entry.ends_early else entry.operators_ns,
-                **{name: entry.rows[name] for name in MAIN},
-            },
-        )
+        for place in range(1 + len(entry.others)):
+            yield held, place, _row(entry, place, item)
+
+
+def _row(entry: Entry, place: int, item: Item) -> dict[str, object]:
+    unit = _unit(entry, place)
+    meta = unit.header.meta
+    variant = meta.variant if entry.recording or entry.others else None
+    return {
+        "hash": _hash(entry, place),
+        "name": f"{item.name}/{variant}" if variant else item.name,
+        "kind": "variant" if entry.recording else "trace",
+        "recording": item.name if entry.recording else None,
+        "variant": variant,
+        "model": item.model or None,
+        "machine": item.machine or None,
+        "device": meta.device,
+        "format": meta.format,
+        "tool": meta.tool,
+        "version": meta.version,
+        "date": item.date,
+        "tags": ", ".join(item.facts.tags),
+        "note": item.facts.note,
+        "run_ns": unit.run_ns,
+        "run_is_profiled": unit.is_profiled,
+        "operators_ns": None if unit.ends_early else unit.operators_ns,
+        **{name: unit.rows[name] for name in MAIN},
+    }
 
 
 def _with_recordings(kept_in: Store, listed: list[Item]) -> Iterator[str]:

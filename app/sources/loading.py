@@ -379,8 +379,8 @@ def open_link(
     """The file that a `file:` id names, where it is not among those opened, and its fate. One of
     several has its folder in front of its name, which may be all that tells sides apart."""
     kind, _, rest = id_.partition(":")
-    if kind == KEPT_KIND and id_ not in opened:
-        return _open_kept(id_, rest)
+    if kind == KEPT_KIND and opened_as(id_, opened) is None:
+        return _open_kept(rest.partition("/")[0])  # with a process or device behind it
     if kind != "file" or opened_as(id_, opened) is not None:
         return [], []
     above = rest.rpartition("/")[0]
@@ -397,10 +397,11 @@ def open_link(
     return [], []
 
 
-def _open_kept(id_: str, key: str) -> tuple[list[Opened], list[Fate]]:
+def _open_kept(key: str) -> tuple[list[Opened], list[Fate]]:
     """What is in the library under this key, where the library is this user's."""
     from app.store.keeping import named_trace
 
+    id_ = f"{KEPT_KIND}:{key}"
     if not is_local():
         return [], []
     try:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
@@ -198,11 +198,14 @@ def keep(
     """Put a trace into the store; see Store.put. Raises OSError, and ValueError for one that holds
     what no reader makes."""
     from analysis.columnar.tables import columnar
-    from analysis.compare.single import run_ns
-    from app.store.entries import Entry
+    from app.store.entries import Entry, Unit
 
     kept = columnar(trace)
-    typical = run_ns(trace)
+    others = [columnar(other) for other in trace.others]
+    units = [
+        Unit(tables.header, **_times(other))
+        for tables, other in zip(others, trace.others, strict=True)
+    ]
     entry = Entry(
         key=key,
         reader=READER_VERSION,
@@ -210,15 +213,32 @@ def keep(
         added=datetime.now(UTC).isoformat(timespec="seconds"),
         beside=beside,
         header=kept.header,
-        run_ns=None if typical is None else round(typical),
-        is_profiled=not len(trace.sampled_runs),
-        operators_ns=int(trace.calls["dur_ns"].sum()),
         model=model,
         machine=machine or trace.meta.device or "",
         recording=recording,
-        ends_early=trace.ends_early,
+        others=units,
+        **_times(trace),
     )
-    return kept_in.put(entry, kept)
+    return kept_in.put(entry, kept, others)
+
+
+def renamed(trace: Trace, name: str) -> Trace:
+    """The trace, and the others of its file, as read of a file of this name."""
+    others = tuple(renamed(other, name) for other in trace.others)
+    return replace(trace, meta=replace(trace.meta, file_name=name), others=others)
+
+
+def _times(trace: Trace) -> dict[str, Any]:
+    """What an entry says of the times of a trace."""
+    from analysis.compare.single import run_ns
+
+    typical = run_ns(trace)
+    return {
+        "run_ns": None if typical is None else round(typical),
+        "is_profiled": not len(trace.sampled_runs),
+        "operators_ns": int(trace.calls["dur_ns"].sum()),
+        "ends_early": trace.ends_early,
+    }
 
 
 def _kept(name: str) -> Said:
@@ -236,7 +256,7 @@ def _of_content(kept_in: Store, key: str, name: str, *beside: Beside) -> Trace |
     found = kept_in.trace(key)
     if found is None or (entry.beside != "some" and not key.startswith(found.meta.sha256)):
         return found  # of a file inside this one
-    return replace(found, meta=replace(found.meta, file_name=name))
+    return renamed(found, name)
 
 
 def _may_be_worth(path: Path) -> bool:
@@ -268,12 +288,7 @@ def _is_worth(source: Source) -> bool:
 
 
 def _put(kept_in: Store, key: str, value: Trace, beside: Beside) -> tuple[Said | None, bool]:
-    """What became of it, and whether it is there: the library is a convenience, no condition.
-
-    A file of several processes or devices is not kept: an entry is a single trace.
-    """
-    if value.others:
-        return None, False
+    """What became of it, and whether it is there: the library is a convenience, no condition."""
     name = value.meta.file_name
     try:
         if keep(kept_in, key, value, beside):

@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -104,15 +104,15 @@ class Store:
                     return entries.described(held)
         return None
 
-    def put(self, entry: Entry, kept: Columnar) -> bool:
-        """Keep a trace in place of one of its key; what was used longest ago goes to make room.
-        False where it is larger than the store may be. Raises OSError, and then the store is as it
-        was."""
+    def put(self, entry: Entry, kept: Columnar, others: Sequence[Columnar] = ()) -> bool:
+        """Keep a trace, with the others of its file, in place of one of its key; what was used
+        longest ago goes to make room. False where it is larger than the store may be. Raises
+        OSError, and then the store is as it was."""
         self.check()
         target = self._path(entry.reader, entry.key)
         folders.make(self.folder)
         with FolderDraft(target) as draft:
-            entries.write(draft, entry, kept)
+            entries.write(draft, entry, kept, others)
             own = _bytes(draft.path)
             if own > self.max_bytes:
                 return False

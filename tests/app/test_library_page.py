@@ -8,10 +8,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
+from analysis.readers import read_path
+from analysis.trace import Trace
 from app.library import changes
 from app.library.items import items, named
-from app.store import settings
+from app.store import keeping, settings
 from app.store.store import Store
+from tests import two_processes
 from tests.app.conftest import sample
 from tests.app.pages import is_clean, markdown_texts, texts
 from tests.patience import GIVE_UP_S
@@ -142,3 +145,17 @@ def test_links_open_what_is_in_the_library(kept: Store, start: object) -> None:
     assert chosen == [f"library:{key(1)}", f"library:{key(2)}"]
     gone = start(baseline=f"library:{key(7)}", candidate=f"library:{key(2)}")  # type: ignore[operator]
     assert any("This is not in the library any more" in text for text in texts(gone))
+
+
+def test_a_link_opens_one_process_of_a_file_in_the_library(
+    kept: Store, start: object, tmp_path: Path
+) -> None:
+    trace = read_path(two_processes.write(tmp_path / "ranks.sqlite"))
+    assert isinstance(trace, Trace) and keeping.keep(kept, key(7), trace)
+    sides = (f"library:{key(7)}", f"library:{key(7)}/process:41")
+    page = start(baseline=sides[0], candidate=sides[1])  # type: ignore[operator]
+    assert is_clean(page)
+    chosen = [page.selectbox(key=f"choose_{side}").value for side in ("baseline", "candidate")]
+    assert chosen == list(sides)
+    page = start(baseline=sides[1], candidate=f"library:{key(1)}")  # type: ignore[operator]
+    assert is_clean(page) and page.selectbox(key="choose_baseline").value == sides[1]

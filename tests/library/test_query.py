@@ -9,11 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from analysis.readers import read_path
+from analysis.trace import Trace
 from app.library import changes
 from app.library.items import named
 from app.library.query import FACTS, TABLES, opened
 from app.sources import places
+from app.store import keeping
 from app.store.store import Store
+from tests import two_processes
 from tests.store.test_store import key, put
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
@@ -66,6 +70,21 @@ def test_traces_and_variants_have_their_names_and_all_calls(library: Store) -> N
         assert joined.rows == [("Conv", sum(range(1, 51, 2))), ("Relu", sum(range(2, 52, 2)))]
         samples = ask("select count(*) from runs where not profiled and trace = 'small.zip/fused'")
         assert samples.rows[0][0] > 0
+
+
+def test_each_process_of_a_file_has_a_row_and_all_its_calls(library: Store, tmp_path: Path) -> None:
+    """Of two processes that ran 900 and 1,500 ns in 12 executions each."""
+    trace = read_path(two_processes.write(tmp_path / "ranks.sqlite"))
+    assert isinstance(trace, Trace) and keeping.keep(library, key(7), trace)
+    with opened() as prepared:
+        rows = prepared.answer(
+            "select name, variant, operators_ns, sum(dur_ns), count(*) from traces "
+            "join calls using (hash) where variant like 'process:%' group by all order by 1"
+        ).rows
+    assert rows == [
+        ("ranks.sqlite/process:40", "process:40", 900, 900, 12),
+        ("ranks.sqlite/process:41", "process:41", 1500, 1500, 12),
+    ]
 
 
 def test_an_empty_library_has_the_same_tables(

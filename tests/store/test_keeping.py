@@ -66,12 +66,23 @@ def test_a_file_is_parsed_once(tmp_path: Path, parsed: list[str], name: str) -> 
     assert_equal(again.value, read_path(path))
 
 
-def test_a_file_of_several_processes_is_whole_each_time(tmp_path: Path) -> None:
+def test_a_file_of_several_processes_is_kept_whole(tmp_path: Path, parsed: list[str]) -> None:
+    """Under a new name each process says that; a damaged table of any of them costs the entry."""
     path = aged(two_processes.write(tmp_path / "ranks.sqlite"))
-    for _ in range(2):
-        read = keeping.read_through(path)
-        assert isinstance(read.value, Trace) and read.said is None
-        assert list(read.value.units) == ["process:40", "process:41"]
+    first, again = keeping.read_through(path), keeping.read_through(path)
+    assert first.said is not None and again.said is None and parsed == ["ranks.sqlite"]
+    assert isinstance(first.value, Trace) and isinstance(again.value, Trace)
+    assert list(again.value.units) == ["process:40", "process:41"]
+    for one, other in zip(first.value.units.values(), again.value.units.values(), strict=True):
+        assert_equal(one, other)
+    (other,) = keeping.renamed(again.value, "named.sqlite").others
+    assert other.meta.file_name == "named.sqlite"
+    kept = keeping.store()
+    assert kept is not None
+    (held,) = kept.held()
+    (held.folder / "1.calls.parquet").write_bytes(b"PAR1")
+    keeping.read_through(path)
+    assert len(parsed) == 2
 
 
 def test_what_changed_is_parsed_anew(tmp_path: Path, parsed: list[str]) -> None:
