@@ -10,7 +10,7 @@ Basis = Literal["measured", "counter", "modelled", "assumed"]
 # Why a value cannot be computed; analysis/wording/texts.py has the words.
 Reason = Literal[
     "classes_unknown", "first_step", "flops_unknown", "inside_unknown", "is_baseline",
-    "kernels_missing",
+    "kernels_missing", "memory_over_time",
     "no_bandwidth", "no_counter", "no_flops", "no_graph", "no_heavy_operators", "no_idle",
     "no_int8_peak", "no_kernels",
     "no_launches", "no_misses", "no_peak", "no_samples", "no_sizes", "no_start_times",

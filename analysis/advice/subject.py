@@ -145,9 +145,10 @@ class Subject:
 
     @cached_property
     def texts(self) -> pd.DataFrame:
-        """Columns of `operators` as plain text, '' for null: name, op_type, op_class, provider."""
+        """Columns of `operators` as plain text, '' for null: name, op_type, op_class, provider,
+        level."""
         ran = self.operators["operator"].to_numpy()
-        columns = ("name", "op_type", "op_class", "provider")
+        columns = ("name", "op_type", "op_class", "provider", "level")
         told = {name: np.array(self.trace.texts(name), dtype=object)[ran] for name in columns}
         return pd.DataFrame(told, dtype="object")
 

@@ -341,6 +341,8 @@ def _memory(side: Side) -> tuple[Quantity]:
     reason: Reason = "not_recorded"
     if side.is_on_device:  # of older recordings, the host's alone
         told, reason = None, "on_device"
+    elif side.variant is None and side.trace.memory:
+        reason = "memory_over_time"
     return (_quantity(told, "bytes", reason),)
 
 

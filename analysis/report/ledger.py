@@ -14,6 +14,7 @@ from analysis.compare.groups.fusion import Group, Operator
 from analysis.compare.ledger import gain_kind
 from analysis.compare.side import Side
 from analysis.graph import Graph
+from analysis.operators.short_names import short_names
 from analysis.report.pictures.group_svg import group_svg
 from analysis.report.tables import Rows, parted
 from analysis.report.text import known, minus, signed_duration, signed_range
@@ -23,7 +24,7 @@ from analysis.wording.fusion.groups import KNOWN_BY
 from analysis.wording.fusion.joined import JoinedRow, joined_rows
 from analysis.wording.fusion.terms import TERMS
 from analysis.wording.fusion.typical import to_typical
-from analysis.wording.fusion.ungrouped import REASONS
+from analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
 from analysis.wording.slow_executions import slow_note
 
 VISIBLE_PATTERNS = 10
@@ -138,6 +139,7 @@ class LedgerTable:
     total: Term | None
     typical: tuple[Term, ...]
     ungrouped: tuple[Ungrouped, ...]
+    ungrouped_title: str
     ungrouped_cut: int
 
 
@@ -172,6 +174,7 @@ def ledger_table(comparison: Comparison) -> LedgerTable | None:
         total=total,
         typical=_typical(comparison),
         ungrouped=ungrouped,
+        ungrouped_title=ungrouped_title(list(ledger.ungrouped["reason"])),
         ungrouped_cut=len(ledger.ungrouped) - len(ungrouped),
     )
 
@@ -238,10 +241,11 @@ def _times(record: Record) -> tuple[str, str]:
 
 
 def _names(operators: tuple[Operator, ...], scope: str = "") -> Names:
-    """Names without the scope that stands beside them."""
+    """Names without the scope that stands beside them, as tables of operators have them."""
+    inside = [_inside(operator, scope) for operator in operators[:MAX_NAMES]]
+    short = short_names(inside, _NAME_CHARS)
     shown = tuple(
-        (units.middle_cut(_inside(operator, scope), _NAME_CHARS), operator.name)
-        for operator in operators[:MAX_NAMES]
+        (short[name], operator.name) for name, operator in zip(inside, operators, strict=False)
     )
     return Names(shown, len(operators) - len(shown))
 
@@ -306,10 +310,11 @@ def _ungrouped(comparison: Comparison) -> tuple[Ungrouped, ...]:
     table = comparison.ledger.ungrouped
     table = table.sort_values("per_run_ns", ascending=False, kind="stable").head(MAX_UNGROUPED)
     labels = {"baseline": comparison.baseline.name, "candidate": comparison.candidate.name}
+    shown = short_names(map(str, table["name"]), _NAME_CHARS)
     return tuple(
         Ungrouped(
             side=labels[record["side"]],
-            name=units.middle_cut(str(record["name"]), _NAME_CHARS),
+            name=shown[str(record["name"])],
             full_name=str(record["name"]),
             op_type=record["op_type"] if isinstance(record["op_type"], str) else "",
             reason=REASONS[record["reason"]].text(),

@@ -103,17 +103,17 @@ def _operations(per_second: float, *, int8: bool) -> Said:
 
 
 def no_roofline(comparison: Comparison) -> str:
-    """Why there is no picture: 'No roofline: …' with the reason of most time."""
-    codes: tuple[Reason, ...] = ("no_flops", "no_sizes", "no_times")
-    lacking: dict[Reason, float] = {}
-    for side in ("baseline", "candidate"):
-        reasons = comparison.operators[f"roofline_reason_{side}"]
-        for reason, time in zip(reasons, comparison.operators[f"per_run_ns_{side}"], strict=True):
-            for code in codes:
-                if isinstance(reason, str) and reason == code:
-                    lacking[code] = lacking.get(code, 0.0) + float(time)
-    maximum = max(lacking, key=lambda code: lacking[code]) if lacking else codes[0]
-    return say("No roofline: {reason}.", reason=REASONS[maximum])
+    """Why there is no picture: 'No roofline: …' with what operators lack that have the rest: where
+    FLOPs of some are known, they are not what is missing."""
+    codes: tuple[Reason, ...] = ("no_times", "no_sizes", "no_flops")
+    lacking = {
+        reason
+        for side in ("baseline", "candidate")
+        for reason in comparison.operators[f"roofline_reason_{side}"]
+        if isinstance(reason, str)
+    }
+    reason: Reason = next((code for code in codes if code in lacking), "no_flops")
+    return say("No roofline: {reason}.", reason=REASONS[reason])
 
 
 def roofline_notes(comparison: Comparison, picture: Picture) -> tuple[str, ...]:

@@ -474,7 +474,7 @@ REASONS: Mapping[Reason, Message] = {
         "the file does not give the FLOPs of heavy operators with more than 5 % of their time"
     ),
     "runs_unknown": Message("the file does not mark its runs"),
-    "no_sizes": Message("the file does not give the sizes of inputs and outputs"),
+    "no_sizes": Message("the file does not give the sizes of all inputs and outputs"),
     "no_peak": Message(
         "the machine's peak is not in the file (Settings on the page Compare take one)"
     ),
@@ -490,12 +490,13 @@ REASONS: Mapping[Reason, Message] = {
         "outputs hold NaN or infinity, or their sizes, shapes or types cannot be compared"
     ),
     "outputs_zero": Message("an output of the recording's baseline is all zeros"),
-    "no_flops": Message(
-        "the FLOPs of its operators are not counted, or their shapes are not known"
-    ),
+    "no_flops": Message("FLOPs are not counted for these operators, or their shapes are not known"),
     "no_graph": Message("it needs the graph of what ran, which only recordings of FuseScope have"),
     "no_misses": Message("no byte misses the modelled cache"),
     "not_recorded": Message("the file does not have it"),
+    "memory_over_time": Message(
+        "the file has memory over time instead, which the page Trace shows"
+    ),
     "no_start_times": Message("the file has no runs with start times"),
     "no_kernels": Message("the file has no kernels of a device"),
     "no_launches": Message("the file does not hold the calls of the host that launch kernels"),

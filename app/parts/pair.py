@@ -237,7 +237,9 @@ def _close_buttons() -> None:
     ):
         for file in reversed(list(files.values())):
             st.button(
-                panels.parts_text(_CLOSE.parts(file=display_name(file.name)), "gray"),
+                panels.parts_text(
+                    _CLOSE.parts(file=display_name(file.name)), "gray", panels.WHOLE_NAME_CHARS
+                ),
                 key=f"close_{file.id}",
                 icon=":material/close:",
                 type="tertiary",

@@ -35,6 +35,7 @@ DeltaColor = Literal["gray", "blue", "red"]
 _PLAIN = re.compile(r"[A-Za-z0-9]+(?:(?: \+ | ×|[ _-])[A-Za-z0-9]+)*")
 _TYPE = re.compile(r"[A-Za-z0-9_:.]+|…")
 _NAME_CHARS = 34
+WHOLE_NAME_CHARS = 72  # of a file that must be told from others by its name
 _MAX_LISTED = 4
 _COMMAND_CHARS = 80
 _COMMANDS = ("fusescope ", "pip install ", "--")
@@ -126,13 +127,13 @@ def name(text: str, chars: int = _NAME_CHARS) -> str:
     return short if _PLAIN.fullmatch(short) else code_span(short)
 
 
-def code_or_name(text: str) -> str:
+def code_or_name(text: str, chars: int = _NAME_CHARS) -> str:
     """Markdown of a name in a sentence; a command of ours stays whole, and of a few op types each
     is a name of its own."""
     names = text.split(", ")
     if 1 < len(names) <= _MAX_LISTED and all(map(_TYPE.fullmatch, names)):
         return ", ".join(one if one == "…" else name(one) for one in names)
-    return name(text, _COMMAND_CHARS if text.startswith(_COMMANDS) else _NAME_CHARS)
+    return name(text, _COMMAND_CHARS if text.startswith(_COMMANDS) else chars)
 
 
 def segment(label: str) -> str:
@@ -176,9 +177,14 @@ def own(text: str) -> str:
     return re.sub(r"([\\`*_~\[\]<>#$:|])", r"\\\1", text)
 
 
-def parts_text(parts: Iterable[Part], colour: str) -> str:
-    """Markdown of a sentence: names as they are, its number in `colour`."""
-    shown = {"name": code_or_name, "number": lambda text: f":{colour}[{own(text)}]", "text": own}
+def parts_text(parts: Iterable[Part], colour: str, chars: int = _NAME_CHARS) -> str:
+    """Markdown of a sentence: names as they are, in at most `chars` characters, its number in
+    `colour`."""
+    shown = {
+        "name": lambda text: code_or_name(text, chars),
+        "number": lambda text: f":{colour}[{own(text)}]",
+        "text": own,
+    }
     return "".join(shown[part.role](part.text) for part in parts)
 
 

@@ -100,7 +100,9 @@ def _head(side: Side, compare_page: st.Page, id_: str) -> None:
     early, where it does."""
     parts = wording.trace_parts(side)
     is_cut = side.trace.ends_early
-    st.header(panels.parts_text(parts, "red" if is_cut else "blue"), anchor=False)
+    st.header(
+        panels.parts_text(parts, "red" if is_cut else "blue", panels.WHOLE_NAME_CHARS), anchor=False
+    )
     origin = origin_of(side, is_alone=True)
     st.text(say("{file:name}, {made:name}", file=origin.file_name, made=origin.made))
     if is_cut:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -15,6 +16,7 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
 from analysis.doctor import examine
+from analysis.memory import MemoryUse
 from analysis.report.exports.comparison_markdown import comparison_markdown
 from analysis.report.html import report_html
 from analysis.report.method import method
@@ -22,6 +24,8 @@ from analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs
 from analysis.wording.counted import whole_text
 from analysis.wording.doctor import answer_sentence
 from analysis.wording.findings import times_text
+from analysis.wording.findings.texts import TEXTS
+from analysis.wording.fusion.ungrouped import ungrouped_title
 from tests.whole_files import trace_of
 
 IN_2021 = 1_623_143_089 * 10**9  # 2021-06-08 09:04:49 UTC
@@ -195,3 +199,27 @@ def test_what_times_of_findings_are_of_is_said_of_those_that_are_there() -> None
     assert "saved under Slow runs is of un-profiled" in times_text(Findings((ours, other), (), 9.0))
     # A file without un-profiled runs: what is saved is of the run as profiled, as the rest.
     assert times_text(Findings((replace(other, of_ns=9.0),), (), 9.0)) == alone
+
+
+def test_communication_is_counted_apart_from_operators_in_no_group() -> None:
+    """As the ledger has it in a line of its own, and notes count the others alone."""
+    assert ungrouped_title(["unmatched", "copies"]) == "2 operators in no group"
+    reasons = ["communication", "unmatched", "communication"]
+    assert ungrouped_title(reasons) == "1 operator in no group, and 2 of communication"
+
+
+def test_memory_over_time_is_not_denied_where_no_peak_of_the_process_is_known() -> None:
+    trace = file_of("a", 900, device=True)
+    plain = compared(trace, trace).figure("memory").baseline
+    assert (plain.value, plain.reason) == (None, "not_recorded")
+    use = MemoryUse("GPU", np.array([0, 10]), np.array([5, 7]))
+    with_memory = replace(trace, memory=(use,))
+    known = compared(with_memory, with_memory).figure("memory").baseline
+    assert (known.value, known.reason) == (None, "memory_over_time")
+    assert "memory over time" in wording.REASONS["memory_over_time"].text()
+
+
+def test_no_finding_of_a_file_without_runs_rests_on_a_mean_run() -> None:
+    sources = {text.source.text() for text in TEXTS.values()}
+    assert not any("mean run" in source for source in sources)
+    assert "Times are of the whole file" in times_text(Findings((), (), 9.0, has_runs=False))

@@ -60,7 +60,9 @@ def fallback(subject: Subject) -> Answer:
     """Operators that run on the host while others of the run have an accelerator."""
     providers = subject.texts["provider"]
     if not (providers != "").any():
-        return "no_providers"
+        # Kernels of a device are on no host, also where no name of the device is known.
+        is_kernel = subject.texts["level"] == "device_kernel"
+        return () if bool(is_kernel.all()) else "no_providers"
     mask = providers.isin(HOSTS).to_numpy(dtype=bool)
     others = ~mask & ~providers.isin(_LIBRARIES).to_numpy(dtype=bool)
     numbers, told = pd.factorize(providers)

@@ -20,7 +20,7 @@ _TOO_MANY = Message(
     "Fusion does not explain such a difference: these may be different models, batch sizes or "
     "numbers of runs."
 )
-_PROFILED = Message("The verdict is based on {of}.")
+_PROFILED = Message("The verdict compares this time: {of}.")
 _SPINNING = Message(
     "The recordings differ in whether threads spin: {baseline:name} and {candidate:name}."
 )

@@ -108,8 +108,8 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "{n:count} groups of kernels were joined by the framework operator that launched them.",
         ),
         Message(
-            "The kernels have different names on the two sides, for example because of another GPU "
-            "or another library."
+            "Where kernels have other names on the two sides, for example because of another GPU "
+            "or another library, what launched them says which operator they are for."
         ),
     ),
     "groups_listed": told(

@@ -63,14 +63,12 @@ _MEASURED_GAIN = Message(
     "Measured loss: **{value:percent}** of the time ({low:percent} to {high:percent})."
 )
 _AT_MOST = Message("At most **{most:percent}** of the time can be saved.")
-_IN_TIME = Message("In time: {value:duration} of a run of {run:duration}.")
-_OF_FILE_IN_TIME = Message("In time: {value:duration} of {run:duration} in the file.")
+_IN_TIME = Message("That is {value:duration} of a run of {run:duration}.")
+_OF_FILE_IN_TIME = Message("That is {value:duration} of {run:duration} in the file.")
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
-_OF_RUNS = Message(
-    "Times are of the mean run as profiled, which the profiler makes longer than others."
-)
+_OF_RUNS = Message("Times are of the mean run as profiled: the profiler makes runs longer.")
 _BUT_SOME = Message(
-    "Times are of the mean run as profiled, which the profiler makes longer than others. What can "
+    "Times are of the mean run as profiled: the profiler makes runs longer. What can "
     "be saved under {labels} is of un-profiled runs or of the median run."
 )
 _OF_THE_FILE = Message("Times are of the whole file, as it does not mark its runs.")

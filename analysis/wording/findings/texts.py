@@ -23,7 +23,7 @@ class FindingText:
 
 
 _PROFILE = Message("Measured: times of operators as profiled.")
-_STEP = Message("Measured: the mean run as profiled.")
+_STEP = Message("Measured: when each operator ran, as profiled.")
 _ROOFS = Message(
     "Modelled: operations and bytes from shapes, against the measured or entered peaks of the "
     "machine."

@@ -8,7 +8,7 @@ import streamlit as st
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message, say
 from analysis.units import duration
-from analysis.wording.fusion.ungrouped import REASONS
+from analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
 from app.parts import panels
 from app.parts.heads import SIDE_NAMES
 
@@ -67,11 +67,7 @@ def show_found(found: pd.DataFrame) -> None:
     """Draw the operators in no group that a search has found."""
     if found.empty:
         return
-    title = say(
-        "{n:count} operator in no group",
-        "{n:count} operators in no group",
-        n=len(found),
-    )
+    title = ungrouped_title(list(found["reason"]))
     st.markdown(f"**{panels.own(title)}**")
     shown = found.head(_MOST)
     st.dataframe(
