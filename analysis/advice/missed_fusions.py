@@ -9,13 +9,16 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
+import numpy as np
+import pandas as pd
+
 from analysis.advice.settings import conditions_of, is_dynamic
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, Group
+from analysis.compare.ledger import side_times
 from analysis.compare.side import Side
 from analysis.experiment import OwnFusion
 from analysis.graph import Graph, Node
-from analysis.metrics.breakdown import by_operator
 from analysis.operators.classes import is_heavy, op_class
 from analysis.patterns import (
     CHECKED_WITH,
@@ -47,7 +50,8 @@ class MissedFusion:
     time; `places` are the nodes of all. `blocked_by` is the condition that does not hold, `tensor`
     where (of the first place, '' for none), `values` its facts, both fit to be shown. `stake_ns`
     is the time per run of the operators that fusion would have absorbed, summed over all places:
-    at most that can be saved. It is None, and `basis` not measured, where none was timed.
+    at most that can be saved. It is None, and `basis` not measured, where none was timed. Times are
+    those of the ledger: means without what slow executions took beyond their medians.
     `spent_ns` is the time per run of all that the candidate runs for these places, heavy operators
     that stay included. `own_places` counts the places that FuseScope's own pass was seen to fuse
     in this model, None where it was not tried. `gone_ns` is `stake_ns` without the longest operator
@@ -93,7 +97,7 @@ def missed_fusions(comparison: Comparison) -> tuple[MissedFusion, ...]:
         return (_without_engine(side, values),)
     if side.is_quantised:
         return (MissedFusion("every pattern", (), (), "", "quantised", values),)
-    survey = _Survey(graph, comparison.fusion, told, _version(side), side)
+    survey = _Survey(graph, comparison.fusion, told, _version(side), side, _usual_ns(comparison))
     return _folded(list(survey.misses()))
 
 
@@ -125,7 +129,7 @@ def unjudged_attention(comparison: Comparison) -> Unjudged | None:
         return None
     if comparison.fusion.source != "graphs" or side.is_quantised:
         return None
-    survey = _Survey(graph, comparison.fusion, told, _version(side), side)
+    survey = _Survey(graph, comparison.fusion, told, _version(side), side, _usual_ns(comparison))
     places = [
         tuple(node.name for node in nodes)
         for nodes in attentions(survey.view)
@@ -158,6 +162,14 @@ def _without_engine(side: Side, values: dict[str, Fact]) -> MissedFusion:
     return MissedFusion("every pattern", (), (), "", "optimisation_off", values)
 
 
+def _usual_ns(comparison: Comparison) -> dict[str, float]:
+    """Return ns per run of the candidate by the name of an operator that ran, as in the ledger."""
+    (_, times), _ = side_times(comparison.baseline, comparison.candidate)
+    codes, names = pd.factorize(np.array(comparison.candidate.trace.texts("name"), dtype=object))
+    mean_ns, executions = times.means_by_label(codes, len(names))
+    return {str(names[at]): float(mean_ns[at]) for at in np.flatnonzero(executions > 0)}
+
+
 @dataclass(frozen=True)
 class Unjudged:
     """Places of the model, as names of their operators, that are known and not judged; `spent_ns`
@@ -177,6 +189,7 @@ class _Survey:
     told: Conditions
     engine: str
     side: Side | None = None
+    times: Mapping[str, float] = field(default_factory=dict)  # ns per run by name of what ran
 
     @cached_property
     def view(self) -> View:
@@ -186,14 +199,6 @@ class _Survey:
     def group_of(self) -> dict[str, Group]:
         """Group by the name of an original operator."""
         return {op.name: group for group in self.fusion.groups for op in group.original}
-
-    @cached_property
-    def times(self) -> dict[str, float]:
-        """ns per run by the name of an operator that ran."""
-        if self.side is None:
-            return {}
-        table = by_operator(self.side.trace)
-        return dict(table.groupby(table["name"].astype(str))["per_run_ns"].sum())
 
     @cached_property
     def providers(self) -> dict[str, str]:

@@ -60,9 +60,9 @@ class Advice:
 NEAR_MISSES_HELP = Message(
     "Operators of the model that could run as one but do not. What was fused is read from the "
     "graph that ran. What blocked the rest is checked against conditions that were found by "
-    "optimising small models one at a time. Time spent is the time, of the mean run as profiled, "
-    "of everything that the candidate runs for these places, slow executions included. The "
-    "largest possible gain is the part of it that fusion would absorb."
+    "optimising small models one at a time. Time spent is the mean time per run, as profiled and "
+    "without slow executions as in the ledger, of everything that the candidate runs for these "
+    "places. The largest possible gain is the part of it that fusion would absorb."
 )
 OWN_PASS_HELP = Message(
     "Places that FuseScope's own fusion pass turns into one operator. This was tried on the model "

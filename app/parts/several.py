@@ -36,7 +36,7 @@ def several_table(multiple: MultipleComparison, found: Pareto | None) -> Table:
     table = Table()
     entries = [multiple.entries[at] for at in multiple.order]
     _names(table, entries)
-    _speedups(table, entries)
+    _speedups(table, multiple, entries)
     for fact in facts(multiple):
         _fact(table, multiple, fact)
     for code in multiple.columns:
@@ -55,7 +55,7 @@ def engine_table(multiple: MultipleComparison) -> Table:
     _names(table, entries)
     for code in ENGINE_COLUMNS:
         if code == "speedup":
-            _speedups(table, entries)
+            _speedups(table, multiple, entries)
         elif code in told:
             _fact(table, multiple, told[code])
         elif code in multiple.columns:
@@ -71,7 +71,7 @@ def _names(table: Table, entries: list[Entry]) -> None:
     )  # fmt: skip
 
 
-def _speedups(table: Table, entries: list[Entry]) -> None:
+def _speedups(table: Table, multiple: MultipleComparison, entries: list[Entry]) -> None:
     speedups = pd.Series([entry.verdict.speedup if entry.verdict else None for entry in entries])
     speedup = Message("Time of the baseline / time of the variant; above 1 is faster.")
     table.number(
@@ -80,7 +80,7 @@ def _speedups(table: Table, entries: list[Entry]) -> None:
     intervals = pd.Series([words.interval_text(entry) or None for entry in entries])
     if intervals.notna().any():
         help_ = Message("Of the speedup, wide enough for all of them to hold together at 95 %.")
-        table.text(Head(Message("Interval")), intervals, help_, 120)
+        table.text(Head(Capital(words.interval_head(multiple))), intervals, help_, 120)
     results = pd.Series([words.result_text(entry) for entry in entries])
     table.text(
         Head(Message("Result")), results, Message("Whether it is told from the baseline."), 100

@@ -245,3 +245,19 @@ def test_names_from_a_model_are_fit_to_be_shown() -> None:
     assert miss.blocked_by == "extra_consumer"
     text = near_miss_sentence(miss)
     assert "\x1b" not in text and "\u202e" not in text and len(text) < 250
+
+
+def test_a_slow_execution_is_at_stake_as_little_as_it_is_in_the_ledger() -> None:
+    """Relu takes 4 µs in every run but one, where a pause of 875 µs falls into it."""
+    before = compared(many(1, two=True), us={"Relu": 4})
+    trace = before.candidate.trace
+    relu = trace.operators.loc[trace.operators["op_type"] == "Relu", "operator"].iloc[0]
+    calls = trace.calls.copy()
+    at = calls.index[calls["operator"] == relu][-1]
+    calls.loc[at, "dur_ns"] += 875_000
+    side = replace(before.candidate, trace=replace(trace, calls=calls))
+    comparison = compare(before.baseline, side)
+    [miss] = missed_fusions(comparison)
+    rows = comparison.ledger.rows.set_index("pattern")
+    assert comparison.ledger.reconciliation.slow_ns
+    assert miss.stake_ns == rows.loc["Relu", "after_ns"] == 4_000

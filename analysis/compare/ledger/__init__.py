@@ -26,7 +26,7 @@ from analysis.compare.ledger.reconciliation import Reconciliation, change_ns, re
 from analysis.compare.ledger.ungrouped import ungrouped_of
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_neighbours, are_paired, time_source, uncontrolled
-from analysis.compare.timing.run_times import run_times, shared_blocks
+from analysis.compare.timing.run_times import RunTimes, run_times, shared_blocks
 from analysis.compare.timing.slow_executions import SlowExecutions
 from analysis.compare.timing.verdict import SHOWN_ALPHA
 from analysis.trace import Trace
@@ -141,10 +141,7 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     sides, groups = (baseline, candidate), fusion.groups
     traces = (baseline.trace, candidate.trace)
     of = time_source(*traces)
-    together = are_paired(baseline, candidate) or are_neighbours(baseline, candidate)
-    blocks = shared_blocks(*traces) if together else None
-    paired = blocks is not None
-    times = [run_times(trace, blocks or shared_blocks(trace)) for trace in traces]
+    times, paired = side_times(baseline, candidate)
     claims = [[group.baseline for group in groups], [group.candidate for group in groups]]
     names = [trace.texts("name") for trace in traces]
     labels = [
@@ -222,6 +219,16 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
             for row in part_times(groups, at, side, names[at], times[at], known[at])
         ),
     )
+
+
+def side_times(baseline: Side, candidate: Side) -> tuple[tuple[RunTimes, RunTimes], bool]:
+    """Return the means of both sides that a ledger is made of, and whether they are paired: of the
+    blocks that both have, else of all of each."""
+    together = are_paired(baseline, candidate) or are_neighbours(baseline, candidate)
+    traces = (baseline.trace, candidate.trace)
+    blocks = shared_blocks(*traces) if together else None
+    first, second = (run_times(trace, blocks or shared_blocks(trace)) for trace in traces)
+    return (first, second), blocks is not None
 
 
 def gain_kind(row: Mapping[Any, Any]) -> Literal["faster", "slower", "same"]:

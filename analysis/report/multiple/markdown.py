@@ -22,7 +22,7 @@ def multiple_markdown(multiple: MultipleComparison) -> str:
     """The answer, the table, the Pareto front and doubts; nothing that comes from a file is
     interpreted."""
     table = several_table(multiple)
-    heads = [say("variant"), say("speedup"), say("interval"), say("result")]
+    heads = [say("variant"), say("speedup"), str(words.interval_head(multiple)), say("result")]
     heads += [fact.label.text() for fact in table.facts]
     heads += [column.label for column in table.columns]
     out = [

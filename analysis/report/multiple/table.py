@@ -55,6 +55,7 @@ class SeveralTable:
     rows: tuple[Row, ...]
     notes: tuple[str, ...]
     pareto: Pareto | None
+    interval_head: str
 
     @property
     def has_intervals(self) -> bool:
@@ -112,6 +113,7 @@ def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTab
         answer=words.best_parts(multiple),
         facts=told,
         columns=tuple(_column(multiple, code) for code in codes),
+        interval_head=str(words.interval_head(multiple)),
         rows=tuple(rows),
         notes=tuple(filter(None, notes)),
         pareto=found,

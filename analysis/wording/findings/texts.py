@@ -62,7 +62,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         None,
         Message(
             "The model's graph, the known conditions of the engine, and measured times of "
-            "operators."
+            "operators, without slow executions."
         ),
     ),
     "dynamic_dimensions": FindingText(

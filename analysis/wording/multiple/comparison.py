@@ -15,6 +15,7 @@ from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.quantities import BASES
 from analysis.wording.sentences import (
     assumptions_sentence,
+    level_text,
     quantity_text,
     samples_text,
     why_not_told,
@@ -132,26 +133,42 @@ def _of_outputs(multiple: MultipleComparison) -> str:
 
 def correction_sentence(multiple: MultipleComparison) -> str:
     """How verdicts and intervals are corrected; '' without an interval."""
-    alphas = {c.verdict.alpha for c in multiple.comparisons if c.verdict.corrected is not None}
-    if not alphas:
+    level = _level(multiple)
+    if level is None:
         return ""
     looks = {
         len(side.experiment.record.settings.looks) for side in multiple.sides if side.experiment
     }
-    if len(multiple.sides) == 2 and max(alphas) >= SHOWN_ALPHA:
+    if len(multiple.sides) == 2 and level <= 1 - SHOWN_ALPHA:
         return say("The interval is at 95 %.")
     message = _CORRECTED_LOOKS if max(looks, default=1) > 1 else _CORRECTED
-    return message.text(level=1 - max(alphas))
+    return message.text(level=level_text(level))
+
+
+def interval_head(multiple: MultipleComparison) -> Said:
+    """Return what stands over the intervals: '99.29 % interval'."""
+    level = _level(multiple)
+    return _INTERVAL.of() if level is None else _INTERVAL_AT.of(level=level_text(level))
+
+
+def _level(multiple: MultipleComparison) -> float | None:
+    """The confidence at which each interval holds at least; None without one."""
+    alphas = {c.verdict.alpha for c in multiple.comparisons if c.verdict.corrected is not None}
+    return 1 - max(alphas) if alphas else None
+
+
+_INTERVAL = Message("interval")
+_INTERVAL_AT = Message("{level} interval")
 
 
 _CORRECTED = Message(
     "Results and intervals are corrected for several candidates (Bonferroni): each interval is at "
-    "{level:percent}, so that all of them hold together at 95 %."
+    "{level}, so that all of them hold together at 95 %."
 )
 _CORRECTED_LOOKS = Message(
     "Results and intervals are corrected for several candidates (Bonferroni) and for looks during "
-    "the recording (Pocock): each interval is at {level:percent}, so that all of them hold "
-    "together at 95 %."
+    "the recording (Pocock): each interval is at {level}, so that all of them hold together at "
+    "95 %."
 )
 
 

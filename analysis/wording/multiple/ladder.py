@@ -8,6 +8,7 @@ from analysis.compare.multiple.ladder import Gain, Ladder, LadderStep
 from analysis.compare.multiple.rungs import StepCode
 from analysis.compare.timing.verdict import VerdictOutcome
 from analysis.messages import Message, Part, Said, listed, paragraph, passage, say
+from analysis.wording.sentences import level_text
 from analysis.wording.waterfall import Step, StepKind
 
 LADDER_HELP = Message(
@@ -178,6 +179,13 @@ def step_sentences(step: LadderStep) -> str:
     return paragraph(step_meaning(step), step_result(step))
 
 
+def interval_head(ladder: Ladder) -> str:
+    """Return what stands over the intervals: '99.29 % interval'."""
+    if ladder.total.low is None:
+        return say("interval")
+    return say("{level} interval", level=level_text(1 - ladder.alpha))
+
+
 def interval_text(gain: Gain) -> str:
     """The change that goes with a gain: '-17.1 ms to -11.2 ms'; '' without one."""
     if gain.low is None or gain.high is None:
@@ -193,9 +201,7 @@ _SUM = Message(
     "Each time is that of {baseline:name} × their ratio, paired inside blocks: the steps add up to "
     "the whole, to the ns."
 )
-_LEVEL = Message(
-    "Each interval is at {level:percent}, so that those of all steps hold together at 95 %."
-)
+_LEVEL = Message("Each interval is at {level}, so that those of all steps hold together at 95 %.")
 _MEANS = Message(
     "These are typical runs, as in the verdict; the sums of fusion groups are of mean runs."
 )
@@ -207,7 +213,7 @@ def ladder_basis(ladder: Ladder, *, has_ledger: bool = False) -> tuple[Part, ...
     return passage(
         _BASIS.parts(n=ladder.blocks),
         _SUM.parts(baseline=ladder.baseline),
-        () if ladder.total.low is None else _LEVEL.parts(level=1 - ladder.alpha),
+        () if ladder.total.low is None else _LEVEL.parts(level=level_text(1 - ladder.alpha)),
         _MEANS.parts() if has_ledger else (),
     )
 

@@ -45,7 +45,7 @@ def _table(ladder: Ladder) -> Table:
     table.add_column(say("time"), justify="right", no_wrap=True)
     table.add_column(say("step"))
     table.add_column(say("change"), justify="right", no_wrap=True)
-    table.add_column(say("interval"), justify="right")
+    table.add_column(words.interval_head(ladder), justify="right")
     table.add_row(ladder.first.variant, units.duration(ladder.first.time_ns), "", "", "")
     for step in ladder.steps:
         table.add_row(

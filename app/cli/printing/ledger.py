@@ -207,13 +207,13 @@ def _print_apart(console: Console, rows: Sequence[Apart]) -> None:
 
 
 def _miss_text(miss: MissedFusion) -> str:
-    """'Conv + Relu ×3, 1.20 ms of the mean run as profiled: why'."""
+    """'Conv + Relu ×3, 1.20 ms per run, without slow executions: why'."""
     count = f" ×{units.count(miss.count)}" if miss.count > 1 else ""
     pattern, why = f"{pattern_text(miss)}{count}", near_miss_sentence(miss)
     if miss.stake_ns is None:
         return say("{pattern:name}: {why}", pattern=pattern, why=why)
     return say(
-        "{pattern:name}, {stake:duration} of the mean run as profiled: {why}",
+        "{pattern:name}, {stake:duration} per run, without slow executions: {why}",
         pattern=pattern,
         stake=miss.stake_ns,
         why=why,

@@ -105,7 +105,7 @@ def _table(
     table.add_column(say("variant"), no_wrap=True)
     if has_speedup:
         table.add_column(say("speedup"), justify="right", no_wrap=True)
-        table.add_column(say("interval"), justify="right", no_wrap=True)
+        table.add_column(str(words.interval_head(multiple)), justify="right", no_wrap=True)
         table.add_column(say("result"), no_wrap=True)
     for code in columns:
         label = words.column_text(multiple, code).label

@@ -178,14 +178,15 @@ def _missed(misses: Sequence[MissedFusion]) -> Table:
         made.number(NO_HEAD, Head(Message("Places")), facts["places"], alike, "%.0f")
     if facts["spent"].notna().any():
         spent = Message(
-            "Measured: time of the mean run as profiled that the candidate spends there."
+            "Measured: mean time per run that the candidate spends there, without slow executions, "
+            "as in the ledger."
         )
         head = Head(Message("Time spent"), "µs")
         made.number(NO_HEAD, head, facts["spent"] / 1e3, spent, "%.1f", micro)
     if facts["stake"].notna().any():
         stake = Message(
-            "Measured: time of the mean run as profiled in operators that fusion would absorb. "
-            "The gain is at most that."
+            "Measured: mean time per run of the operators that fusion would absorb, without slow "
+            "executions, as in the ledger. The gain is at most that."
         )
         head = Head(Message("Largest possible gain"), "µs")
         made.number(NO_HEAD, head, facts["stake"] / 1e3, stake, "%.1f", micro)

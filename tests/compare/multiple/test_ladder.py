@@ -124,7 +124,7 @@ def test_steps_with_intervals_by_hand() -> None:
     assert "".join(part.text for part in ladder_basis(found)) == (
         "Un-profiled wall time, 8 blocks of fresh processes. Each time is that of eager × their "
         "ratio, paired inside blocks: the steps add up to the whole, to the ns. Each interval is "
-        "at 98.3 %, so that those of all steps hold together at 95 %."
+        "at 98.33 %, so that those of all steps hold together at 95 %."
     )
 
 

@@ -22,6 +22,7 @@ from analysis.wording.multiple.comparison import (
     column_text,
     doubt_lines,
     front_sentence,
+    interval_head,
     result_text,
 )
 from tests.compare.test_comparison import experiment_of, trace_of
@@ -76,7 +77,8 @@ def test_intervals_hold_together_and_equals_are_not_told_apart() -> None:
         "The fastest of the 4 is one of these: extended, fused. At this noise they cannot be told "
         "apart. A difference of 2.3 % between the first and another would have shown."
     )
-    assert "each interval is at 98.3 %" in basis_sentences(multiple)
+    assert "each interval is at 98.33 %" in basis_sentences(multiple)
+    assert str(interval_head(multiple)) == "98.33 % interval"
 
 
 def test_no_change_would_have_shown_that_two_copies_of_the_baseline_hide() -> None:
