@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
+from analysis.host_activity import HostActivity
 from analysis.host_waits import HostWaits
 from analysis.limits import DEFAULT_LIMITS
 from analysis.memory import MemoryUse
@@ -53,7 +54,8 @@ DiagnosticCode = Literal[
     "graphs_launched", "graphs_unrecorded",
     "groups_by_class", "groups_inferred", "groups_launched", "groups_listed", "gzip_cut_short",
     "gzip_junk",
-    "heads_again", "heavy_counts_differ", "host_events", "inferred_without_partner", "json_mended",
+    "heads_again", "heavy_counts_differ", "host_events", "host_spans_left",
+    "inferred_without_partner", "json_mended",
     "kernels_before_launch", "kernels_hidden", "kernels_not_recorded", "kernels_of_nodes",
     "kernels_waited_for", "lanes_cover", "lanes_repeat", "large_output_difference",
     "launchers_assumed", "layer_means", "launch_times",
@@ -227,11 +229,12 @@ class Trace:
     """One recording: `runs`, distinct `operators`, their `calls`, and what was noticed; `stacks`
     is where in the host's code they come from, None where the file does not say it, `memory` the
     memory of each device over time, where it does; `host_waits` are calls of the host that wait for
-    the device, None where the file has no calls of the host to a device; `originals` are operators
-    of the model that members name, in the order of one run, none where no compiler told them;
-    `program` the operators of the host behind the calls of a device, None where a compiler made one
-    of them, and where the file does not say it; `others` are the other processes or devices of the
-    same file, each under the name of its `meta.variant`, none where there is one."""
+    the device, None where the file has no calls of the host to a device; `host` is what its threads
+    did and when they launched the calls, None where the file does not say it; `originals` are
+    operators of the model that members name, in the order of one run, none where no compiler told
+    them; `program` the operators of the host behind the calls of a device, None where a compiler
+    made one of them, and where the file does not say it; `others` are the other processes or
+    devices of the same file, each under the name of its `meta.variant`, none where there is one."""
 
     meta: Meta
     runs: pd.DataFrame
@@ -241,6 +244,7 @@ class Trace:
     stacks: Stacks | None = None
     memory: tuple[MemoryUse, ...] = ()
     host_waits: HostWaits | None = None
+    host: HostActivity | None = None
     originals: tuple[Original, ...] = ()
     program: Program | None = None
     others: tuple[Trace, ...] = ()

@@ -19,6 +19,7 @@ from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.host_activity import HostActivity
 from analysis.originals import Original
 from analysis.readers import read
 from analysis.readers.building.trace_tables import build_trace
@@ -411,6 +412,25 @@ def test_the_command_line_leaves_them_out(
     assert "topsecret" not in shown
     assert "<user1>_old.json" in shown
     assert "&lt;path&gt;" in shown
+
+
+def test_the_activity_of_the_host_names_no_folder_of_a_person() -> None:
+    """Of two users' folders one name each remains, and what is the same file is one name."""
+    names = ("/home/jane/a/train.py(3): main", "/home/jane/train.py(3): main", "aten::mm")
+    one = np.array([0])
+    host = HostActivity(
+        names, ("thread 1",), np.array([0, 0, 0]), np.array([1, 2, 3]), np.array([9, 8, 7]),
+        np.array([0, 1, 2]), np.array([1, 1, 0]), one, one, one,
+    )  # fmt: skip
+    value = redacted(replace(trace(["a"]), host=host))
+    assert isinstance(value, Trace) and value.host is not None
+    told = [value.host.names[place] for place in value.host.name_of]
+    assert "jane" not in " ".join(told) and told[2] == "aten::mm"
+    assert all(name.endswith("train.py(3): main") for name in told[:2])
+    assert len(set(value.host.names)) == len(value.host.names)
+    untold = replace(host, name_of=np.array([2, 2, 2]), names=("a", "b", "aten::mm"))
+    given = replace(trace(["a"]), host=untold)
+    assert redacted(given) is given
 
 
 def test_call_stacks_name_no_folder_of_a_person() -> None:

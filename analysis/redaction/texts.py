@@ -74,8 +74,9 @@ def _trace_texts(trace: Trace) -> Iterator[str]:
                 )
     for one in trace.originals:
         yield from (one.name, with_spaced_products(one.place))
-    for part in (trace.host_waits, trace.program, trace.stacks):
+    for part in (trace.host, trace.host_waits, trace.program, trace.stacks):
         yield from part.names if part else ()
+    yield from trace.host.lane_names if trace.host else ()
     yield from _note_texts(trace.diagnostics)
     for other in trace.others:
         yield from _trace_texts(other)

@@ -12,6 +12,7 @@ import pandas as pd
 
 from analysis.experiment import Experiment, ExperimentRecord, ModelFacts
 from analysis.graph import Attribute, Graph
+from analysis.host_activity import HostActivity
 from analysis.host_waits import HostWaits
 from analysis.messages import Said, Shown
 from analysis.program import Program
@@ -67,6 +68,7 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
             )
             for one in trace.originals
         ),
+        host=trace.host and _renamed_host(trace.host, redaction),
         host_waits=trace.host_waits and _renamed(trace.host_waits, redaction),
         program=trace.program and _renamed(trace.program, redaction),
         stacks=trace.stacks and _renamed(trace.stacks, redaction),
@@ -85,6 +87,12 @@ def _is_same(new: object, old: object) -> bool:
 def _renamed(part: NamedT, redaction: Replacement) -> NamedT:
     names = tuple(redaction.names(part.names))
     return part if names == part.names else replace(part, names=names)
+
+
+def _renamed_host(host: HostActivity, redaction: Replacement) -> HostActivity:
+    names, lanes = (tuple(redaction.names(texts)) for texts in (host.names, host.lane_names))
+    is_same = names == host.names and lanes == host.lane_names
+    return host if is_same else host.renamed(names, lanes)
 
 
 def _counters(calls: pd.DataFrame, redaction: Replacement) -> pd.DataFrame:

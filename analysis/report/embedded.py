@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 
 import msgspec
@@ -18,10 +18,12 @@ from analysis.readers.packed import report
 from analysis.readers.packed.archive import zipped
 from analysis.readers.packed.tables import packed_trace, packed_within
 from analysis.redaction import all_redacted
+from analysis.trace import Trace
 
 MAX_BYTES = 4 * MIB  # in the page
 # Not worth packing: an execution takes two bytes or more, most of them four.
 _MAX_CALLS = 2_000_000
+_MAX_SPANS = 1_000_000  # of the host, as one takes four bytes or more
 # The best compression leaves at least this part of what the fastest one does, in ten times as long.
 _PACKED_BETTER = 0.5
 _MOST = int(MAX_BYTES * 3 / 4 / _PACKED_BETTER)  # bytes as the fastest one leaves them
@@ -31,14 +33,13 @@ def embedded(
     sides: Sequence[Side], assumptions: Assumptions, *, private: bool = True
 ) -> str | None:
     """What is compared for the page, the baseline first, as text in base64; None where that would
-    take more than MAX_BYTES, also without call stacks. With `private` there are no user names, host
-    names and absolute paths in it."""
+    take more than MAX_BYTES, also without what the host did and without call stacks. With `private`
+    there are no user names, host names and absolute paths in it."""
     if _calls(sides) > _MAX_CALLS:
         return None
     if private:
         sides = all_redacted(sides)
-    has_stacks = any(side.trace.stacks for side in sides)
-    for given in (sides, _without_stacks(sides)) if has_stacks else (sides,):
+    for given in _ever_less(sides):
         data = _packed(given, assumptions)
         text = "" if data is None else base64.b64encode(data).decode("ascii")
         if data is not None and len(text) <= MAX_BYTES:
@@ -53,10 +54,22 @@ def with_data(page: str, data: str) -> str:
     return f"{before}{element}\n{end}{after}"
 
 
-def _without_stacks(sides: Sequence[Side]) -> list[Side]:
-    """All sides without call stacks, which are the first to go where a page would be too large."""
-    made = {id(side.trace): replace(side.trace, stacks=None) for side in sides if side.trace.stacks}
-    return [replace(side, trace=made.get(id(side.trace), side.trace)) for side in sides]
+def _ever_less(sides: Sequence[Side]) -> Iterator[Sequence[Side]]:
+    """All sides, then without what the host did, then also without call stacks: what goes first
+    where a page would be too large. What the host did is not tried where it cannot fit."""
+    if sum(len(host.lanes) for side in sides if (host := side.trace.host)) <= _MAX_SPANS:
+        yield sides
+    if any(side.trace.host for side in sides):
+        sides = _mapped(sides, lambda trace: replace(trace, host=None))
+        yield sides
+    if any(side.trace.stacks for side in sides):
+        yield _mapped(sides, lambda trace: replace(trace, stacks=None))
+
+
+def _mapped(sides: Sequence[Side], change: Callable[[Trace], Trace]) -> list[Side]:
+    """All sides with their traces changed, those of one trace alike."""
+    made = {id(side.trace): change(side.trace) for side in sides}
+    return [replace(side, trace=made[id(side.trace)]) for side in sides]
 
 
 def _calls(sides: Sequence[Side]) -> int:

@@ -19,7 +19,7 @@ from analysis.limits import Limits
 from analysis.memory import MemoryUse
 from analysis.metrics.hierarchy import hierarchy
 from analysis.metrics.stretch import Stretch
-from analysis.readers.building.wait_calls import host_waits
+from analysis.readers.building.host.wait_calls import host_waits
 from analysis.trace import Trace, calls_frame, runs_frame
 from analysis.wording import findings as words
 from analysis.wording.findings.texts import TEXTS

@@ -70,6 +70,16 @@ def assert_same(one: Trace, other: Trace) -> None:
         ]
         for column in ("runs", "rows", "launched_by"):
             assert (getattr(one.program, column) == getattr(other.program, column)).all()
+    assert (one.host is None) == (other.host is None)
+    if one.host is not None and other.host is not None:
+        for field in fields(one.host):
+            mine, again = getattr(one.host, field.name), getattr(other.host, field.name)
+            assert type(mine) is type(again)
+            if isinstance(mine, tuple):
+                assert mine == again
+            else:
+                np.testing.assert_array_equal(mine, again)
+                assert mine.dtype == again.dtype
     assert (one.host_waits is None) == (other.host_waits is None)
     if one.host_waits is not None and other.host_waits is not None:
         waits, waits_again = one.host_waits, other.host_waits
@@ -92,7 +102,7 @@ def test_every_field_of_a_trace_is_kept() -> None:
     trace with `others` is not kept (tests/store/test_keeping.py)."""
     assert {field.name for field in fields(Trace)} - {"others"} == {
         "meta", "runs", "operators", "calls", "diagnostics",
-        "stacks", "memory", "host_waits", "originals", "program",
+        "stacks", "memory", "host_waits", "host", "originals", "program",
     }  # fmt: skip
     assert {field.name for field in fields(Meta)} == set(Origin.__struct_fields__)
     assert {field.name for field in fields(Diagnostic)} == set(Note.__struct_fields__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 
 import pandas as pd
 import pytest
@@ -46,6 +47,7 @@ def assert_same(one: Trace | str, other: Trace | str) -> None:
     assert one.diagnostics == other.diagnostics
     assert one.meta == other.meta
     assert _waits(one) == _waits(other)
+    assert _host(one) == _host(other)
 
 
 def _waits(trace: Trace) -> object:
@@ -54,3 +56,11 @@ def _waits(trace: Trace) -> object:
         return None
     columns = (waits.name_of, waits.starts_ns, waits.ends_ns)
     return waits.names, [column.tolist() for column in columns]
+
+
+def _host(trace: Trace) -> object:
+    host = trace.host
+    if host is None:
+        return None
+    columns = [getattr(host, field.name) for field in fields(host)]
+    return [column if isinstance(column, tuple) else column.tolist() for column in columns]

@@ -17,6 +17,7 @@ from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.host_activity import HostActivity
 from analysis.host_waits import HostWaits
 from analysis.limits import Limits
 from analysis.memory import MemoryUse
@@ -126,6 +127,17 @@ def with_context(trace: Trace) -> Trace:
         host_waits=HostWaits(
             (user, "b"), np.array([0, 1, 0]), np.array([-5, 2, 9]), np.array([0, 2, 20])
         ),
+        host=HostActivity(
+            ("b", user, "launch"),
+            (f"{user} 1", "thread 2"),
+            *(np.array(column, dtype="int32") for column in ([0, 0, 1],)),
+            *(np.array(column) for column in ([-4, 2, 1], [9, 2, 7])),
+            np.array([1, 0, 2], dtype="int32"),
+            np.array([1, 0, 3], dtype="int8"),
+            rows,
+            np.array([0, 1], dtype="int32"),
+            np.array([3, 2]),
+        ),
         memory=(
             MemoryUse("GPU", np.array([1, 5]), np.array([7, 3]), np.array([9, 9]), user),
             MemoryUse("CPU", np.array([2]), np.array([4])),
@@ -152,12 +164,24 @@ def test_call_stacks_memory_and_waits_come_back_without_paths(
     assert (list(waits.starts_ns), list(waits.ends_ns)) == ([-5, 2, 9], [0, 2, 20])
     assert (gpu.device, gpu.peak, gpu.peak_in) == ("GPU", 7, "<path>/train.py(3): step")
     assert (cpu.device, cpu.reserved, cpu.peak_in) == ("CPU", None, "")
+    host = held.host
+    assert host is not None and host.names == ("b", "<path>/train.py(3): step", "launch")
+    assert host.lane_names == ("<path>/train.py(3): step 1", "thread 2")
+    columns = (host.lanes, host.starts_ns, host.ends_ns, host.name_of, host.kind_of, host.launch_ns)
+    assert [list(column) for column in columns] == [
+        [0, 0, 1], [-4, 2, 1], [9, 2, 7], [1, 0, 2], [1, 0, 3], [3, 2],
+    ]  # fmt: skip
     kinds = hierarchies(held, None)
     assert "stack" in kinds, kinds
     monkeypatch.setattr(embedded, "MAX_BYTES", len(data_of(page)) * 4 // 3 - 50)
     less = read(Source("r.html", report_html(compare(*choose_sides(trace, trace))).encode()))
     assert isinstance(less, Trace)
-    assert less.stacks is None and less.host_waits is not None
+    assert less.host is None and less.stacks is not None
+    smaller = data_of(report_html(compare(*choose_sides(less, less))))
+    monkeypatch.setattr(embedded, "MAX_BYTES", len(smaller) * 4 // 3 - 50)
+    less = read(Source("r.html", report_html(compare(*choose_sides(trace, trace))).encode()))
+    assert isinstance(less, Trace)
+    assert less.host is None and less.stacks is None and less.host_waits is not None
 
 
 def test_originals_come_back_without_paths() -> None:
@@ -176,7 +200,8 @@ def test_originals_come_back_without_paths() -> None:
     [
         ("nodes", "parent", 2), ("nodes", "parent", -1), ("placed", "node", 9),
         ("placed", "source_row", 0), ("waits", "dur_ns", -1), ("waits", "start_ns", 7),
-        ("memory", "start_ns", 8),
+        ("memory", "start_ns", 8), ("host", "dur_ns", -1), ("host", "start_ns", 3),
+        ("launches", "source_row", 2**40),
     ],
 )  # fmt: skip
 def test_context_that_no_trace_has_is_damage(table: str, column: str, value: int) -> None:

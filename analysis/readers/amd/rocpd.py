@@ -27,8 +27,9 @@ from analysis.readers.amd.rows import (
     durations,
     kernel_name,
 )
-from analysis.readers.building.activities import HostCall, HostRange, Key, Recorded
+from analysis.readers.building.activities import Recorded
 from analysis.readers.building.columns import Columns
+from analysis.readers.building.host.calls import HostCall, HostRange, Key
 from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, open_database, schema_names
@@ -56,7 +57,7 @@ def _read(source: Source) -> Trace:
         read = _Read(source)
         for suffix in sets:
             read.add(Tables(database, suffix), several=len(sets) > 1)
-        return read.recorded(database).trace()
+        return read.recorded(database).trace(thread_name=_thread_number)
 
 
 ROCPD = Reader(
@@ -181,7 +182,8 @@ class _Read:
         more: Mapping[str, Sequence[object]],
     ) -> None:
         numbers = rows.place(agent)
-        known = max(len(self._columns["name"]) + len(rows), 0)
+        before = len(self._columns["name"])
+        known = before + len(rows)
         self._source.limits.check_events(known, "more_events_than_limit", self._source.name)
         self._columns.extend(
             {
@@ -198,7 +200,8 @@ class _Read:
                 "stream": [None if one is None else str(one) for one in rows.place(stream)],
                 "start_ns": rows.starts,
                 "dur_ns": durations(rows.starts, rows.ends),
-                "source_row": list(range(1, len(rows) + 1)),
+                # Rows of all tables, one after the other, so that each number is there once.
+                "source_row": list(range(before + 1, before + len(rows) + 1)),
             }
         )
 
@@ -260,6 +263,11 @@ class _Read:
                 if known is None or not (known.name or "").startswith("hip"):
                     call = HostCall(start, lane, name, whole)
                     self._calls[process, event.stack] = call
+
+
+def _thread_number(lane: object) -> str:
+    """The thread of a lane, which is a process and a thread."""
+    return str(lane[1]) if isinstance(lane, tuple) else str(lane)
 
 
 def _process(number: object, known: Iterable[str]) -> object:

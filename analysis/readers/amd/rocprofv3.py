@@ -20,9 +20,9 @@ from analysis.readers.amd.rows import (
     durations,
     kernel_name,
 )
+from analysis.readers.building.host.launch_calls import is_launch
+from analysis.readers.building.host.wait_calls import is_wait
 from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.building.launch_calls import is_launch
-from analysis.readers.building.wait_calls import is_wait
 from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_array import check_length

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from analysis.limits import Limits
 from analysis.readers.building.columns import Columns
-from analysis.readers.building.launch_calls import is_launch
-from analysis.readers.building.wait_calls import is_wait
+from analysis.readers.building.host.launch_calls import is_launch
+from analysis.readers.building.host.wait_calls import is_wait
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, noted
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from analysis.readers.amd.rows import RocprofRows, kernel_name
 from analysis.readers.building.coded import Whole, coded
+from analysis.readers.building.host.launch_calls import is_launch
+from analysis.readers.building.host.wait_calls import is_wait
 from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.building.launch_calls import is_launch
 from analysis.readers.building.numbering import Distinct, Numbered, plain_id
 from analysis.readers.building.timetable import Ints
-from analysis.readers.building.wait_calls import is_wait
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile

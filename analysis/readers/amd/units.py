@@ -10,15 +10,15 @@ import numpy as np
 from analysis.readers.amd.rows import HipCall, RocprofRows
 from analysis.readers.building.checks.clocks import clock_skew
 from analysis.readers.building.coded import Whole
-from analysis.readers.building.launch_calls import (
+from analysis.readers.building.host.launch_calls import (
     LaunchCall,
     is_launch,
     launch_calls,
     with_launches,
 )
+from analysis.readers.building.host.wait_calls import host_waits, is_wait
 from analysis.readers.building.processes import rows_of, taken_apart, units_of
 from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.source import Source
 from analysis.trace import Diagnostic, Trace
 

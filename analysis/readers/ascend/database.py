@@ -22,11 +22,11 @@ from analysis.readers.ascend.pmu import Task, counters
 from analysis.readers.ascend.waits import HostSpans, Wait, wait_calls
 from analysis.readers.building.coded import Coded
 from analysis.readers.building.columns import Columns
+from analysis.readers.building.host.wait_calls import host_waits
 from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.numbering import Numbered
 from analysis.readers.building.processes import devices_of, rows_of, taken_apart
 from analysis.readers.building.trace_tables import build_trace, dtype_name
-from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, integer, open_database, schema_names
 from analysis.readers.input.sqlite_wal import is_of_database

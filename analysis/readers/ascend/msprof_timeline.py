@@ -20,10 +20,10 @@ from analysis.limits import Limits
 from analysis.messages import mark
 from analysis.readers.ascend.timeline import Timeline, read_timeline, rows_of
 from analysis.readers.building.coded import Coded, Whole, coded, distinct_rows, joined, taken
+from analysis.readers.building.host.wait_calls import host_waits
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
 from analysis.readers.building.processes import devices_of, taken_apart
 from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.beside import Beside, headed
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source

@@ -27,10 +27,10 @@ from analysis.readers.ascend.rows import AscendRows
 from analysis.readers.ascend.timeline import Launches, Timeline, read_timeline, rows_of
 from analysis.readers.building.checks.clocks import clock_skew
 from analysis.readers.building.coded import Coded, Combined, Whole, coded, taken
+from analysis.readers.building.host.wait_calls import host_waits
 from analysis.readers.building.iterations import Span, spans_at
 from analysis.readers.building.processes import Units, devices_of, taken_apart
 from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.building.wait_calls import host_waits
 from analysis.readers.input.beside import headed
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source

@@ -17,10 +17,10 @@ from analysis.host_waits import HostWaits
 from analysis.limits import MIB
 from analysis.readers.ascend.launches import is_framework_op
 from analysis.readers.building.coded import Bools, Coded
+from analysis.readers.building.host.wait_calls import host_waits, is_wait
 from analysis.readers.building.nesting import Nesting
 from analysis.readers.building.numbering import Numbered
 from analysis.readers.building.timetable import Ints, distinct
-from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.beside import Beside
 from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile

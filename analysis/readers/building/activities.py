@@ -17,43 +17,21 @@ from analysis.limits import Limits
 from analysis.readers.building.checks.clocks import clock_skew
 from analysis.readers.building.checks.graph_launches import graph_notes, is_graph_launch
 from analysis.readers.building.coded import Coded, Whole
-from analysis.readers.building.iterations import profiled_runs, span_at
-from analysis.readers.building.launch_calls import (
+from analysis.readers.building.host.calls import Host, HostCall, HostRange, Key
+from analysis.readers.building.host.launch_calls import (
     LaunchCall,
     is_launch,
     launch_calls,
     with_launches,
 )
+from analysis.readers.building.host.wait_calls import host_waits, is_wait
+from analysis.readers.building.iterations import profiled_runs, span_at
 from analysis.readers.building.processes import rows_of, taken_apart, units_of
 from analysis.readers.building.range_names import MARK, MARK_CHARS, name_of_range
 from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.trace import Diagnostic, Meta, Trace, noted
 
 _MAX_DEPTH = 256
-
-Key = tuple[Hashable, Hashable]  # process and correlation
-
-
-@dataclass(frozen=True)
-class HostCall:
-    """A call of the host that launched something: when, on which thread, its name."""
-
-    start: int
-    thread: Hashable
-    name: str | None
-    end: int | None = None
-
-
-@dataclass(frozen=True)
-class HostRange:
-    """An NVTX range of the host; `thread` is None where its ends may be on two threads."""
-
-    start: int
-    end: int
-    text: str
-    process: Hashable
-    thread: Hashable | None
 
 
 @dataclass(frozen=True)
@@ -69,17 +47,23 @@ class Recorded:
     notes: Sequence[Diagnostic]
     limits: Limits
 
-    def trace(self, process_name: Callable[[object], str] = str) -> Trace:
+    def trace(
+        self,
+        process_name: Callable[[object], str] = str,
+        thread_name: Callable[[Hashable], str] = str,
+    ) -> Trace:
         """The trace of the process or device that is shown, with the others; ranges that number
         steps or iterations are its runs. Raises FuseScopeError where no activity has a valid
         time."""
+        names = (process_name, thread_name)
         columns = dict(self.columns)
         numbers, kernels = columns.pop("number"), columns.pop("is_kernel")
         units = units_of(columns["process"], numbers, kernels, process_name)
         if units.is_one:
             known = {process for process in columns["process"] if process is not None}
             own = [one for one in self.ranges if not known or one.process in known]
-            return taken_apart(units, lambda _: self._unit(columns, self.calls, own))
+            host = Host(self.calls, own, *names)
+            return taken_apart(units, lambda _: self._unit(columns, self.calls, host))
         owner: dict[object, int] = {}
         for at, (_, rows) in enumerate(units.parts):
             owner.update(dict.fromkeys(_keys(columns, rows), at))
@@ -88,14 +72,11 @@ class Recorded:
         def build(rows: Sequence[int]) -> Trace:
             at = place[id(rows)]
             processes = {columns["process"][row] for row in rows}
+            every = {key: call for key, call in self.calls.items() if key[0] in processes}
             # A call that launched something on another device is of that one.
-            calls = {
-                key: call
-                for key, call in self.calls.items()
-                if key[0] in processes and owner.get(key, at) == at
-            }
+            calls = {key: call for key, call in every.items() if owner.get(key, at) == at}
             ranges = [one for one in self.ranges if one.process in processes]
-            return self._unit(rows_of(columns, rows), calls, ranges)
+            return self._unit(rows_of(columns, rows), calls, Host(every, ranges, *names))
 
         return taken_apart(units, build)
 
@@ -103,11 +84,13 @@ class Recorded:
         self,
         activities: Mapping[str, Sequence[object]],
         calls: Mapping[Key, HostCall],
-        ranges: Sequence[HostRange],
+        host: Host,
     ) -> Trace:
-        """The trace of one process or device."""
-        columns, notes = dict(activities), list(self.notes)
+        """The trace of one process or device; `host` is all that its process did."""
+        columns, notes, ranges = dict(activities), list(self.notes), host.ranges
         notes += _checked(columns, calls)
+        activity, left = host.activity(columns, self.limits)
+        notes += left
         marks = _marks(ranges)
         marking = {id(mark) for mark in marks}
         _add_launchers(columns, calls, [r for r in ranges if id(r) not in marking])
@@ -116,6 +99,7 @@ class Recorded:
             runs, columns["run"] = _runs(columns, calls, marks, notes)
         del columns["correlation"], columns["process"]
         trace = build_trace(self.meta, columns, runs=runs, notes=notes, limits=self.limits)
+        trace = replace(trace, host=activity)
         if calls:
             waits = (
                 (call.name, call.start, call.end)

@@ -31,6 +31,16 @@ class Frames:
     name_of: Ints
     names: Sequence[str]
 
+    def take(self, places: Ints) -> Frames:
+        """The frames at these places."""
+        return Frames(
+            self.lanes[places],
+            self.starts[places],
+            self.lengths[places],
+            self.name_of[places],
+            self.names,
+        )
+
     @cached_property
     def table(self) -> Timetable:
         """The frames by thread and start; of those that begin together the longer one first, as it

@@ -17,6 +17,12 @@ _NUMBERED = re.compile(
 )
 
 
+def without_call(text: str) -> str:
+    """The text without what PyTorch writes of the single call: 'aten::add' of 'aten::add, seq = 7,
+    op_id = 12'."""
+    return _NUMBERED.sub("", text) or text
+
+
 def name_of_range(text: str) -> str:
     """The name that all calls share: 'aten::add' of 'aten::add, seq = 7, op_id = 12', 'iteration'
     of 'iteration 12'. A number that is part of a name stays: 'layer 3'."""

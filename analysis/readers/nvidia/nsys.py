@@ -12,8 +12,9 @@ from collections.abc import Mapping
 
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
-from analysis.readers.building.activities import HostCall, HostRange, Recorded
+from analysis.readers.building.activities import Recorded
 from analysis.readers.building.columns import Columns
+from analysis.readers.building.host.calls import HostCall, HostRange
 from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, open_database, schema_names
@@ -67,7 +68,7 @@ def _read(source: Source) -> Trace:
         ranges = _ranges(database, strings)
         meta = _meta(NSYS.name, database, source)
     recorded = Recorded(meta, columns, launches, ranges, notes, source.limits)
-    return recorded.trace(_process_number)
+    return recorded.trace(_process_number, _thread_number)
 
 
 NSYS = Reader(
@@ -126,7 +127,7 @@ def _activities(
     for table, names in tables:
         starts, ends = table.integers("start"), table.integers("end")
         pids = table.integers("globalPid")
-        rows = kernel_columns(names)
+        rows, before = kernel_columns(names), len(columns["name"])
         if table is graphs:
             rows["op_type"] = ["CUDA graph"] * len(table)
         rows |= {
@@ -140,7 +141,8 @@ def _activities(
                 None if start is None or end is None else end - start
                 for start, end in zip(starts, ends, strict=True)
             ],
-            "source_row": list(range(1, len(table) + 1)),
+            # Rows of all tables, one after the other, so that each number is there once.
+            "source_row": list(range(before + 1, before + len(table) + 1)),
             "correlation": list(table.integers("correlationId")),
             "process": [None if pid is None else pid & _PID for pid in pids],
             "number": list(table.integers("deviceId")),
@@ -200,6 +202,11 @@ def _launches(
 def _process_number(process: object) -> str:
     """The number that the machine gave a process: the middle of its globalPid."""
     return str(int(str(process)) >> 24 & 0xFFFFFF)
+
+
+def _thread_number(thread: object) -> str:
+    """The number that the machine gave a thread: the end of its globalTid."""
+    return str(int(str(thread)) & 0xFFFFFF)
 
 
 def _ranges(database: Database, strings: Mapping[int, str]) -> list[HostRange]:

@@ -1,14 +1,15 @@
-"""What a trace has beside its tables, as tables: call stacks, memory over time, host
-waits, the originals that members name, and the program of the host."""
+"""What a trace has beside its tables, as tables: call stacks, memory over time, host waits, the
+activity of the host, the originals that members name, and the program of the host."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from analysis.host_activity import KINDS, MAX_SPANS, HostActivity
 from analysis.host_waits import MAX_WAITS, HostWaits
 from analysis.memory import MAX_DEVICES, MAX_POINTS, MemoryUse
 from analysis.originals import MAX_ORIGINALS, Original
@@ -38,6 +39,14 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     },
     "program": {"name": "category", "run": "int64"},
     "launched": {"source_row": "int64", "operator": "int64"},
+    "host": {
+        "thread": "category",
+        "span_kind": "category",
+        "name": "category",
+        "start_ns": "int64",
+        "dur_ns": "int64",
+    },
+    "launches": {"source_row": "int64", "thread": "category", "start_ns": "int64"},
 }
 _MAX_ROWS = {
     "nodes": MAX_NODES,
@@ -45,6 +54,7 @@ _MAX_ROWS = {
     "memory": MAX_POINTS * MAX_DEVICES,
     "originals": MAX_ORIGINALS,
     "program": MAX_PROGRAM,
+    "host": MAX_SPANS,
 }
 
 
@@ -86,6 +96,8 @@ def frames_of(trace: Trace) -> dict[str, pd.DataFrame]:
         found["launched"] = pd.DataFrame(
             {"source_row": program.rows, "operator": _from_one(program.launched_by)}
         )
+    if trace.host is not None:
+        found |= _host_frames(trace.host)
     return found
 
 
@@ -139,6 +151,10 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
             launched["source_row"].to_numpy("int64"),
             launched["operator"].to_numpy("int64") - 1,
         )
+    if ("host" in frames) != ("launches" in frames):
+        raise ValueError("what the host did without its launches, or these without that")
+    if "host" in frames:
+        found["host"] = _host(frames["host"], frames["launches"])
     if "originals" in frames:
         told = frames["originals"].astype("object")
         found["originals"] = tuple(
@@ -150,6 +166,49 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
 
 def _from_one(places: np.ndarray) -> np.ndarray:
     return np.asarray(places, dtype="int64") + 1
+
+
+def _host_frames(host: HostActivity) -> dict[str, pd.DataFrame]:
+    threads, kinds, names = map(_texts, (host.lane_names, KINDS, host.names))
+    spans = {
+        "thread": pd.Categorical.from_codes(host.lanes, dtype=threads),
+        "span_kind": pd.Categorical.from_codes(host.kind_of, dtype=kinds),
+        "name": pd.Categorical.from_codes(host.name_of, dtype=names),
+        "start_ns": host.starts_ns,
+        "dur_ns": host.ends_ns - host.starts_ns,
+    }
+    launches = {
+        "source_row": host.launch_rows,
+        "thread": pd.Categorical.from_codes(host.launch_lanes, dtype=threads),
+        "start_ns": host.launch_ns,
+    }
+    return {"host": pd.DataFrame(spans), "launches": pd.DataFrame(launches)}
+
+
+def _texts(texts: Sequence[str]) -> pd.CategoricalDtype:
+    return pd.CategoricalDtype(pd.Index(list(texts), dtype="str"))
+
+
+def _host(spans: pd.DataFrame, launches: pd.DataFrame) -> HostActivity:
+    """Raises ValueError where the two have other threads, and for other kinds than there are."""
+    threads = tuple(map(str, spans["thread"].cat.categories))
+    if threads != tuple(map(str, launches["thread"].cat.categories)):
+        raise ValueError("launches: other threads than those of the host")
+    if tuple(map(str, spans["span_kind"].cat.categories)) != KINDS:
+        raise ValueError("host: other kinds than there are")
+    starts = spans["start_ns"].to_numpy("int64")
+    return HostActivity(
+        names=tuple(map(str, spans["name"].cat.categories)),
+        lane_names=threads,
+        lanes=spans["thread"].cat.codes.to_numpy("int32"),
+        starts_ns=starts,
+        ends_ns=starts + spans["dur_ns"].to_numpy("int64"),
+        name_of=spans["name"].cat.codes.to_numpy("int32"),
+        kind_of=spans["span_kind"].cat.codes.to_numpy("int8"),
+        launch_rows=launches["source_row"].to_numpy("int64"),
+        launch_lanes=launches["thread"].cat.codes.to_numpy("int32"),
+        launch_ns=launches["start_ns"].to_numpy("int64"),
+    )
 
 
 def _memory_frame(use: MemoryUse) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from analysis.readers.building.launch_calls import is_launch
+from analysis.readers.building.host.launch_calls import is_launch
 from analysis.readers.building.nesting import Nesting
 from analysis.readers.building.timetable import Ints, distinct
 from analysis.readers.input.json_value import decode

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec.structs import replace as replaced
 
+from analysis.host_activity import FRAME, OPERATOR
 from analysis.messages.places import event_of
 from analysis.readers.building.begin_end import Mark, pairs
 from analysis.readers.building.call_stacks import Frames
@@ -74,10 +75,13 @@ class Sorted:
     calls: Spans  # of compiled graphs, on the host
     kernels: Spans  # with copies and fills
     launches: Spans
+    runtime: Spans  # all calls to the runtime of the host, also those that launch elsewhere
     steps: list[tuple[int, Span]]  # on the host, with their number
     device_steps: list[tuple[int, Span]]
     flows: Flows
     frames: Frames  # Python calls and operators of the host
+    frame_kinds: Ints  # which of the two each is, as HostActivity numbers them
+    annotations: Frames  # ranges that the host marked, with steps and calls of compiled graphs
     memory: list[Allocation]
     ranges: list[CounterRange]
     lane_numbers: dict[Lane, int]
@@ -194,6 +198,7 @@ class EventColumns:
             list(self._arguments.labels),  # type: ignore[arg-type]
         )
         kernels = self._with_times(self._spans("kernel", tables))
+        launches = self._spans("launch", tables)
         steps = self._spans("step", tables)
         found = Sorted(
             tables,
@@ -201,10 +206,12 @@ class EventColumns:
             self._spans("op", tables),
             self._spans("call", tables),
             kernels,
-            self._spans("launch", tables),
+            launches,
+            launches,
             *self._steps(steps),
             self._flows(),
-            self._frames(tables),
+            *self._frames("frame", tables),
+            self._frames("annotation", tables)[0],
             self._memory,
             self._ranges,
             self._lanes,
@@ -329,7 +336,7 @@ class EventColumns:
         is_annotation, is_op = use == _ANNOTATION, use == _OP
         is_step = (steps >= 0) & (is_annotation | is_op)
         is_call &= is_annotation & ~on_device & ~is_step
-        unused = is_annotation & ~is_step & ~is_call
+        unused = is_annotation & on_device & ~is_step
         self._count_others(part.codes[unused | (use == _OTHER)])
         is_span = (use < len(SPAN_KINDS)) & ~unused
         bad = np.flatnonzero(is_span & ~part.is_timed)
@@ -344,18 +351,27 @@ class EventColumns:
         self._keep_spans("launch", part, is_span & (use == _LAUNCH), use, self._arguments.launches)
         is_kernel = is_span & (use > _OP) & (use < _LAUNCH)
         self._keep_spans("kernel", part, is_kernel, use, self._arguments.kernels)
-        empty = self._names[""]
-        is_frame = (use == _FRAME) & part.is_timed & (part.names != empty)
+        is_frame = (use == _FRAME) & part.is_timed & (part.names != self._names[""])
         framed = np.flatnonzero(is_frame | is_plain_op)
-        names = part.names[framed]
+        kinds = np.where(is_plain_op[framed], OPERATOR, FRAME).astype("int8")
+        self._keep_frames("frame", part, framed, kinds=kinds)
+        is_mark = is_span & (is_annotation | is_step) & ~on_device
+        self._keep_frames("annotation", part, np.flatnonzero(is_mark))
+
+    def _keep_frames(self, kind: str, part: _Part, places: Ints, **more: np.ndarray) -> None:
+        """Spans of the host of which only thread, time and name are read."""
+        if not len(places):
+            return
+        names, empty = part.names[places], self._names[""]
         if (names == empty).any():
             names = np.where(names == empty, self._names["unnamed"], names)
         self._keep(
-            "frame",
-            lanes=part.lanes[framed].astype("int32"),
-            starts=part.starts[framed],
-            lengths=part.lengths[framed],
+            kind,
+            lanes=part.lanes[places].astype("int32"),
+            starts=part.starts[places],
+            lengths=part.lengths[places],
             names=names.astype("int32"),
+            **more,
         )
 
     def _miss_time(self, part: _Part, at: int) -> None:
@@ -439,13 +455,14 @@ class EventColumns:
         lanes, times = (columns.get(name, none)[first] for name in ("lanes", "times"))
         return Flows(ids, lanes, times)
 
-    def _frames(self, tables: Tables) -> Frames:
-        columns = self._columns("frame")
+    def _frames(self, kind: str, tables: Tables) -> tuple[Frames, Ints]:
+        """Spans of the host, and the kind of each where that is known."""
+        columns = self._columns(kind)
         none = np.empty(0, dtype="int64")
-        lanes, starts, lengths, names = (
-            columns.get(name, none) for name in ("lanes", "starts", "lengths", "names")
+        lanes, starts, lengths, names, kinds = (
+            columns.get(name, none) for name in ("lanes", "starts", "lengths", "names", "kinds")
         )
-        return Frames(lanes, starts, lengths, names, tables.names)
+        return Frames(lanes, starts, lengths, names, tables.names), kinds
 
 
 class _Groups(dict[object, int]):

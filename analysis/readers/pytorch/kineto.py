@@ -22,12 +22,12 @@ from analysis.messages import mark
 from analysis.readers.building.call_stacks import Moments, stacks_of
 from analysis.readers.building.checks.graph_launches import graph_notes, is_graph_launch
 from analysis.readers.building.coded import Coded, Whole
+from analysis.readers.building.host.launch_calls import LaunchCalls, is_launch, with_launches
+from analysis.readers.building.host.wait_calls import host_waits, is_wait
 from analysis.readers.building.iterations import profiled_runs
-from analysis.readers.building.launch_calls import LaunchCalls, is_launch, with_launches
 from analysis.readers.building.processes import several_processes, taken_apart
 from analysis.readers.building.timetable import Ints, distinct
 from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.building.wait_calls import host_waits, is_wait
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile
@@ -46,6 +46,7 @@ from analysis.readers.pytorch.dispatch import host_ops
 from analysis.readers.pytorch.event import Event, plain
 from analysis.readers.pytorch.events import EventColumns, Sorted
 from analysis.readers.pytorch.host import op_rows
+from analysis.readers.pytorch.host_events import host_of
 from analysis.readers.pytorch.kernels import kernel_rows
 from analysis.readers.pytorch.launches import Launched, Launches, launching_names
 from analysis.readers.pytorch.memory import memory_of
@@ -159,15 +160,15 @@ def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) 
         moments = _launched(found, launched)
         program = program_of(found, launches, launched, steps, source.limits)
     else:
-        host = host_ops(found)
-        if not host.ops:
+        executed = host_ops(found)
+        if not executed.ops:
             raise _nothing(source.name, {note.code for note in notes})
-        rows = op_rows(host, steps)
-        counters, told = counters_of_host(found, host.ops)
-        calls = partial(calls_on_host, found, host)
-        moments = Moments(host.ops.lanes, host.ops.starts, host.ops.rows, before=True)
+        rows = op_rows(executed, steps)
+        counters, told = counters_of_host(found, executed.ops)
+        calls = partial(calls_on_host, found, executed)
+        moments = Moments(executed.ops.lanes, executed.ops.starts, executed.ops.rows, before=True)
         notes += noted("warning", "no_device_rows", len(found.launches))
-        notes += host.notes
+        notes += executed.notes
     rows = counters | rows  # a counter takes no other column's place
     notes += told
     originals, beside = with_members(rows, calls if found.calls else None, steps, source)
@@ -183,17 +184,22 @@ def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) 
         device=", ".join(used[:_MAX_DEVICES]) if used != ["device"] else None,
         files=beside.files,
         private=_private(file),
-        started_ns=_started_ns(file, found.kernels.starts if found.kernels else host.ops.starts),
+        started_ns=_started_ns(
+            file, found.kernels.starts if found.kernels else executed.ops.starts
+        ),
     )
     starts, lengths = [s for s, _ in steps.spans], [end - start for start, end in steps.spans]
     runs = profiled_runs("step", starts, lengths) if steps.spans else None
     memory, beyond = memory_of(found, source.limits)
     notes += beyond
+    host, left = host_of(found, moments, source.limits)
+    notes += left
     trace = build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
     trace = replace(
         trace,
         stacks=stacks_of(found.frames, moments, source.limits),
         memory=memory,
+        host=host,
         originals=originals,
         program=program,
         host_waits=_waits(found, launches, source.limits) if found.launches and launches else None,

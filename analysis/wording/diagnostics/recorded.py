@@ -269,6 +269,12 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Each one counts as an operator, without the time of the events inside it."),
     ),
+    "host_spans_left": told(
+        Message(
+            "{n:count} span of the host was left out: only the longest are kept.",
+            "{n:count} spans of the host were left out: only the longest are kept.",
+        ),
+    ),
     "other_events": told(
         Message(
             "{n:count} event of another kind was left out.",

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from analysis.errors import FuseScopeError
+from analysis.host_activity import KINDS
 from analysis.readers import read as read_any
 from analysis.readers.amd.rocpd import ROCPD
 from analysis.readers.input.source import Source
@@ -80,6 +81,14 @@ def test_the_miniature_says_what_its_views_say() -> None:
     assert launchers["MEMORY_COPY_HOST_TO_DEVICE"] == "hipMemcpyAsync"
     waits = trace.host_waits
     assert waits is not None and waits.names == ("hipStreamSynchronize",)
+    host = trace.host
+    assert host is not None and len(host.lane_names) == 1
+    kinds = [KINDS[kind] for kind in host.kind_of]
+    told = set(zip(kinds, (host.names[name] for name in host.name_of), strict=True))
+    assert {("runtime", "hipLaunchKernel"), ("runtime", "hipStreamSynchronize")} <= told
+    assert ("annotation", "iteration 1") in told
+    lanes, times = host.launches_of(trace.calls["source_row"].to_numpy("int64"))
+    assert (lanes == 0).all() and (times <= trace.calls["start_ns"].to_numpy("int64")).all()
     assert trace.calls["SQ_WAVES"].dropna().tolist() == [64.0] * 6  # of both units together
     assert trace.calls["bytes"].dropna().tolist() == [602_112.0] * 2
 

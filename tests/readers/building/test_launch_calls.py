@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from analysis.readers import read
-from analysis.readers.building.launch_calls import (
+from analysis.readers.building.host.launch_calls import (
     LaunchCall,
     is_launch,
     launch_calls,

@@ -9,7 +9,7 @@ import pytest
 from analysis.host_waits import MAX_WAITS, HostWaits
 from analysis.limits import Limits
 from analysis.readers import read
-from analysis.readers.building.wait_calls import host_waits, is_wait
+from analysis.readers.building.host.wait_calls import host_waits, is_wait
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
 

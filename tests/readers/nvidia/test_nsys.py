@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from analysis.errors import FuseScopeError
+from analysis.host_activity import KINDS
 from analysis.readers.ascend.database import ASCEND_DATABASE
 from analysis.readers.building.range_names import name_of_range
 from analysis.readers.input.source import Source
@@ -121,6 +122,30 @@ def test_calls_that_wait_for_the_device(tmp_path: Path) -> None:
     none = read(tmp_path, strings, ran, runtime((90, 1))).host_waits
     assert none is not None and len(none.starts_ns) == 0
     assert read(tmp_path, strings, ran).host_waits is None
+
+
+def test_what_the_host_did_and_when_it_launched(tmp_path: Path) -> None:
+    """A copy has another row than the kernel; a range between two threads is on none of them."""
+    names: Table = (*NAMES[:2], [*NAMES[2], (5, "cudaMemcpyAsync_v3020")])
+    columns = ("start", '"end"', "globalTid", "correlationId", "nameId")
+    api: Table = ("CUPTI_ACTIVITY_KIND_RUNTIME", columns,
+                  [(90, 95, THREAD, 1, 3), (96, 99, THREAD + 1, 2, 5)])  # fmt: skip
+    copies: Table = ("CUPTI_ACTIVITY_KIND_MEMCPY", KERNEL[:6], [(160, 170, 0, 7, 2, PID)])
+    rows = [
+        (80, 100, 59, "aten::add, seq = 7, op_id = 12", THREAD),
+        (10, 500, 60, "step 4", THREAD),
+    ]
+    marks: Table = ("NVTX_EVENTS", ("start", '"end"', "eventType", "text", "globalTid"), rows)
+    host = read(tmp_path, names, kernels((100, 150, 1)), copies, api, marks).host
+    assert host is not None and host.lane_names == ("thread 17", "thread 18", "process 5")
+    told = zip(host.lanes, host.name_of, host.kind_of, host.starts_ns, host.ends_ns, strict=True)
+    assert [(int(a), host.names[b], KINDS[c], int(d), int(e)) for a, b, c, d, e in told] == [
+        (0, "aten::add", "annotation", 80, 100), (0, "cudaLaunchKernel", "runtime", 90, 95),
+        (1, "cudaMemcpyAsync", "runtime", 96, 99), (2, "step 4", "annotation", 10, 500),
+    ]  # fmt: skip
+    assert (host.launch_rows.tolist(), host.launch_ns.tolist()) == ([1, 2], [90, 96])
+    assert host.launch_lanes.tolist() == [0, 1]
+    assert read(tmp_path, NAMES, kernels((100, 150, 1))).host is None
 
 
 def test_kernels_copies_and_fills(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from analysis.errors import FuseScopeError
+from analysis.host_activity import KINDS
 from analysis.memory import MAX_POINTS
 from analysis.readers import read
 from analysis.readers.input.source import Source
@@ -110,9 +111,12 @@ def test_an_external_id_of_no_running_operator_is_not_believed(
     assert trace_of(events).operators["launched_by"].isna().all()
 
 
-def test_regions_that_a_user_names_are_no_operators_and_counted() -> None:
+def test_regions_that_a_user_names_are_no_operators_but_what_the_host_did() -> None:
+    """Those of the device, and events of other kinds, are counted."""
     events = [
         event("user_annotation", "my region", 0, 90),
+        event("gpu_user_annotation", "my region", 50, 2),
+        event("overhead", "Lazy Function Loading", 3, 2),
         op("aten::mm", 10, 20, 5),
         launch(15, 8),
         kernel(GEMM, 50, 2, 8),
@@ -120,7 +124,56 @@ def test_regions_that_a_user_names_are_no_operators_and_counted() -> None:
     trace = trace_of(events)
     assert trace.operators["launched_by"].tolist() == ["aten::mm"]
     [other] = [note for note in trace.diagnostics if note.code == "other_events"]
-    assert (other.count, other.example) == (1, "user_annotation")
+    assert (other.count, other.example) == (2, "gpu_user_annotation")
+    [region] = [span for span in spans_of(trace) if span[0] == "my region"]
+    assert region == ("my region", "annotation", 0, 90_000)
+
+
+def spans_of(trace: Trace) -> list[tuple[str, str, int, int]]:
+    """Name, kind, start and end of what the host did."""
+    host = trace.host
+    assert host is not None
+    return [
+        (host.names[name], KINDS[kind], int(start), int(end))
+        for name, kind, start, end in zip(
+            host.name_of, host.kind_of, host.starts_ns, host.ends_ns, strict=True
+        )
+    ]
+
+
+def test_what_the_host_did_and_when_it_launched() -> None:
+    """Each thread by itself, steps as annotations; a wait and an annotation without a valid time is
+    counted; kernels whose call is not in the file have no launch."""
+    events = [
+        event("user_annotation", "ProfilerStep#3", 0, 100),
+        {**event("user_annotation", "lost", 0, 1), "dur": -4},
+        event("python_function", "train.py(3): main", 0, 90, **{"Python id": 1}),
+        op("aten::mm", 10, 20, 5),
+        launch(15, 8),
+        {**event("cuda_runtime", "cudaStreamSynchronize", 40, 30), "tid": 77},
+        kernel(GEMM, 50, 2, 8),
+        kernel(GEMM, 60, 2, 9),
+    ]
+    trace = trace_of(events)
+    assert spans_of(trace) == [
+        ("ProfilerStep#3", "annotation", 0, 100_000),
+        ("train.py(3): main", "frame", 0, 90_000),
+        ("aten::mm", "operator", 10_000, 30_000),
+        ("cudaLaunchKernel", "runtime", 15_000, 16_000),
+        ("cudaStreamSynchronize", "runtime", 40_000, 70_000),
+    ]
+    host = trace.host
+    assert host is not None and len(host.lane_names) == 2
+    lanes, times = host.launches_of(trace.calls["source_row"].to_numpy("int64"))
+    assert (lanes.tolist(), times.tolist()) == ([0, -1], [15_000, 0])
+    assert codes(trace)["bad_time"] == 1 and "other_events" not in codes(trace)
+
+
+def test_without_a_device_operators_launch_themselves() -> None:
+    frame = event("python_function", "train.py(3): main", 0, 90, **{"Python id": 1})
+    trace = trace_of([frame, op("aten::mm", 10, 20, 5)])
+    assert [span[1] for span in spans_of(trace)] == ["frame", "operator"]
+    assert trace.host is not None and trace.host.launch_ns.tolist() == [10_000]
 
 
 def test_a_kernel_knows_the_code_that_launched_it() -> None:

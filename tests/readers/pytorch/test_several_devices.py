@@ -62,6 +62,10 @@ def test_one_process_that_runs_two_devices() -> None:
     for one in (first, second):  # what the host waited for belongs to both
         assert one.host_waits is not None and one.host_waits.names == ("cudaDeviceSynchronize",)
         assert codes(one) == {"one_of_devices": 2}
+        assert one.host is not None and len(one.host.starts_ns) == 7  # as does what it did
+    assert [one.host.launch_ns.tolist() for one in (first, second) if one.host] == [
+        [12_000, 42_000], [14_000],
+    ]  # fmt: skip
 
 
 def rank(pid: object, shift: float, mm: float, device: int = 0) -> Events:
@@ -86,6 +90,10 @@ def test_ranks_one_after_the_other_whose_calls_have_the_same_ids(shift: float, d
         assert one.calls["run"].tolist() == [0, 0]
         assert launchers(one) == ["aten::mm", "aten::add"]
         assert codes(one) == {"one_of_processes": 2}
+        assert one.host is not None and one.host.lane_names == ("thread 1",)
+        assert one.host.starts_ns.tolist() == [
+            round(1000 * (shift * at + us)) for us in (0, 10, 12, 40, 42)
+        ]
 
 
 def test_ranks_in_order_of_time_on_devices_of_their_own() -> None:

@@ -76,11 +76,18 @@ class Parts:
         own = {process for process, is_own in zip(self._processes, lanes, strict=True) if is_own}
         flows = events.flows
         kept = np.flatnonzero(lanes[flows.lanes])
+        framed = np.flatnonzero(lanes[events.frames.lanes])
+        marked = np.flatnonzero(lanes[events.annotations.lanes])
+        launches = _on(events.launches, lanes)
         return replace(
             events,
             ops=_on(events.ops, lanes),
             calls=_on(events.calls, lanes),
-            launches=_on(events.launches, lanes),
+            launches=launches,
+            runtime=launches,
+            frames=events.frames.take(framed),
+            frame_kinds=events.frame_kinds[framed],
+            annotations=events.annotations.take(marked),
             steps=[(number, span) for number, span in events.steps if span.lane[0] in own],
             flows=Flows(flows.ids[kept], flows.lanes[kept], flows.times[kept]),
             memory=[one for one in events.memory if one.lane[0] in own],

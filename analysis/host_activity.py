@@ -1,0 +1,86 @@
+"""Host activity: what the threads of the host did, and when and where each kernel was launched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+# What a span is: an operator of the framework, a Python call, a range that a program or a framework
+# marked, or a call to the runtime or driver of the device.
+KINDS = ("operator", "frame", "annotation", "runtime")
+OPERATOR, FRAME, ANNOTATION, RUNTIME = range(len(KINDS))
+MAX_SPANS = 2_000_000  # of one trace, the longest ones
+
+
+@dataclass(frozen=True, eq=False)
+class HostActivity:
+    """Spans of the host on the clock of the calls of the trace, by thread and start, of those that
+    begin together the longer one first, as it holds the other.
+
+    `lanes` are the places of threads in `lane_names`, `name_of` those of names in `names`,
+    `kind_of` those of kinds in KINDS. `launch_rows` are the `source_row` of calls of the trace,
+    ascending; `launch_lanes` and `launch_ns` the thread that launched each one, and when.
+    """
+
+    names: tuple[str, ...]
+    lane_names: tuple[str, ...]
+    lanes: np.ndarray  # int32
+    starts_ns: np.ndarray  # int64
+    ends_ns: np.ndarray  # int64
+    name_of: np.ndarray  # int32
+    kind_of: np.ndarray  # int8
+    launch_rows: np.ndarray  # int64
+    launch_lanes: np.ndarray  # int32
+    launch_ns: np.ndarray  # int64
+
+    def __post_init__(self) -> None:
+        spans = (self.lanes, self.starts_ns, self.ends_ns, self.name_of, self.kind_of)
+        launches = (self.launch_rows, self.launch_lanes, self.launch_ns)
+        if any(len({len(column) for column in columns}) > 1 for columns in (spans, launches)):
+            raise ValueError("host activity: columns differ in length")
+        if any(len(set(texts)) < len(texts) for texts in (self.names, self.lane_names)):
+            raise ValueError("host activity: a name is there twice")
+        places = (
+            (self.name_of, self.names), (self.kind_of, KINDS), (self.lanes, self.lane_names),
+            (self.launch_lanes, self.lane_names),
+        )  # fmt: skip
+        for numbers, texts in places:
+            if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(texts):
+                raise ValueError("host activity: a name is not there")
+        if not _is_ordered(self.lanes, self.starts_ns, self.ends_ns):
+            raise ValueError("host activity: times go back")
+        if (self.launch_rows[1:] <= self.launch_rows[:-1]).any():
+            raise ValueError("host activity: rows go back")
+
+    def launches_of(self, source_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The thread that launched the call in each of these rows of the file, -1 where it is not
+        known, and when, 0 there."""
+        if not len(self.launch_rows):
+            return np.full(len(source_rows), -1), np.zeros(len(source_rows), dtype="int64")
+        places = np.searchsorted(self.launch_rows, source_rows)
+        places = np.minimum(places, len(self.launch_rows) - 1)
+        is_known = self.launch_rows[places] == source_rows
+        lanes = np.where(is_known, self.launch_lanes[places], -1)
+        return lanes, np.where(is_known, self.launch_ns[places], 0)
+
+    def renamed(self, names: Sequence[str], lane_names: Sequence[str]) -> HostActivity:
+        """The same under other names, in the order of the present ones; those that are now alike
+        are one, but threads stay apart."""
+        of: dict[str, int] = {}
+        places = np.array([of.setdefault(name, len(of)) for name in names], dtype="int32")
+        lanes: dict[str, None] = {}
+        for name in lane_names:
+            numbered = (f"{name} {number}" for number in range(2, len(lane_names) + 2))
+            lanes[next(one for one in (name, *numbered) if one not in lanes)] = None
+        name_of = places[self.name_of] if len(places) else self.name_of
+        return replace(self, names=tuple(of), lane_names=tuple(lanes), name_of=name_of)
+
+
+def _is_ordered(lanes: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> bool:
+    same_lane = lanes[1:] == lanes[:-1]
+    forward = starts[1:] > starts[:-1]
+    forward |= (starts[1:] == starts[:-1]) & (ends[1:] <= ends[:-1])
+    in_order = (lanes[1:] > lanes[:-1]) | (same_lane & forward)
+    return bool(in_order.all() and (ends >= starts).all())

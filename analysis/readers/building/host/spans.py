@@ -1,0 +1,128 @@
+"""From what a profiler recorded of the host's threads to the HostActivity of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.host_activity import MAX_SPANS, HostActivity
+from analysis.limits import Limits
+from analysis.readers.building.call_stacks import Moments
+from analysis.readers.building.timetable import Ints
+from analysis.text import clean_text
+from analysis.trace import Diagnostic, noted
+
+Lane = tuple[str, str]  # process and thread
+_WIDEST = 2**62
+_NAME_CHARS = 80
+
+
+@dataclass(frozen=True)
+class HostSpans:
+    """Spans as columns in any order: numbers of threads, names and kinds, times in ns."""
+
+    lanes: Ints
+    starts: Ints
+    lengths: Ints
+    names: Ints
+    kinds: Ints
+
+    @classmethod
+    def joined(cls, parts: Sequence[HostSpans]) -> HostSpans:
+        """All of these, one after the other."""
+        return cls(
+            *(
+                np.concatenate([getattr(part, column) for part in parts])
+                for column in ("lanes", "starts", "lengths", "names", "kinds")
+            )
+        )
+
+    def take(self, places: Ints) -> HostSpans:
+        """The spans at these places."""
+        columns = (self.lanes, self.starts, self.lengths, self.names, self.kinds)
+        return HostSpans(*(column[places] for column in columns))
+
+
+def host_activity(
+    spans: HostSpans,
+    launches: Moments,
+    names: Sequence[str],
+    lanes: Sequence[Lane],
+    limits: Limits,
+) -> tuple[HostActivity | None, list[Diagnostic]]:
+    """What is known of the host, None without any span; of more than MAX_SPANS spans the longest
+    are kept, and the others counted."""
+    notes = noted("warning", "host_spans_left", max(0, len(spans.lanes) - MAX_SPANS))
+    if not len(spans.lanes):
+        return None, []
+    if notes:
+        longest = np.argpartition(spans.lengths, len(spans.lanes) - MAX_SPANS)[-MAX_SPANS:]
+        spans = spans.take(np.sort(longest))
+    lane_of, lane_names = _lane_names(spans.lanes, launches.lanes, lanes)
+    own_lanes = lane_of[spans.lanes]
+    order = _in_order(own_lanes, spans.starts, spans.lengths)
+    starts = spans.starts[order]
+    name_of, texts = _names(spans.names[order], names, limits)
+    by_row = np.argsort(launches.rows, kind="stable")
+    rows = launches.rows[by_row]
+    by_row = by_row[np.concatenate([[True], rows[1:] > rows[:-1]])] if len(rows) else by_row
+    return HostActivity(
+        names=texts,
+        lane_names=lane_names,
+        lanes=own_lanes[order],
+        starts_ns=starts,
+        ends_ns=starts + spans.lengths[order],
+        name_of=name_of,
+        kind_of=spans.kinds[order].astype("int8"),
+        launch_rows=launches.rows[by_row],
+        launch_lanes=lane_of[launches.lanes[by_row]],
+        launch_ns=launches.times_ns[by_row],
+    ), notes
+
+
+def _in_order(lanes: Ints, starts: Ints, lengths: Ints) -> Ints:
+    """Positions by thread and start, of those that begin together the longer first."""
+    first, width = int(starts.min()), int(starts.max()) - int(starts.min()) + 1
+    if width * (int(lanes.max()) + 1) >= _WIDEST:
+        return np.lexsort((-lengths, starts, lanes))
+    keys = lanes.astype("int64") * width + (starts - first)
+    order = np.argsort(keys, kind="stable")  # quick for columns that are in order part by part
+    keys = keys[order]
+    is_tie = np.zeros(len(keys) + 1, dtype=bool)
+    np.equal(keys[1:], keys[:-1], out=is_tie[1:-1])
+    tied = np.flatnonzero(is_tie[1:] | is_tie[:-1])
+    order[tied] = order[tied][np.lexsort((-lengths[order[tied]], keys[tied]))]
+    return order
+
+
+def _lane_names(
+    used: Ints, launching: Ints, lanes: Sequence[Lane]
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The new number of each thread, by their order, and the names of those that did something;
+    what is on no thread has the name of its process."""
+    counts = np.bincount(used, minlength=len(lanes)) + np.bincount(launching, minlength=len(lanes))
+    kept = np.flatnonzero(counts).tolist()
+    processes = {lanes[at][0] for at in kept}
+    names: dict[str, None] = {}
+    for at in kept:
+        process, thread = (clean_text(text, _NAME_CHARS) for text in lanes[at])
+        parts = [f"process {process}"] if len(processes) > 1 or not thread else []
+        name = " ".join([*parts, f"thread {thread}"] if thread else parts)
+        numbered = (f"{name} #{number}" for number in range(2, len(kept) + 2))
+        names[next(one for one in (name, *numbered) if one not in names)] = None
+    place = np.full(len(lanes), -1, dtype="int32")
+    place[kept] = np.arange(len(kept))
+    return place, tuple(names)
+
+
+def _names(of: Ints, names: Sequence[str], limits: Limits) -> tuple[np.ndarray, tuple[str, ...]]:
+    """The number of each span's name, and the names, cleaned, each once."""
+    used = np.flatnonzero(np.bincount(of, minlength=len(names))).tolist()
+    known: dict[str, int] = {}
+    place = np.full(len(names), -1, dtype="int32")
+    for at in used:
+        text = clean_text(names[at], limits.text_chars) or "unnamed"
+        place[at] = known.setdefault(text, len(known))
+    return place[of], tuple(known)
