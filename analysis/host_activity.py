@@ -70,12 +70,21 @@ class HostActivity:
         are one, but threads stay apart."""
         of: dict[str, int] = {}
         places = np.array([of.setdefault(name, len(of)) for name in names], dtype="int32")
-        lanes: dict[str, None] = {}
-        for name in lane_names:
-            numbered = (f"{name} {number}" for number in range(2, len(lane_names) + 2))
-            lanes[next(one for one in (name, *numbered) if one not in lanes)] = None
         name_of = places[self.name_of] if len(places) else self.name_of
-        return replace(self, names=tuple(of), lane_names=tuple(lanes), name_of=name_of)
+        return replace(self, names=tuple(of), lane_names=told_apart(lane_names), name_of=name_of)
+
+
+def told_apart(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, those that stand there before with a number: ('t', 't #2')."""
+    made: dict[str, None] = {}
+    counts: dict[str, int] = {}
+    for name in names:
+        one = name
+        while one in made:
+            counts[name] = counts.get(name, 1) + 1
+            one = f"{name} #{counts[name]}"
+        made[one] = None
+    return tuple(made)
 
 
 def _is_ordered(lanes: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> bool:

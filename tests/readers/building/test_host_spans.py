@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME, HostActivity
+from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME, HostActivity, told_apart
 from analysis.limits import Limits
 from analysis.readers.building.call_stacks import Moments
 from analysis.readers.building.host import spans as host_spans
@@ -95,7 +95,12 @@ def test_new_names_that_are_alike_become_one_and_threads_stay_apart() -> None:
     assert host is not None and host.names == ("outer", "inner", "launch")
     less = host.renamed(("x", "x", "launch"), ("t", "t"))
     assert (less.names, less.name_of.tolist()) == (("x", "launch"), [0, 0, 1])
-    assert less.lane_names == ("t", "t 2")
+    assert less.lane_names == ("t", "t #2")
+
+
+def test_threads_of_one_name_are_numbered_once_each() -> None:
+    assert told_apart(["t", "t #2", "t", "u", "t"]) == ("t", "t #2", "t #3", "u", "t #4")
+    assert told_apart(["t"] * 50_000)[-1] == "t #50000"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.host_activity import MAX_SPANS, HostActivity
+from analysis.host_activity import MAX_SPANS, HostActivity, told_apart
 from analysis.limits import Limits
 from analysis.readers.building.call_stacks import Moments
 from analysis.readers.building.timetable import Ints
@@ -105,16 +105,14 @@ def _lane_names(
     counts = np.bincount(used, minlength=len(lanes)) + np.bincount(launching, minlength=len(lanes))
     kept = np.flatnonzero(counts).tolist()
     processes = {lanes[at][0] for at in kept}
-    names: dict[str, None] = {}
+    names = []
     for at in kept:
         process, thread = (clean_text(text, _NAME_CHARS) for text in lanes[at])
         parts = [f"process {process}"] if len(processes) > 1 or not thread else []
-        name = " ".join([*parts, f"thread {thread}"] if thread else parts)
-        numbered = (f"{name} #{number}" for number in range(2, len(kept) + 2))
-        names[next(one for one in (name, *numbered) if one not in names)] = None
+        names.append(" ".join([*parts, f"thread {thread}"] if thread else parts))
     place = np.full(len(lanes), -1, dtype="int32")
     place[kept] = np.arange(len(kept))
-    return place, tuple(names)
+    return place, told_apart(names)
 
 
 def _names(of: Ints, names: Sequence[str], limits: Limits) -> tuple[np.ndarray, tuple[str, ...]]:
