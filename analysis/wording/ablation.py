@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from analysis.messages import Message, say
+from analysis.wording.sentences import level_text
 
 ABLATION_HELP = Message(
     "What each optimizer of the engine is worth in this model. Slower without it: time with all "
@@ -55,11 +56,11 @@ def ablation_notes(table: pd.DataFrame) -> tuple[str, ...]:
     notes = [
         say(
             "Un-profiled wall time, measured in {n:count} block of fresh processes and paired. "
-            "Each interval is at {level:percent}.",
+            "Each interval is at {level}.",
             "Un-profiled wall time, measured in {n:count} blocks of fresh processes and paired. "
-            "Each interval is at {level:percent}.",
+            "Each interval is at {level}.",
             n=facts["blocks"],
-            level=1 - facts["alpha"],
+            level=level_text(1 - facts["alpha"]),
         ),
         (_FUSIONS_NOT_ADDITIVE if of_fusions(table) else NOT_ADDITIVE).text(),
     ]

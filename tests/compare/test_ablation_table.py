@@ -120,7 +120,7 @@ def test_the_notes_say_what_rests_on_what() -> None:
     notes = ablation_notes(table_of(EVEN))
     assert notes[0] == (
         "Un-profiled wall time, measured in 6 blocks of fresh processes and paired. Each interval "
-        "is at 98.8 %."
+        "is at 98.75 %."
     )
     assert "do not add up" in notes[1]
     assert len(notes) == 2

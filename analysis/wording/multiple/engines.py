@@ -95,11 +95,10 @@ def _compiled(of: Ran) -> str:
 
 
 def reading_sentences(multiple: MultipleComparison) -> str:
-    """How to read latency and memory beside those of other tables; '' of one engine."""
-    if not has_engines(multiple):
-        return ""
+    """How to read latency and, of several engines, memory beside those of other tables."""
     is_related = multiple.is_one_recording and len(multiple.sides) > 2
-    memory = _MEMORY.text() if "memory" in multiple.columns else ""
+    has_memory = has_engines(multiple) and "memory" in multiple.columns
+    memory = _MEMORY.text() if has_memory else ""
     related = _RELATED.text(baseline=multiple.baseline.name) if is_related else ""
     return paragraph(related, memory)
 

@@ -25,6 +25,7 @@ from analysis.wording.multiple.comparison import (
     interval_head,
     result_text,
 )
+from analysis.wording.multiple.engines import reading_sentences
 from tests.compare.test_comparison import experiment_of, trace_of
 from tests.factories import FUSED_OPERATORS, GEMM, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.whole_files import trace_of as whole_file
@@ -78,6 +79,10 @@ def test_intervals_hold_together_and_equals_are_not_told_apart() -> None:
         "apart. A difference of 2.3 % between the first and another would have shown."
     )
     assert "each interval is at 98.33 %" in basis_sentences(multiple)
+    assert reading_sentences(multiple) == (
+        "Each latency is that of unfused × a ratio that is paired inside blocks, so with another "
+        "baseline, as in a comparison of two others, it may read differently."
+    )
     assert str(interval_head(multiple)) == "98.33 % interval"
 
 
