@@ -45,10 +45,10 @@ _CAPTIONS: Mapping[tuple[Literal["slow", "bias", "beyond", "overlap"], Role], Me
     ("bias", "baseline"): Message("what the profiler adds to the first"),
     ("beyond", "baseline"): Message("what ran outside the runs of the first"),
     ("overlap", "baseline"): Message("what ran side by side in the first"),
-    ("overlap", "candidate"): Message("what ran side by side in the second, subtracted"),
-    ("beyond", "candidate"): Message("what ran outside the runs of the second, subtracted"),
-    ("bias", "candidate"): Message("what the profiler adds to the second, subtracted"),
-    ("slow", "candidate"): Message("what slow runs add to the second, subtracted"),
+    ("overlap", "candidate"): Message("what ran side by side in the second (subtracted)"),
+    ("beyond", "candidate"): Message("what ran outside the runs of the second (subtracted)"),
+    ("bias", "candidate"): Message("what the profiler adds to the second (subtracted)"),
+    ("slow", "candidate"): Message("what slow runs add to the second (subtracted)"),
 }
 StepKind = Literal["total", "faster", "slower", "same", "term"]
 

@@ -296,6 +296,17 @@ def test_heavy_operators_in_a_wider_type() -> None:
     assert reason(found_in(trace_of(calls, inputs=["", ""])), "wide_types") == "no_shapes"
 
 
+def test_what_is_unknown_is_not_what_the_file_has() -> None:
+    """Of two operators one has FLOPs, neither has sizes; shapes without a type are shapes."""
+    bare = trace_of([("MatMul", 0, 700), ("Conv", 700, 300)])
+    counted = bare.operators.assign(flops=pd.array([2_000, None], dtype="Int64"))
+    for kind in ("memory_bound", "low_utilisation"):
+        assert reason(found_in(bare), kind) == "no_counted_flops"
+        assert reason(found_in(replace(bare, operators=counted)), kind) == "no_sizes"
+    untyped = trace_of([("MatMul", 0, 700), ("Conv", 700, 300)], inputs=["?[8,16]", "?[8,16]"])
+    assert reason(found_in(untyped), "wide_types") == "no_dtypes"
+
+
 def test_memory_that_one_moment_needs() -> None:
     """100 MB for 600 of 700 ns, 300 MB for the rest; then only 140 MB."""
     for peak_mb, found_peak in ((300, True), (140, False)):

@@ -91,7 +91,7 @@ def test_a_waterfall_with_slow_runs_names_them_below() -> None:
     assert waterfall_terms(pair) == "what slow runs add to the first and what is in no group"
     turned = pair_of(of_runs("b", (50 * MS,) * 6), of_runs("a", (*(100 * MS,) * 5, 700 * MS)))
     assert waterfall_terms(turned) == (
-        "what is in no group and what slow runs add to the second, subtracted"
+        "what is in no group and what slow runs add to the second (subtracted)"
     )
 
 
