@@ -103,7 +103,8 @@ def _communication_ns(trace: Trace) -> int:
 
 
 def _cut(first: Trace, second: Trace) -> Iterator[Diagnostic]:
-    """A file that was left with its complete runs, or may have been cut off in its last line."""
+    """A file that was left with its complete runs, may have been cut off in its last line, or of
+    which much could not be read."""
     for trace, name in zip((first, second), ("baseline", "candidate"), strict=True):
         codes = {note.code: note for note in trace.diagnostics}
         if "whole_runs_kept" in codes:
@@ -111,6 +112,9 @@ def _cut(first: Trace, second: Trace) -> Iterator[Diagnostic]:
             yield Diagnostic("warning", "compared_cut_short", runs, values={"on": name})
         elif "open_last_line" in codes:
             yield Diagnostic("warning", "compared_open_end", values={"on": name})
+        if (lost := codes.get("rows_lost")) is not None:
+            values: dict[str, Value] = {**lost.values, "on": name}
+            yield Diagnostic("warning", "compared_rows_lost", lost.count, values=values)
 
 
 def _counters(first: Trace, second: Trace) -> Iterator[Diagnostic]:

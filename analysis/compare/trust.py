@@ -37,6 +37,7 @@ _FIRST = (
     "recordings_differ",
     "compared_cut_short",
     "compared_open_end",
+    "compared_rows_lost",
     "control",
     "load_seen",
     "weak_attribution",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
+from analysis.readers.building.checks.lost_rows import lost_notes
 from analysis.readers.early_end import as_far_as_whole
 from analysis.readers.foreign import foreign_error
 from analysis.readers.input.source import Source
@@ -77,7 +78,23 @@ def read_value(
         return value
     cut = value.early_end  # noted once, of all processes and devices of the file
     others = tuple(_finished(_as_early(other, cut), source) for other in value.others)
-    return dataclasses.replace(_finished(value, source), others=others)
+    whole = sum(_executions(one) for one in (value, *value.others))
+    return dataclasses.replace(
+        _with_lost(_finished(value, source), whole),
+        others=tuple(_with_lost(other, whole) for other in others),
+    )
+
+
+def _executions(trace: Trace) -> int:
+    return int(trace.calls["n"].sum())
+
+
+def _with_lost(trace: Trace, whole: int) -> Trace:
+    """The trace with what is said of records that were lost; `whole` are executions of the file."""
+    if trace.ends_early:
+        return trace
+    notes = lost_notes(trace.diagnostics, _executions(trace), whole)
+    return dataclasses.replace(trace, diagnostics=(*trace.diagnostics, *notes))
 
 
 def _as_early(trace: Trace, cut: Diagnostic | None) -> Trace:

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import shutil
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -27,6 +28,10 @@ from app.fleet.units import Unit, units
 _FEW_BYTES = 4 * 2**20  # what one process has read before others have started
 _COMPANIONS = ("companion_file", "companion_among")
 _RETRIES = 3
+# 103 bytes are the shortest limit of any system for a socket, less those of
+# /pymp-xxxxxxxx/listener-xxxxxxxx
+_LONGEST = 103 - 32
+_SHORT = "/tmp"
 _TRACKER_WARNING = "ignore:resource_tracker:UserWarning"
 
 Progress = Callable[[int, int], None]
@@ -108,6 +113,7 @@ def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entr
     fewer of them. Raises FuseScopeError where a single one is ended, too."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["app.fleet.reading"])
+    _place_for_sockets()
     _start_servers()
     # The largest first, so that none is left alone in the end.
     left = {unit.path: unit for unit in sorted(todo, key=lambda unit: -unit.size)}
@@ -133,6 +139,28 @@ def abandon() -> None:
     for child in multiprocessing.active_children():
         child.kill()
     shutil.rmtree(util.get_temp_dir(), ignore_errors=True)
+
+
+def _place_for_sockets() -> None:
+    """Has the processes talk to each other in a folder whose path is short enough for a socket, if
+    that of the temporary folder is not. Raises FuseScopeError where there is none."""
+    try:
+        own = tempfile.gettempdir()
+    except OSError as error:
+        where = os.environ.get("TMPDIR", "/tmp")
+        raise FuseScopeError("temporary_folder_missing", where=where) from error
+    length = len(os.fsencode(own))
+    if length <= _LONGEST:
+        return
+    before, tempfile.tempdir = tempfile.tempdir, _SHORT
+    try:
+        util.get_temp_dir()  # which makes one, and removes it when this process ends
+    except OSError as error:
+        raise FuseScopeError(
+            "temporary_folder_long", where=own, n=length, limit=_LONGEST
+        ) from error
+    finally:
+        tempfile.tempdir = before
 
 
 def _start_servers() -> None:

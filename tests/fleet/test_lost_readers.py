@@ -115,3 +115,35 @@ def test_processes_that_read_end_with_the_one_that_started_them(tmp_path: Path) 
     assert not store.opened(str(to)).is_being_written()
     again = ingesting.ingest([str(given)], str(to), DEFAULT_LIMITS, processes=1)
     assert (len(again.read), again.known) == (1, 3) and ranks(to) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("short", ["/tmp", "/nowhere"])
+def test_a_long_temporary_folder_is_no_place_for_sockets(tmp_path: Path, short: str) -> None:
+    """A path of more than 103 bytes for a socket is refused by systems: a short folder is used, or
+    the sentence says what to do. Nothing stays in either."""
+    write(JOB, tmp_path / "job")
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    script = (
+        "import sys\n"
+        "from analysis.errors import FuseScopeError\n"
+        "from analysis.limits import DEFAULT_LIMITS\n"
+        "from app.fleet import ingesting\n"
+        f"ingesting._SHORT = {short!r}\n"
+        "try:\n"
+        "    done = ingesting.ingest([sys.argv[1]], sys.argv[2], DEFAULT_LIMITS, processes=2)\n"
+        "    print(len(done.read), len(done.failed))\n"
+        "except FuseScopeError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "job"), str(tmp_path / "ranks")],
+        env={**os.environ, "TMPDIR": str(long)}, capture_output=True, text=True, check=True,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    if short == "/tmp":
+        assert done.stdout.split() == ["4", "0"]
+    else:
+        assert "cannot talk to each other in one of more than 71 B" in done.stdout
+        assert long.name[:20] in done.stdout and "Set TMPDIR" in done.stdout
+    assert list(long.iterdir()) == []

@@ -17,6 +17,7 @@ OutputsError = Literal[
     "output_folder_unwritable",
     "place_of_others",
     "recordings_folder_impossible",
+    "temporary_folder_long",
     "temporary_folder_missing",
     "temporary_folder_unwritable",
     "zoo_model_unwritable",
@@ -61,6 +62,13 @@ OUTPUTS: Mapping[OutputsError, ErrorText] = {
             "It is read-only or full: free some space there, or set TMPDIR in the environment to "
             "another folder."
         ),
+    ),
+    "temporary_folder_long": ErrorText(
+        Message(
+            "The path of the temporary folder has {n:bytes}, and processes cannot talk to each "
+            "other in one of more than {limit:bytes}"
+        ),
+        Message("Set TMPDIR in the environment to a shorter path, or use --processes 1."),
     ),
     "temporary_folder_unwritable": ErrorText(
         Message("The temporary folder cannot be written to: {reason:name}"),

@@ -241,7 +241,8 @@ class _Rows:
             if start is not None and end is not None and 0 <= end - start
         ]
         if len(found) < len(table):
-            self.notes.append(Diagnostic("warning", "bad_time", len(table) - len(found), "step"))
+            lost = len(table) - len(found)  # marks of steps, no executions
+            self.notes.append(Diagnostic("warning", "bad_time", lost, "step", {"lost": 0}))
         if not found:
             return None, []
         found.sort(key=lambda step: (step[0], step[1]))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from analysis.errors import FuseScopeError
 from analysis.messages import Message, Said
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode, Trace, Value, noted
+from analysis.trace import Diagnostic, DiagnosticCode, Trace, Value
 
 MAX_UNITS = 64  # processes or devices of one file that are taken apart
 _MAX_DIGITS = 18
@@ -181,8 +181,11 @@ def taken_apart(units: Units, build: Callable[[Sequence[int]], Trace]) -> Trace:
     if not found:
         raise refused
     shown = shown_of(found)
-    notes = noted("warning", "bad_time", untimed)
-    return replace(shown, diagnostics=(*shown.diagnostics, *notes)) if notes else shown
+    if not untimed:
+        return shown
+    total = sum(len(rows) for _, rows in units.parts)
+    note = Diagnostic("warning", "bad_time", untimed, values={"of": total})
+    return replace(shown, diagnostics=(*shown.diagnostics, note))
 
 
 def shown_of(traces: Mapping[str, Trace]) -> Trace:

@@ -187,7 +187,8 @@ def _valid(
         first = int(np.flatnonzero(~is_time)[0])
         row = columns["source_row"][first] if "source_row" in columns else first + 1
         example = row_of(int(str(row)), clean_text(str(columns["name"][first]), 80))
-        notes.append(Diagnostic("warning", "bad_time", total - len(kept), example))
+        lost = total - len(kept)
+        notes.append(Diagnostic("warning", "bad_time", lost, example, {"of": total}))
         columns = {name: taken(values, kept) for name, values in columns.items()}
     if not len(kept):
         raise FuseScopeError("no_valid_times" if total else "no_operators", where=meta.file_name)

@@ -40,7 +40,7 @@ from analysis.readers.pytorch.plain_events import PLAIN, EpochEvent, PlainEvent,
 from analysis.readers.pytorch.spans import COLUMNS, Lane, Spans, Tables
 from analysis.readers.pytorch.spans import KINDS as SPAN_KINDS
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, Example, noted
+from analysis.trace import Diagnostic, Example, Value, noted
 
 _STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
 _MEMORY = "[memory]"
@@ -138,6 +138,7 @@ class EventColumns:
         self._arguments = Arguments()
         self._parts: dict[str, list[dict[str, np.ndarray]]] = {}
         self._bad = 0
+        self._bad_kernels = 0  # among them
         self._bad_example: Example = ""
         self._other: dict[str, int] = {}
         self._memory: list[Allocation] = []
@@ -216,7 +217,8 @@ class EventColumns:
             self._ranges,
             self._lanes,
         )
-        found.notes += noted("warning", "bad_time", self._bad, self._bad_example)
+        if self._bad:
+            found.notes.append(self._without_times(found))
         found.notes += noted("warning", "unpaired_events", unpaired)
         if self._other:
             maximum = max(self._other, key=lambda name: self._other[name])
@@ -226,6 +228,15 @@ class EventColumns:
                 )
             )
         return found
+
+    def _without_times(self, found: Sorted) -> Diagnostic:
+        """A note on events without times; of a device its kernels, copies and fills are what may be
+        missed."""
+        lost, left = self._bad, len(found.ops)
+        if found.kernels:
+            lost, left = self._bad_kernels, len(found.kernels)
+        values: dict[str, Value] = {"lost": lost, "of": left + lost}
+        return Diagnostic("warning", "bad_time", self._bad, self._bad_example, values)
 
     def lane(self, pid: object, tid: object) -> int:
         """The number of a thread."""
@@ -341,6 +352,7 @@ class EventColumns:
         is_span = (use < len(SPAN_KINDS)) & ~unused
         bad = np.flatnonzero(is_span & ~part.is_timed)
         if len(bad):
+            self._bad_kernels += int(((use[bad] > _OP) & (use[bad] < _LAUNCH)).sum())
             self._bad += len(bad) - 1
             self._miss_time(part, int(bad[0]))
         is_span &= part.is_timed
@@ -432,6 +444,7 @@ class EventColumns:
         if not len(lost) or not (kernels.starts > 0).any():
             return kernels
         self._bad += len(lost)
+        self._bad_kernels += len(lost)
         first = int(lost[0])
         name = clean_text(kernels.tables.names[kernels.names[first]], 80)
         self._bad_example = self._bad_example or event_of(int(kernels.rows[first]), name)

@@ -103,7 +103,16 @@ def _trace(trace: Trace) -> dict[str, Any]:
         "by_type": _by_type(trace, compute),
         "fields": fields(trace),
         "diagnostics": diagnostics(trace.diagnostics),
+        **_lost(trace),
     }
+
+
+def _lost(trace: Trace) -> dict[str, Any]:
+    """How many records could not be read, of how many, where they are many."""
+    note = next((note for note in trace.diagnostics if note.code == "rows_lost"), None)
+    if note is None:
+        return {}
+    return {"rows_lost": {"lost": note.count, "of": note.values["of"]}}
 
 
 def _early_end(trace: Trace, why: Diagnostic) -> dict[str, Any]:

@@ -290,6 +290,15 @@ DAMAGED: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("What the file has of a later one was left out."),
     ),
+    "rows_lost": told(
+        Message(
+            "{n:count} of {of:count} records ({share:percent}) was lost: it could not "
+            "be read, or has no valid time.",
+            "{n:count} of {of:count} records ({share:percent}) were lost: they could "
+            "not be read, or have no valid time.",
+        ),
+        Message("Every figure is of the others. Record again for figures of the whole."),
+    ),
     "unpaired_events": told(
         Message(
             "{n:count} event with only a begin or only an end was left out.",

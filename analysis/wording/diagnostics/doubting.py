@@ -325,6 +325,15 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("The last line of the file of the {on} has no line end."),
         Message("If it was cut off there, its totals are too low."),
     ),
+    "compared_rows_lost": told(
+        Message(
+            "{n:count} of {of:count} records ({share:percent}) of the {on} was lost: it could not "
+            "be read, or has no valid time.",
+            "{n:count} of {of:count} records ({share:percent}) of the {on} were lost: they could "
+            "not be read, or have no valid time.",
+        ),
+        Message("Every figure of it is of the others."),
+    ),
     "counters_on_one_side": told(
         Message("Only the {on} was recorded with hardware counters ({names:name})."),
         Message("Counters can slow down a recording."),

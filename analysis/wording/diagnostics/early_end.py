@@ -1,4 +1,4 @@
-"""Sentences in the headline's place for a file that ends early, or may do so."""
+"""Sentences in the headline's place for a file that ends early or lacks much of what it held."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _NOTHING = Message(
     "No run in it is known to be complete, so no time, ratio or finding of it is shown."
 )
 _NEXT = Message("Copy or download the whole file again, or record it again.")
-_WORTH_SAYING = ("whole_runs_kept", "open_last_line")  # of files whose figures are shown
+# Of files whose figures are shown.
+_WORTH_SAYING = ("whole_runs_kept", "open_last_line", "rows_lost")
 
 
 def early_end_parts(name: str) -> tuple[Part, ...]:
@@ -32,6 +33,7 @@ def early_end_text(trace: Trace) -> str:
 
 
 def end_caution(trace: Trace) -> str:
-    """That only complete runs were read, or that the last line may be cut off; '' otherwise."""
+    """That only complete runs were read, that the last line may be cut off, or how much could not
+    be read; '' otherwise."""
     notes = (note for note in trace.diagnostics if note.code in _WORTH_SAYING)
     return paragraph(*map(diagnostic_sentence, notes))

@@ -234,7 +234,8 @@ _ABOUT_ALL = (
     "boundaries_included", "requests_at_once",
     "devices_differ", "engines_differ", "providers_differ", "translated", "levels_differ",
     "tools_differ", "formats_differ", "versions_differ",
-    "recordings_differ", "compared_cut_short", "compared_open_end", "control", "load_seen",
+    "recordings_differ", "compared_cut_short", "compared_open_end", "compared_rows_lost", "control",
+    "load_seen",
     "stopped_interrupted", "stopped_seconds", "runs_differ", "runs_unknown",
     "communication_differs",
 )  # fmt: skip

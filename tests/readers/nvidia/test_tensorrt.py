@@ -153,7 +153,7 @@ def test_rows_without_name_or_time_are_counted() -> None:
             {"name": "y", "timeMs": True, "averageMs": "n/a"}]  # fmt: skip
     trace = trace_of(profile(rows))
     assert len(trace.calls) == 2
-    assert codes(trace) == {"averaged": 4, "bad_event": 1, "bad_time": 2}
+    assert codes(trace) == {"averaged": 4, "bad_event": 1, "bad_time": 2, "rows_lost": 3}
 
 
 def test_what_trtexec_writes_though_it_is_no_json() -> None:
