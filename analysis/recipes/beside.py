@@ -33,8 +33,7 @@ def beside_published(
 def _figure(code: str, name: str, recipe: Recipe, record: ExperimentRecord) -> float | None:
     variant = record.variant(name)
     if code == "latency":
-        times = record_times(variant).mean.to_numpy(dtype=float)
-        return math.exp(trimmed_mean(times)) * 1e9 if len(times) else None
+        return _latency(name, recipe, record)
     if code == "latency_mean":
         runs = sampled_ns(variant)
         return statistics.fmean(runs) if runs else None
@@ -46,3 +45,15 @@ def _figure(code: str, name: str, recipe: Recipe, record: ExperimentRecord) -> f
         change: float | None = getattr(paired_verdict(record, recipe.variants[0], name), code)
         return change
     return None
+
+
+def _latency(name: str, recipe: Recipe, record: ExperimentRecord) -> float | None:
+    """Return ns as the verdict has them: a step's time is that of the first step times their
+    ratio, which is paired inside blocks, so that times and ratio agree."""
+    first = recipe.variants[0]
+    if name != first:
+        paired = paired_verdict(record, first, name).times_ns
+        if paired is not None:
+            return paired[1]
+    times = record_times(record.variant(name)).mean.to_numpy(dtype=float)
+    return math.exp(trimmed_mean(times)) * 1e9 if len(times) else None

@@ -11,6 +11,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import BIASED_BELOW_NS
+from analysis.compare.joining.launchers import launchers_that_differ
 from analysis.compare.ledger import gain_kind
 from analysis.compare.modules import modules
 from analysis.messages import say
@@ -66,13 +67,15 @@ class TypeRow:
 
 @dataclass(frozen=True)
 class OperatorRow:
-    """One operator on both sides. `short` marks times in which the profiler has a large part."""
+    """One operator on both sides. `launcher` says what launched it where that tells apart rows of
+    one name, '' elsewhere. `short` marks times in which the profiler has a large part."""
 
     row: int
     name: str
     shown_name: str
     by_shape: bool
     op_type: str
+    launcher: str
     inputs: str
     outputs: str
     shapes: str
@@ -163,7 +166,9 @@ def operator_rows(comparison: Comparison) -> Rows[OperatorRow]:
     """Operators, largest absolute change first."""
     table = comparison.operators
     largest = known(table["delta_ns"].abs().max()) or 0.0
-    records = table.head(MAX_ROWS).to_dict("records")
+    launched = launchers_that_differ(comparison)
+    told = "" if launched is None else [_launcher(name) for name in launched]
+    records = table.assign(launcher=told).head(MAX_ROWS).to_dict("records")
     shown = short_names((_text(record["name"]) for record in records), _NAME_CHARS)
     rows = [_operator_row(record, shown, largest) for record in records]
     return parted(rows, len(table))
@@ -233,6 +238,7 @@ def _operator_row(record: dict[Any, Any], shown: Mapping[str, str], largest: flo
         shown_name=shown[name],
         by_shape=record["matched_by"] in ("shape", "launcher", "order"),
         op_type=" → ".join(name for name in types if name) or say("unknown"),
+        launcher=record["launcher"],
         inputs=units.middle_cut(shown_inputs, _SHAPE_CHARS),
         outputs=units.middle_cut(shown_outputs, _SHAPE_CHARS),
         shapes=f"{inputs} → {outputs}" if inputs or outputs else "",
@@ -242,6 +248,12 @@ def _operator_row(record: dict[Any, Any], shown: Mapping[str, str], largest: flo
         speedup=units.factor(known(record["speedup"])),
         utilisation=_utilisation([known(record[f"utilisation_{s}"]) for s in _SIDES]),
     )
+
+
+def _launcher(name: str) -> str:
+    if not name:
+        return say("launched by: unknown")
+    return say("launched by: {name:name}", name=units.middle_cut(name, _TYPE_CHARS))
 
 
 def _is_short(mean_ns: float | None) -> bool:

@@ -9,9 +9,10 @@ import pandas as pd
 
 from analysis import units
 from analysis.compare.comparison import Comparison
+from analysis.compare.joining.launchers import launchers_that_differ
 from analysis.compare.joining.matching import match_launchers, without_changes
 from analysis.compare.totals import Total
-from analysis.messages import Message
+from analysis.messages import Message, say
 from analysis.operators.classes import LABELS
 from analysis.operators.short_names import short_name
 from analysis.timeline.payload import first_starts
@@ -159,6 +160,9 @@ def _operator_rows(shown: Shown) -> pd.DataFrame:
         rows[f"start_{side['id']}"] = rows["row"].map(first_starts(side)).astype(float)
     for column in ("op_type", "provider", "inputs", "outputs"):
         rows[column] = either(rows, column)
+    launched = launchers_that_differ(shown.comparison)
+    if launched is not None:
+        rows["launched_by"] = launched.where(launched != "", say("unknown"))
     return rows
 
 
@@ -187,6 +191,11 @@ def operator_table(rows: pd.DataFrame) -> Table:
     )
     table.text(Head(Message("Type")), _types(rows), kind, 190, TYPE_CHARS)
     table.texts[len(table.columns) - 1] = _type_text
+    if "launched_by" in rows:  # else rows of one name could not be told apart
+        launched = Message(
+            "Operator of the framework that launched the kernels; unknown where none is known."
+        )
+        table.text(Head(Message("Launched by")), rows["launched_by"], launched, 170, TYPE_CHARS)
     table.figure(DURATION, rows)
     table.change(rows)
     table.first = len(table.columns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
@@ -12,6 +13,7 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.side import side_of_variant
+from analysis.compare.timing.verdict import paired_verdict
 from analysis.errors import FuseScopeError
 from analysis.experiment import (
     Agreement,
@@ -24,7 +26,7 @@ from analysis.experiment import (
 )
 from analysis.graph import Graph, Node, Tensor
 from analysis.messages import Message
-from analysis.readers import read
+from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.recipes import (
     Recipe,
@@ -46,6 +48,8 @@ from analysis.recipes.measures import (
 from analysis.recipes.notes import OF_RECORDING, Note, NoteCode
 from analysis.wording import recipes as words
 from tests.factories import BN, CONV, FUSED, GEMM, RELU, Operator, experiment_zip
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 
 MUL: Operator = ("Mul", "Mul", 40, [(1, 1000)], [(1, 1000)])
 ADD: Operator = ("Add", "Add", 40, [(1, 1000)], [(1, 1000)])
@@ -384,6 +388,18 @@ def test_doubts_about_the_pair_name_it() -> None:
     mean = Note("mean_differs", True, {**pair, "mean": -0.4, "typical": -0.16})
     assert "the mean run changed by -40.0 %" in words.note_sentence(mean)
     assert "the typical run changed by -16.0 %" in words.note_sentence(mean)
+
+
+def test_our_times_and_their_ratio_are_those_of_the_verdict() -> None:
+    """The verdict's ratio is paired inside blocks: typical times by themselves have 4.00."""
+    sample = read_path(SAMPLES / "recipes/conv3x3.zip")
+    assert isinstance(sample, Experiment)
+    both = beside_published(find("conv3x3"), sample.record)
+    assert both is not None
+    (_, before), (_, after) = both[1].values
+    verdict = paired_verdict(sample.record, "unfused", "int8")
+    assert before / after == pytest.approx(verdict.speedup)
+    assert "4.01×, latency -75.1 %" in words.published_line(find("conv3x3"), both[1])
 
 
 def test_published_figures_have_their_own_basis() -> None:

@@ -12,8 +12,10 @@ from analysis.compare import compare
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.groups.inferred import infer_groups
 from analysis.compare.groups.launched import join_by_launcher
+from analysis.compare.joining.launchers import launchers_that_differ
 from analysis.compare.side import Side, side_of_trace
 from analysis.readers import read_path
+from analysis.report.html import report_html
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.conftest import SHARED_TRACES
 
@@ -230,3 +232,19 @@ def test_two_gpus_leave_nothing_of_one_model_without_a_group() -> None:
     # One copies to the host, the other on the device: these are two kinds of copies.
     alone = comparison.operators[joined.isna()]
     assert {str(name).split(" (")[0] for name in alone["name"]} == {"Memcpy DtoH", "Memcpy DtoD"}
+
+
+def test_rows_of_one_name_say_what_launched_them() -> None:
+    """The copy of 20 ns was launched by nothing that the file names: only the other one joins."""
+    before = side(("copy", "aten::copy_", "layout", 30), ("copy", None, "layout", 20))
+    after = side(("copy", "aten::copy_", "layout", 25), ("gemm", "aten::mm", "matrix_product", 5))
+    comparison = compare(before, after)
+    launched = launchers_that_differ(comparison)
+    assert launched is not None
+    rows = comparison.operators
+    told = zip(rows["name"], launched, rows["per_run_ns_baseline"].fillna(0), strict=True)
+    assert sorted(told) == [("copy", "", 20), ("copy", "aten::copy_", 30), ("gemm", "aten::mm", 0)]
+    assert launchers_that_differ(compare(after, after)) is None
+    html = report_html(comparison)
+    assert "launched by: aten::copy_" in html and "launched by: unknown" in html
+    assert "launched by: " not in report_html(compare(after, after))
