@@ -166,7 +166,7 @@ def operator_rows(comparison: Comparison) -> Rows[OperatorRow]:
     """Operators, largest absolute change first."""
     table = comparison.operators
     largest = known(table["delta_ns"].abs().max()) or 0.0
-    launched = launchers_that_differ(comparison)
+    launched = launchers_that_differ(table, comparison.baseline.trace, comparison.candidate.trace)
     told = "" if launched is None else [_launcher(name) for name in launched]
     records = table.assign(launcher=told).head(MAX_ROWS).to_dict("records")
     shown = short_names((_text(record["name"]) for record in records), _NAME_CHARS)

@@ -160,7 +160,8 @@ def _operator_rows(shown: Shown) -> pd.DataFrame:
         rows[f"start_{side['id']}"] = rows["row"].map(first_starts(side)).astype(float)
     for column in ("op_type", "provider", "inputs", "outputs"):
         rows[column] = either(rows, column)
-    launched = launchers_that_differ(shown.comparison)
+    sides = (shown.comparison.baseline.trace, shown.comparison.candidate.trace)
+    launched = launchers_that_differ(rows, *sides)
     if launched is not None:
         rows["launched_by"] = launched.where(launched != "", say("unknown"))
     return rows

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.compare.comparison import Comparison
+from analysis.trace import Trace
 
 
-def launchers_that_differ(comparison: Comparison) -> pd.Series | None:
-    """Return the operator of the framework that launched each row of `operators`, the baseline's
-    where both sides have it, '' where none is known; None where no two rows of one name differ
-    in it, or where neither file has launchers."""
-    rows = comparison.operators
+def launchers_that_differ(
+    rows: pd.DataFrame, baseline: Trace, candidate: Trace
+) -> pd.Series | None:
+    """Return the operator of the framework that launched each of these joined operators, the
+    baseline's where both sides have it, '' where none is known; None where no two rows of one name
+    differ in it, or where neither file has launchers."""
     found = [""] * len(rows)
-    for role in ("candidate", "baseline"):
-        names = getattr(comparison, role).trace.texts("launched_by")
+    for role, trace in (("candidate", candidate), ("baseline", baseline)):
+        names = trace.texts("launched_by")
         for at, number in enumerate(rows[f"operator_{role}"]):
             if not pd.isna(number):
                 found[at] = names[int(number)]
