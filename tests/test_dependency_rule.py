@@ -43,6 +43,7 @@ ALLOWED = {
     "analysis.readers.packed": CORE + within("analysis.readers", "input reader"),
     "analysis.metrics": CORE,
     "analysis.align": (),
+    "analysis.host": CORE + within("analysis", "metrics readers.building.timetable"),
     "analysis.compare": CORE + within("analysis", "metrics"),
     "analysis.compare.joining": CORE + within("analysis", "metrics"),
     "analysis.compare.groups": CORE + within("analysis", "compare.side compare.joining"),

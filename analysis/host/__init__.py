@@ -1,0 +1,1 @@
+"""What the host did while the device had nothing running, and how far ahead it launched."""

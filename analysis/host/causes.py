@@ -1,0 +1,160 @@
+"""Causes: what an engineer would name of the stack of a thread while the device was idle."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME
+
+CauseKind = Literal[
+    "data_loading", "synchronisation", "allocation", "copy_waits", "compilation",
+    "garbage_collection", "launching", "python", "unknown",
+]  # fmt: skip
+
+
+_MOST_NAMES = 20_000  # that are looked at once; the same ones stand in many stacks
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A span of a stack: its name, its kind of host_activity.KINDS, and whether it lasted longer
+    than a call that does not wait."""
+
+    name: str
+    kind: int
+    is_long: bool = True
+
+
+# Of the marks that a profiler sets around each step nothing follows.
+STEP_MARK = re.compile(r"ProfilerStep\s*#?\s*\d*\Z")
+# A thread in one of these waits for another thread, which does what is to be named.
+WAITS_FOR_THREAD = re.compile(
+    r"<built-in method run_backward of |<method '(?:acquire|wait)' of '_thread\.|"
+    r"(?:.{0,200}/)?threading\.py.{0,20}: (?:wait|join|_wait_for_tstate_lock)\Z"
+)
+# Scopes explain whatever happens inside them: the outermost one names the cause, by the name here
+# where there is one.
+_SCOPES: tuple[tuple[CauseKind, str, re.Pattern[str]], ...] = (
+    (
+        "data_loading",
+        "DataLoader.__next__",
+        re.compile(
+            r"enumerate\(DataLoader\)#|.{0,40}DataLoaderIter\.__next__"
+            r"|(?:.{0,200}/)?torch/utils/data/.{1,80}: (?:__next__|_next_data|_get_data|__iter__)"
+        ),
+    ),
+    ("data_loading", "", re.compile(r"(?:.{0,200}/)?(?:webdataset|nvidia/dali|tf_?data)/")),
+    (
+        "compilation",
+        "",
+        re.compile(
+            r"(?:.{0,200}/)?torch/_dynamo/(?:convert_frame|symbolic_convert|output_graph)\.py"
+            r"|(?:.{0,200}/)?torch/_inductor/(?:graph|scheduler|async_compile|codegen/\w{1,60})\.py"
+            r"|(?:.{0,200}/)?torch/_inductor/(?:compile_fx|codecache)\.py.{0,20}: "
+            r"(?:fx_codegen|_?compile_fx|load|write)"
+            r"|(?:.{0,200}/)?triton/compiler/|(?:.{0,200}/)?triton/runtime/(?:build|autotuner)\.py"
+            r"|.{0,80}\(dynamo_timed\)|(?:cuda|cu|hip)(?:Module|Library)Load|nvrtc|hiprtc"
+        ),
+    ),
+    (
+        "garbage_collection",
+        "gc.collect",
+        re.compile(r"<built-in (?:function collect>|method collect of module gc)|gc\.collect\b"),
+    ),
+)  # fmt: skip
+# Operators of the framework that read a value of the device.
+_READS = re.compile(
+    r"aten::(?:item|_local_scalar_dense|is_nonzero|nonzero|equal|cpu|tolist)\Z|.{0,40}::(?:item|cpu)\Z"
+)
+# Calls to the runtime of CUDA, HIP and Ascend, the innermost of a stack.
+_API = r"(?:(?:AscendCL|ACL)@)?(?:cuda|cu|hip|aclrt|musa|mu)"
+_CALLS: tuple[tuple[CauseKind, re.Pattern[str]], ...] = (
+    ("synchronisation", re.compile(_API + r"(?:Device|Stream|Event|Ctx|Thread)?Synchronize")),
+    (
+        "allocation",
+        re.compile(
+            _API + r"(?:Malloc|Free|HostAlloc|HostMalloc|HostFree|HostRegister|HostUnregister"
+            r"|Mem(?:Alloc|Free|HostAlloc|Create|Map|Unmap|Release|AddressReserve|SetAccess))"
+        ),
+    ),
+    ("copy_waits", re.compile(_API + r"Memcpy")),
+)  # fmt: skip
+# Frames of the framework, its compiler and Python itself: who calls them is named in their place.
+_PLUMBING = re.compile(
+    r"<|nn\.Module: |(?:.{0,200}/(?:site-packages|dist-packages|lib/python3\.\d{1,2})/)?"
+    r"(?:torch|torchgen|functorch|triton|importlib|contextlib|threading|queue|multiprocessing"
+    r"|concurrent|selectors|socket|functools|collections|copy|typing|abc|enum|re|json|logging"
+    r"|asyncio|ctypes|random|inspect|weakref|warnings|runpy|subprocess|dataclasses)(?:/|\.py\b)"
+)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The kind of a cause, and the name that an engineer would give it, '' where there is none."""
+
+    kind: CauseKind
+    name: str
+
+
+def cause_of(stack: Sequence[Frame]) -> Cause:
+    """The cause that a stack, outermost first, shows; unknown for none."""
+    for frame in stack:
+        scope = _scope(frame.name)
+        if scope is not None:
+            return scope
+    if not stack:
+        return Cause("unknown", "")
+    leaf = stack[-1]
+    if leaf.kind == RUNTIME:
+        return _of_call(leaf, stack)
+    if leaf.kind == OPERATOR or (leaf.kind == ANNOTATION and "::" in leaf.name):
+        return _launching(stack)
+    return _of_code(stack)
+
+
+@lru_cache(maxsize=_MOST_NAMES)
+def _scope(name: str) -> Cause | None:
+    for kind, told, pattern in _SCOPES:
+        if pattern.match(name):
+            return Cause(kind, told or name)
+    return None
+
+
+@lru_cache(maxsize=_MOST_NAMES)
+def _is_plumbing(name: str) -> bool:
+    return _PLUMBING.match(name) is not None
+
+
+def _of_call(leaf: Frame, stack: Sequence[Frame]) -> Cause:
+    for kind, pattern in _CALLS:
+        if pattern.match(leaf.name):
+            waits = kind != "copy_waits" or leaf.is_long
+            read = next((one for one in stack if _READS.match(one.name)), None)
+            if read is not None and kind in ("copy_waits", "synchronisation") and waits:
+                return Cause("synchronisation", read.name)
+            return Cause(kind, leaf.name) if waits else _launching(stack)
+    return _launching(stack)
+
+
+def _launching(stack: Sequence[Frame]) -> Cause:
+    """Operators and calls that start something, by the range that a program marked around them."""
+    marks = (one.name for one in reversed(stack) if _is_mark(one))
+    return Cause("launching", next(marks, ""))
+
+
+def _is_mark(frame: Frame) -> bool:
+    return (frame.kind == ANNOTATION and "::" not in frame.name) or frame.name.startswith(
+        "Optimizer."
+    )
+
+
+def _of_code(stack: Sequence[Frame]) -> Cause:
+    """Code of the program: its innermost frame, or mark, that is not a library's own."""
+    for frame in reversed(stack):
+        if frame.kind == ANNOTATION or (frame.kind == FRAME and not _is_plumbing(frame.name)):
+            return Cause("python", frame.name)
+    return Cause("python", stack[-1].name)

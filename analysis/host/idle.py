@@ -1,0 +1,214 @@
+"""Idle time by what the host did: each interval in which nothing ran on the device, put to the
+stack of the thread that launches what runs next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from analysis.host.causes import STEP_MARK, WAITS_FOR_THREAD, Cause, CauseKind, Frame, cause_of
+from analysis.host.intervals import Intervals, idle_intervals
+from analysis.host.leaves import NONE, Leaves, Pieces
+from analysis.host_activity import RUNTIME, HostActivity
+from analysis.trace import Trace
+
+LONG_NS = 50_000  # a call to the runtime that lasts longer than this waits for something
+
+
+@dataclass(frozen=True)
+class IdleCause:
+    """What kept the device idle: `name` is what an engineer would call it, `path` the stack of most
+    of its time, outermost first; `idle_ns` in `count` intervals, of which the longest begins at
+    `longest_ns`."""
+
+    kind: CauseKind
+    name: str
+    path: tuple[str, ...]
+    idle_ns: int
+    count: int
+    longest_ns: tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class HostIdle:
+    """The idle time of windows by the stack of the host.
+
+    Stacks are a tree: `frames` with their `parents`, which stand in front of them, NONE for none.
+    The other columns have a row for each piece of an interval: the window, the interval, the node
+    of the innermost span, NONE where no span covers it, and the times; they add up to the idle time
+    of each window exactly.
+    """
+
+    frames: tuple[Frame, ...]
+    parents: np.ndarray
+    windows: np.ndarray
+    intervals: np.ndarray
+    nodes: np.ndarray
+    starts_ns: np.ndarray
+    ends_ns: np.ndarray
+
+    @property
+    def idle_ns(self) -> int:
+        """All idle time of all windows."""
+        return int((self.ends_ns - self.starts_ns).sum())
+
+    def stack(self, node: int) -> tuple[Frame, ...]:
+        """The frames down to a node, outermost first; none for NONE."""
+        found: list[Frame] = []
+        while node >= 0:
+            found.append(self.frames[node])
+            node = int(self.parents[node])
+        return tuple(reversed(found))
+
+    @cached_property
+    def causes(self) -> tuple[IdleCause, ...]:
+        """The causes of all windows together, most idle time first."""
+        return self.causes_of(np.ones(len(self.windows), dtype=bool))
+
+    def causes_of(self, chosen: np.ndarray) -> tuple[IdleCause, ...]:
+        """The causes of the pieces that a mask chooses, most idle time first."""
+        at = np.flatnonzero(chosen)
+        lengths = (self.ends_ns - self.starts_ns)[at]
+        causes, of_node = self._numbered
+        of = of_node[self.nodes[at]]
+        by_node = np.bincount(self.nodes[at] + 1, weights=lengths, minlength=len(self.frames) + 1)
+        found = []
+        for number, group in _groups(of):
+            nodes = np.unique(self.nodes[at[group]])
+            most = int(nodes[np.argmax(by_node[nodes + 1])])
+            intervals, starts, ends = _joined(
+                self.intervals[at[group]], self.starts_ns[at[group]], self.ends_ns[at[group]]
+            )
+            longest = int(np.argmax(ends - starts))
+            cause = causes[number]
+            found.append(
+                IdleCause(
+                    kind=cause.kind,
+                    name=cause.name,
+                    path=tuple(frame.name for frame in self.stack(most)),
+                    idle_ns=int(lengths[group].sum()),
+                    count=len(np.unique(intervals)),
+                    longest_ns=(int(starts[longest]), int(ends[longest])),
+                )
+            )
+        return tuple(sorted(found, key=lambda one: (-one.idle_ns, one.kind, one.name)))
+
+    def by_window(self, count: int) -> dict[Cause, np.ndarray]:
+        """Idle ns of each of so many windows by cause."""
+        causes, of_node = self._numbered
+        of = of_node[self.nodes]
+        times = np.zeros((len(causes), count), dtype="int64")
+        np.add.at(times, (of, self.windows), self.ends_ns - self.starts_ns)
+        return {cause: row for cause, row in zip(causes, times, strict=True) if row.any()}
+
+    @cached_property
+    def _numbered(self) -> tuple[list[Cause], np.ndarray]:
+        numbers: dict[Cause, int] = {}
+        told = [cause_of(self.stack(node)) for node in range(len(self.frames))]
+        told.append(cause_of(()))  # of NONE, which is the last one
+        of = [numbers.setdefault(cause, len(numbers)) for cause in told]
+        return list(numbers), np.array(of, dtype="int64")
+
+
+def idle_by_host(trace: Trace, starts_ns: np.ndarray, ends_ns: np.ndarray) -> HostIdle | None:
+    """The idle time in each window [start, end) of the clock of the trace; None where the file does
+    not say what the host did, and where a call has no start.
+
+    Where the thread that launches next runs nothing that the file shows, or waits for a thread, the
+    one counts that launched what ran before.
+    """
+    host = trace.host
+    if host is None:
+        return None
+    found = idle_intervals(trace, host, starts_ns, ends_ns)
+    if found is None:
+        return None
+    try:
+        leaves = Leaves(host)
+    except OverflowError:
+        return None
+    pieces = leaves.of(found.next_lanes, found.starts_ns, found.ends_ns)
+    pieces = _with_the_other_thread(host, leaves, found, pieces)
+    frames, parents, nodes = _tree(host, leaves.around, pieces.spans)
+    of = pieces.of
+    return HostIdle(frames, parents, found.windows[of], of, nodes, pieces.starts_ns, pieces.ends_ns)
+
+
+def _with_the_other_thread(
+    host: HostActivity, leaves: Leaves, found: Intervals, pieces: Pieces
+) -> Pieces:
+    """The pieces with what the thread did that launched what ran before, where that is another and
+    did something, and the one that launches next did not, or waited for a thread."""
+    waits = np.array([WAITS_FOR_THREAD.match(name) is not None for name in host.names], dtype=bool)
+    is_free = pieces.spans < 0
+    is_free[~is_free] = waits[host.name_of[pieces.spans[~is_free]]]
+    is_free &= found.next_lanes[pieces.of] != found.previous_lanes[pieces.of]
+    free = np.flatnonzero(is_free)
+    if not len(free):
+        return pieces
+    lanes = found.previous_lanes[pieces.of[free]]
+    other = leaves.of(lanes, pieces.starts_ns[free], pieces.ends_ns[free])
+    before = pieces.spans[free][other.of]
+    is_working = other.spans >= 0
+    is_working[is_working] = ~waits[host.name_of[other.spans[is_working]]]
+    kept = np.flatnonzero(~is_free)
+    of = np.concatenate([pieces.of[kept], pieces.of[free][other.of]])
+    starts = np.concatenate([pieces.starts_ns[kept], other.starts_ns])
+    ends = np.concatenate([pieces.ends_ns[kept], other.ends_ns])
+    spans = np.concatenate([pieces.spans[kept], np.where(is_working, other.spans, before)])
+    order = np.lexsort((starts, of))
+    return Pieces(of[order], starts[order], ends[order], spans[order])
+
+
+def _tree(
+    host: HostActivity, around: np.ndarray, spans: np.ndarray
+) -> tuple[tuple[Frame, ...], np.ndarray, np.ndarray]:
+    """The stacks of these spans as a tree, without marks of steps, and the node of each."""
+    is_mark = np.array([STEP_MARK.match(name) is not None for name in host.names], dtype=bool)
+    frames: list[Frame] = []
+    parents: list[int] = []
+    children: dict[tuple[int, int, int, bool], int] = {}
+    nodes: dict[int, int] = {NONE: NONE}
+    used, place = np.unique(spans, return_inverse=True)
+    for span in used.tolist():
+        chain = []
+        at = span
+        while at not in nodes:
+            chain.append(at)
+            at = int(around[at])
+        node = nodes[at]
+        for inner in reversed(chain):
+            name, kind = int(host.name_of[inner]), int(host.kind_of[inner])
+            if not is_mark[name]:
+                is_long = bool(host.ends_ns[inner] - host.starts_ns[inner] >= LONG_NS)
+                key = (node, name, kind, is_long or kind != RUNTIME)
+                known = children.get(key)
+                if known is None:
+                    known = children[key] = len(frames)
+                    frames.append(Frame(host.names[name], kind, key[3]))
+                    parents.append(node)
+                node = known
+            nodes[inner] = node
+    of_used = np.array([nodes[span] for span in used.tolist()], dtype="int64")
+    return tuple(frames), np.array(parents, dtype="int64"), of_used[place]
+
+
+def _groups(numbers: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Each number and the positions of it."""
+    if not len(numbers):
+        return
+    order = np.argsort(numbers, kind="stable")
+    found, first = np.unique(numbers[order], return_index=True)
+    yield from zip(found.tolist(), np.split(order, first[1:]), strict=True)
+
+
+def _joined(
+    intervals: np.ndarray, starts: np.ndarray, ends: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pieces of one interval that touch each other as one."""
+    opens = np.append(True, (intervals[1:] != intervals[:-1]) | (starts[1:] != ends[:-1]))
+    closes = np.append(opens[1:], True)
+    return intervals[opens], starts[opens], ends[closes]

@@ -1,0 +1,75 @@
+"""Idle intervals: when nothing of a trace ran on its device, and which threads launch around."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.host.leaves import NONE
+from analysis.host_activity import RUNTIME, HostActivity
+from analysis.metrics.spans import call_times
+from analysis.metrics.stretch import merged
+from analysis.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Intervals in which nothing ran, in order inside each window: the window, the times, the
+    thread that launched what runs next, and the one that launched what ran before; NONE where no
+    launch is known."""
+
+    windows: np.ndarray
+    starts_ns: np.ndarray
+    ends_ns: np.ndarray
+    next_lanes: np.ndarray
+    previous_lanes: np.ndarray
+
+
+def idle_intervals(
+    trace: Trace, host: HostActivity, starts_ns: np.ndarray, ends_ns: np.ndarray
+) -> Intervals | None:
+    """The intervals of each window [start, end), also before the first and after the last call;
+    None where a call has no start."""
+    calls = trace.calls
+    if not len(calls) or calls["start_ns"].isna().any():
+        return None
+    starts, lengths = call_times(calls)
+    busy_starts, busy_ends = merged(starts, starts + lengths)
+    low = min(int(starts_ns.min()), int(busy_starts[0])) if len(starts_ns) else 0
+    high = max(int(ends_ns.max()), int(busy_ends[-1])) if len(starts_ns) else 0
+    gap_starts, gap_ends = np.append(low, busy_ends), np.append(busy_starts, high)
+    first = np.searchsorted(gap_ends, starts_ns, side="right")
+    counts = np.maximum(np.searchsorted(gap_starts, ends_ns, side="left") - first, 0)
+    windows = np.repeat(np.arange(len(starts_ns)), counts)
+    at = np.arange(len(windows)) - np.repeat(np.cumsum(counts) - counts, counts) + first[windows]
+    begins = np.maximum(gap_starts[at], starts_ns[windows])
+    ends = np.minimum(gap_ends[at], ends_ns[windows])
+    is_idle = ends > begins
+    next_lanes, previous_lanes = _lanes(trace, host, starts, gap_ends)
+    at, windows = at[is_idle], windows[is_idle]
+    return Intervals(windows, begins[is_idle], ends[is_idle], next_lanes[at], previous_lanes[at])
+
+
+def _lanes(
+    trace: Trace, host: HostActivity, starts: np.ndarray, gap_ends: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The thread of the first call with a known launch that begins at the end of each gap or later,
+    else of the last one; and that of the last such call before."""
+    lanes, _ = host.launches_of(trace.calls["source_row"].to_numpy("int64", na_value=-1))
+    known = np.flatnonzero(lanes >= 0)
+    if not len(known):
+        only = np.full(len(gap_ends), _launching_thread(host))
+        return only, only
+    known = known[np.argsort(starts[known], kind="stable")]
+    ordered, of = starts[known], lanes[known]
+    at = np.searchsorted(ordered, gap_ends, side="left")
+    following = of[np.minimum(at, len(of) - 1)]
+    return following, np.where(at > 0, of[np.maximum(at - 1, 0)], following)
+
+
+def _launching_thread(host: HostActivity) -> int:
+    """Where the file does not say what a call launched: the thread with most calls to the runtime;
+    NONE without any."""
+    runtime = host.lanes[host.kind_of == RUNTIME]
+    return int(np.bincount(runtime).argmax()) if len(runtime) else NONE

@@ -1,0 +1,63 @@
+"""Traces with a device and what the host did, made in a test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.host_activity import KINDS, HostActivity
+from analysis.limits import Limits
+from analysis.readers.building.call_stacks import Moments
+from analysis.readers.building.host.spans import HostSpans, host_activity
+from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+
+Span = tuple[int, str, str, int, int]  # thread, kind, name, start, end
+Call = tuple[int, int, int | None, int]  # start, end, thread that launched it, when
+
+
+def host_of(spans: Sequence[Span], calls: Sequence[Call] = ()) -> HostActivity | None:
+    names = list(dict.fromkeys(name for _, _, name, *_ in spans))
+    rows = [
+        (lane, start, end - start, names.index(name), KINDS.index(kind))
+        for lane, kind, name, start, end in spans
+    ]
+    launches = [(lane, at, row) for row, (*_, lane, at) in enumerate(calls) if lane is not None]
+    columns = np.array(rows, dtype="int64").reshape(-1, 5).T
+    moments = Moments(*np.array(launches, dtype="int64").reshape(-1, 3).T)
+    lanes = [("1", str(at)) for at in range(8)]
+    return host_activity(HostSpans(*columns), moments, names, lanes, Limits())[0]
+
+
+def trace_of(
+    spans: Sequence[Span], calls: Sequence[Call], runs: Sequence[tuple[int, int]] = ()
+) -> Trace:
+    """A trace of one operator; each call in the run that it begins in."""
+    count = len(calls)
+    of_run = [
+        next((at for at, (begin, end) in enumerate(runs) if begin <= start < end), None)
+        for start, *_ in calls
+    ]
+    low, high = min(start for start, *_ in calls), max(end for _, end, *_ in calls)
+    bounds = runs or [(low, high)]
+    return Trace(
+        Meta("kineto", "PyTorch profiler"),
+        runs_frame(
+            run=list(range(len(bounds))),
+            kind=["step" if runs else "file"] * len(bounds),
+            start_ns=[start for start, _ in bounds],
+            dur_ns=[end - start for start, end in bounds],
+            profiled=[True] * len(bounds),
+        ),
+        operators_frame(operator=[0], name=["gemm"], op_type=["gemm"], level=["device_kernel"]),
+        calls_frame(
+            operator=[0] * count,
+            run=of_run if runs else [0] * count,
+            device=["0"] * count,
+            stream=["7"] * count,
+            start_ns=[start for start, *_ in calls],
+            dur_ns=[end - start for start, end, *_ in calls],
+            source_row=list(range(count)),
+        ),
+        host=host_of(spans, calls),
+    )

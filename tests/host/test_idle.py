@@ -1,0 +1,244 @@
+"""Idle time by what the host did: what each interval is put to, and that nothing is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.host.idle import HostIdle, idle_by_host
+from analysis.host.latency import launch_latency
+from analysis.host.leaves import Leaves
+from analysis.host.runs import idle_of_runs
+from analysis.host.tree import IdleFrame, idle_tree
+from analysis.metrics.spans import union_ns
+from analysis.readers import read_path
+from analysis.trace import Trace, operators_frame
+from tests.conftest import SHARED_TRACES
+from tests.host.hosts import Call, Span, host_of, trace_of
+
+needs_real = pytest.mark.usefixtures("shared_traces")
+KINETO = SHARED_TRACES / "third_party/kineto"
+
+# One thread loads data until 50, then launches two kernels; the second one waits for an allocation.
+SPANS: list[Span] = [
+    (0, "annotation", "ProfilerStep#3", 0, 200),
+    (0, "frame", "train.py(3): main", 0, 150),
+    (0, "annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 5, 50),
+    (0, "operator", "aten::mm", 55, 100),
+    (0, "runtime", "cudaLaunchKernel", 56, 58),
+    (0, "runtime", "cudaMalloc", 60, 95),
+    (0, "runtime", "cudaLaunchKernel", 96, 99),
+]
+CALLS: list[Call] = [(60, 70, 0, 56), (110, 140, 0, 96)]
+
+
+def causes(found: HostIdle | None) -> list[tuple[str, str, int, int]]:
+    assert found is not None
+    return [(one.kind, one.name, one.idle_ns, one.count) for one in found.causes]
+
+
+def of(trace: Trace, *windows: tuple[int, int]) -> HostIdle | None:
+    return idle_by_host(trace, np.array([a for a, _ in windows]), np.array([b for _, b in windows]))
+
+
+def test_each_interval_is_put_to_what_the_launching_thread_did() -> None:
+    """Idle are 0 to 60, 70 to 110 and 140 to 200: 45 of data, 25 of cudaMalloc; the operator's own
+    55 to 56, 58 to 60, 95 to 96, 99 to 100 and its launches 56 to 58, 96 to 99; main around them,
+    0 to 5, 50 to 55, 100 to 110 and 140 to 150; and nothing but the step's mark from 150 on."""
+    found = of(trace_of(SPANS, CALLS), (0, 200))
+    assert causes(found) == [
+        ("unknown", "", 50, 1),
+        ("data_loading", "DataLoader.__next__", 45, 1),
+        ("python", "train.py(3): main", 30, 3),
+        ("allocation", "cudaMalloc", 25, 1),
+        ("launching", "", 10, 2),
+    ]
+    assert found is not None and found.idle_ns == 160
+    assert found.causes[3].path == ("train.py(3): main", "aten::mm", "cudaMalloc")
+    assert found.causes[3].longest_ns == (70, 95)
+
+
+def test_windows_stand_apart() -> None:
+    """A window that cuts intervals, one in a kernel, and one outside of everything."""
+    found = of(trace_of(SPANS, CALLS), (30, 65), (62, 68), (300, 310), (80, 80))
+    assert found is not None
+    times = {cause.kind: list(row) for cause, row in found.by_window(4).items()}
+    assert times == {
+        "data_loading": [20, 0, 0, 0], "python": [5, 0, 0, 0], "launching": [5, 0, 0, 0],
+        "unknown": [0, 0, 10, 0],
+    }  # fmt: skip
+
+
+def test_the_thread_that_launches_next_counts_and_where_it_does_nothing_the_one_before() -> None:
+    """Thread 1 launches the second kernel. Until 60 it waits for nothing that is seen, so thread 0
+    is asked; from 60 on its own hipFree counts, although thread 0 computes."""
+    spans: list[Span] = [
+        (0, "operator", "aten::a", 0, 30), (0, "frame", "m.py(1): f", 30, 100),
+        (1, "runtime", "hipFree", 60, 90),
+    ]  # fmt: skip
+    found = of(trace_of(spans, [(10, 40, 0, 5), (100, 110, 1, 91)]), (40, 110))
+    assert causes(found) == [("allocation", "hipFree", 30, 1), ("python", "m.py(1): f", 30, 1)]
+
+
+def test_a_thread_that_waits_for_another_is_not_what_is_named() -> None:
+    """The main thread waits in run_backward for the thread that frees memory."""
+    spans: list[Span] = [
+        (0, "frame", "<built-in method run_backward of torch._C._EngineBase object at 0x1>", 0, 90),
+        (1, "runtime", "hipFree", 20, 80),
+    ]  # fmt: skip
+    found = of(trace_of(spans, [(5, 20, 1, 1), (90, 110, 0, 85)]), (20, 90))
+    assert [one[:3] for one in causes(found)] == [
+        ("allocation", "hipFree", 60),
+        ("python", "<built-in method run_backward of torch._C._EngineBase object at 0x1>", 10),
+    ]
+
+
+def test_without_launches_the_thread_with_most_calls_counts() -> None:
+    spans: list[Span] = [(2, "runtime", "hipMalloc", 10, 20), (1, "frame", "x.py(1): f", 0, 50)]
+    found = of(trace_of(spans, [(0, 10, None, 0), (20, 30, None, 0)]), (0, 30))
+    assert causes(found) == [("allocation", "hipMalloc", 10, 1)]
+
+
+def test_nothing_is_said_without_a_host_or_without_starts() -> None:
+    trace = trace_of(SPANS, CALLS)
+    assert of(replace(trace, host=None), (0, 200)) is None
+    calls = trace.calls.copy()
+    calls.loc[1, "start_ns"] = None
+    assert of(replace(trace, calls=calls), (0, 200)) is None
+    far: list[Span] = [(at, "frame", "f", -(2**60), 2**60) for at in range(5)]
+    assert of(trace_of(far, CALLS), (0, 200)) is None, "too far apart to be numbered"
+
+
+NAMES = ("cudaMalloc", "train.py(3): main", "aten::mm", "ProfilerStep#1", "enumerate(DataLoader)#x")
+KINDS = ("operator", "frame", "annotation", "runtime")
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> Trace:
+    time = st.integers(0, 40)
+    spans = draw(
+        st.lists(
+            st.tuples(
+                st.integers(0, 2), st.sampled_from(KINDS), st.sampled_from(NAMES), time, time
+            ),
+            min_size=1,
+        )
+    )
+    lane = st.none() | st.integers(0, 3)
+    calls = draw(st.lists(st.tuples(time, time, lane, time), min_size=1))
+    return trace_of(
+        [(a, b, c, min(d, e), max(d, e)) for a, b, c, d, e in spans],
+        [(min(a, b), max(a, b), c, d) for a, b, c, d in calls],
+    )
+
+
+@given(traces(), st.lists(st.tuples(st.integers(-5, 45), st.integers(0, 20)), max_size=4))
+def test_the_causes_of_a_window_add_up_to_its_idle_time(
+    trace: Trace, windows: list[tuple[int, int]]
+) -> None:
+    starts = np.array([start for start, _ in windows], dtype="int64")
+    ends = starts + np.array([length for _, length in windows], dtype="int64")
+    found = idle_by_host(trace, starts, ends)
+    assert found is not None
+    by_window = sum(found.by_window(len(windows)).values(), np.zeros(len(windows), dtype="int64"))
+    begins = trace.calls["start_ns"].to_numpy("int64")
+    lasts = begins + trace.calls["dur_ns"].to_numpy()
+    for at, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        low, high = np.clip(begins, start, end), np.clip(lasts, start, end)
+        assert by_window[at] == end - start - union_ns(low, high - low)
+    assert sum(one.idle_ns for one in found.causes) == found.idle_ns
+    outermost = sum(one.idle_ns for one in idle_tree(found, 0))
+    covered = (found.ends_ns - found.starts_ns)[found.nodes >= 0].sum()
+    assert outermost == covered
+
+
+@given(traces())
+def test_the_innermost_span_is_the_last_to_begin_of_those_that_run(trace: Trace) -> None:
+    """Span by span and ns by ns. Of those that begin together it is the last in their order."""
+    host = trace.host
+    assert host is not None
+    lanes = np.repeat(np.arange(3), 45)
+    times = np.tile(np.arange(-2, 43), 3)
+    found = Leaves(host).of(lanes, times, times + 1)
+    assert found.of.tolist() == list(range(len(lanes))), "times are whole, so no ns is cut"
+    for lane, time, span in zip(lanes.tolist(), times.tolist(), found.spans.tolist(), strict=True):
+        runs = [
+            at
+            for at in range(len(host.lanes))
+            if host.lane_names[host.lanes[at]] == f"thread {lane}"
+            and host.starts_ns[at] <= time < host.ends_ns[at]
+        ]
+        if host.lane_names[lane : lane + 1] == (f"thread {lane}",):
+            assert span == (runs[-1] if runs else -1)
+
+
+def test_the_tree_has_a_row_for_a_chain_of_calls() -> None:
+    """main holds all 110 ns that are covered, of which the operator has 35: too little for one."""
+    found = of(trace_of(SPANS, CALLS), (0, 200))
+    assert found is not None
+    (main,) = idle_tree(found, 30)
+    assert (main.names, main.idle_ns) == (("train.py(3): main",), 110)
+    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+    assert [(one.names, one.idle_ns) for one in main.inner] == [
+        ((loader,), 45), (("aten::mm",), 35)
+    ]  # fmt: skip
+    chain: list[Span] = [(0, "frame", name, 0, 100) for name in ("a", "b", "c")]
+    found = of(trace_of(chain, [(0, 10, 0, 0), (60, 70, 0, 0)]), (0, 70))
+    assert found is not None
+    assert idle_tree(found, 1) == (IdleFrame(("a", "b", "c"), 50, ()),)
+
+
+def test_runs_and_a_file_without_any() -> None:
+    """Of two runs of 100 ns the second has no kernel at all."""
+    whole = idle_of_runs(trace_of(SPANS, CALLS))
+    assert whole is not None and (whole.runs, whole.count, whole.wall_ns) == ((), 1, 80)
+    assert whole.idle.idle_ns == 40 and whole.share == 0.5
+    two = idle_of_runs(trace_of(SPANS, CALLS, [(0, 100), (100, 200)]))
+    assert two is not None and (two.count, two.wall_ns, two.idle.idle_ns) == (2, 200, 160)
+    assert idle_of_runs(replace(trace_of(SPANS, CALLS), host=None)) is None
+
+
+def test_the_latency_from_launch_to_start() -> None:
+    """4 and 14 ns, and 250 µs."""
+    found = launch_latency(trace_of(SPANS, CALLS))
+    assert found is not None
+    assert (found.median_ns, found.calls, found.host_is_ahead) == (9, 2, False)
+    late = launch_latency(trace_of(SPANS, [(250_056, 250_070, 0, 56), (1, 2, None, 0)]))
+    assert late is not None and (late.median_ns, late.calls) == (250_000, 1) and late.host_is_ahead
+    trace = trace_of(SPANS, CALLS)
+    table = operators_frame(operator=[0], name=["aten::mm"], op_type=["mm"], level=["framework_op"])
+    assert launch_latency(replace(trace, operators=table)) is None, "nothing was launched"
+    assert launch_latency(trace_of(SPANS, [(1, 2, None, 0)])) is None
+
+
+def test_a_host_of_nothing_but_moments() -> None:
+    assert host_of([]) is None
+    found = of(trace_of([(0, "runtime", "cudaMalloc", 5, 5)], CALLS), (0, 60))
+    assert causes(found) == [("unknown", "", 60, 1)]
+
+
+@needs_real
+@pytest.mark.parametrize(
+    ("file", "kind", "name", "ms", "tolerance"),
+    [
+        ("mi300-train_resnet18.json.gz", "allocation", "hipFree", 2998, 0.001),
+        # From the first kernel to the last; the first step waits for data before it, too.
+        ("resnet50-workers_0.pt.trace.json.gz", "data_loading", "DataLoader.__next__", 287, 0.03),
+        ("resnet50-workers_4.pt.trace.json.gz", "data_loading", "DataLoader.__next__", 8.5, 0.99),
+    ],
+)
+def test_real_traces_say_what_an_expert_finds_in_them(
+    file: str, kind: str, name: str, ms: float, tolerance: float
+) -> None:
+    trace = read_path(KINETO / file)
+    assert isinstance(trace, Trace)
+    starts = trace.calls["start_ns"].to_numpy("int64")
+    ends = starts + trace.calls["dur_ns"].to_numpy()
+    found = of(trace, (int(starts.min()), int(ends.max())))
+    assert found is not None
+    (one,) = [one for one in found.causes if (one.kind, one.name) == (kind, name)]
+    assert one.idle_ns / 1e6 == pytest.approx(ms, rel=tolerance)
