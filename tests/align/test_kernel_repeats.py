@@ -80,6 +80,36 @@ def test_steps_of_two_kinds_of_blocks_fold() -> None:
     assert [repeat.start for _, repeat in walk(found)] == [25, 65, 65 + 19 * 31 + 3]
 
 
+def test_a_copy_with_a_kernel_more_is_one_of_the_copies() -> None:
+    layer = fresh(11, 100)
+    found = fold(ids(fresh(5), layer * 9, layer[:6], [7], layer[6:], layer * 3, fresh(4, 2000)))
+    assert found == (Repeat(5, 11, 13, 144, lengths=(11,) * 9 + (12,) + (11,) * 3),)
+    assert found[0].starts.tolist() == [5 + 11 * k for k in range(10)] + [5 + 111, 5 + 122, 5 + 133]
+    assert found[0].stop == 5 + 144
+
+
+def test_the_first_and_the_last_layer_may_differ_a_little() -> None:
+    layer = fresh(12, 100)
+    first, last = [*layer[:3], 1, 2, *layer[5:]], [*layer[:7], 3, 4, 5, *layer[10:]]
+    (found,) = fold(ids(fresh(20), first, layer * 5, last, fresh(20, 2000)))
+    assert (found.start, found.period, found.copies, found.stop) == (20, 12, 7, 20 + 7 * 12)
+
+
+def test_a_layer_that_is_cut_off_is_none_of_the_copies() -> None:
+    layer = fresh(40, 100)
+    (found,) = fold(ids(layer * 5, layer[:31]))
+    assert (found.copies, found.covered, found.stop) == (5, 231, 200)
+    (found,) = fold(ids(layer * 5, layer[:31], fresh(50, 2000)))
+    assert (found.copies, found.covered, found.stop) == (5, 231, 200)
+
+
+def test_another_kind_of_layer_is_none_of_the_copies() -> None:
+    """A decoder: the encoder's attention and product, and another attention between them."""
+    attention, product, other = fresh(9, 100), fresh(7, 200), fresh(9, 300)
+    found = fold(ids((attention + product) * 6, [1, 2], (attention + other + product) * 6))
+    assert [(repeat.period, repeat.copies) for repeat in found] == [(16, 6), (25, 6)]
+
+
 WORDS = st.lists(st.integers(0, 6), min_size=4, max_size=40)
 
 
@@ -107,8 +137,11 @@ def test_what_is_found_repeats_and_lies_inside(tokens: list[int]) -> None:
         assert 0 <= found.start < found.stop <= found.start + found.covered <= len(array)
         assert found.copies >= 2
         part = array[found.start : found.start + found.covered]
-        differing = np.count_nonzero(part[found.period :] != part[: -found.period])
-        assert differing <= 0.02 * (len(part) - found.period)
+        assert sum(found.lengths or (found.period,) * found.copies) == found.stop - found.start
+        assert len(found.starts) == found.copies
+        if not found.lengths:
+            differing = np.count_nonzero(part[found.period :] != part[: -found.period])
+            assert differing <= 0.02 * (len(part) - found.period)
 
 
 @given(st.lists(st.integers(0, 5), max_size=60), st.integers(-(2**40), 2**40))
@@ -121,7 +154,9 @@ def test_repeats_of_one_depth_do_not_overlap(tokens: list[int]) -> None:
     def check(repeats: tuple[Repeat, ...], start: int, stop: int) -> None:
         for repeat in repeats:
             assert start <= repeat.start < repeat.stop <= stop
-            check(repeat.inside, repeat.start, repeat.start + repeat.period)
+            for part in repeat.inside:
+                assert repeat.start <= part.start < part.stop <= repeat.stop
+            check(repeat.inside, repeat.start, repeat.stop)
             start = repeat.stop
 
     check(fold(ids(tokens)), 0, len(tokens))
