@@ -19,7 +19,7 @@ from analysis.align.gaps import settled
 from analysis.align.gotoh import aligned
 from analysis.align.moves import partners
 from analysis.align.sequence import Ints, Numbered, Sequence, numbered
-from analysis.align.similarity import ONE_SIDE, SAME_FAMILY, Similarity
+from analysis.align.similarity import ONE_SIDE, SAME_CLASS, SAME_FAMILY, Similarity
 
 _FEW_CELLS = 250_000  # below them anchors save nothing
 _MOST_CELLS = 4_000_000  # in one block
@@ -33,7 +33,8 @@ _CUTS: tuple[tuple[Callable[[Ints, Ints, int], Ints], str, int], ...] = (
     (anchors, "classes", 10),
     (by_occurrence, "classes", 4),
 )
-_ORDERED = 0.2  # the share of the time, or of the executions, that is in common
+_RENAMED_TIMES, _RENAMED_SHARE, _RENAMED_KERNELS = 3, 0.8, 3
+_ORDERED = 0.3  # the share of the time, or of the executions, that is in common
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +64,13 @@ class Alignment:
         """The share, 0 to 1, that stands in common of the side that has less in common.
 
         Of the time or of the executions, whichever is larger. What only shares a class counts as
-        not in common: two models that have nothing to do with each other share classes.
+        in common where three kernels or more take the places of three others nearly everywhere, and
+        as not in common else: two models that have nothing to do with each other share classes.
         """
         is_common = (self.evidence >= SAME_FAMILY) | self.moved
+        renamed = self.before.ids[self.columns[self.renamed, 0]]
+        if len(np.unique(renamed)) >= _RENAMED_KERNELS:
+            is_common |= self.renamed
         shares: list[tuple[float, float]] = []
         for side, sequence in enumerate((self.before, self.after)):
             positions = self.columns[is_common, side]
@@ -74,6 +79,25 @@ class Alignment:
             shares.append((time, len(positions) / max(1, len(sequence))))
         (time, count), (other_time, other_count) = shares
         return max(min(time, other_time), min(count, other_count))
+
+    @cached_property
+    def renamed(self) -> NDArray[np.bool_]:
+        """True for columns of two kernels of one class that stand for each other three times at
+        least, and in 80 % of all their places: the same under another name, or its replacement."""
+        found = np.zeros(len(self.columns), bool)
+        rows = np.flatnonzero(self.evidence == SAME_CLASS)
+        if not len(rows):
+            return found
+        first, second = self.columns[rows].T
+        sides = ((self.before, first), (self.after, second))
+        ids = [side.ids[positions] for side, positions in sides]
+        _, pair, times = np.unique(
+            ids[0] * len(self.after.kernels) + ids[1], return_inverse=True, return_counts=True
+        )
+        all_times = [np.bincount(side.ids)[own] for (side, _), own in zip(sides, ids, strict=True)]
+        most = np.maximum(*all_times)
+        found[rows] = (times[pair] >= _RENAMED_TIMES) & (times[pair] >= _RENAMED_SHARE * most)
+        return found
 
     @property
     def is_ordered(self) -> bool:

@@ -125,6 +125,38 @@ def test_two_models_without_anything_in_common_have_no_order() -> None:
     assert found.common_share == 0
 
 
+def test_a_model_whose_kernels_all_have_other_names_has_the_same_order() -> None:
+    layer = ["N", "G", "x", "A", "y"]
+    before = sequence(" ".join(layer * 12))
+    kernels = tuple(
+        Kernel(each.name + "-new", each.family + "-new", each.op_class) for each in before.kernels
+    )
+    found = align(before, Sequence(kernels, before.ids, before.durations))
+    assert found.columns.tolist() == [[place, place] for place in range(60)]
+    assert found.renamed.all() and not found.is_same.any()
+    assert found.is_ordered
+
+
+def test_kernels_that_stand_for_many_are_no_other_names() -> None:
+    found = align(sequence("G1 N G2 N G3 N G4 N"), sequence("A N " * 4))
+    assert not found.renamed.any()
+    found = align(sequence("x N " * 2), sequence("y N " * 2))
+    assert not found.renamed.any()
+
+
+def test_products_of_two_models_make_no_order() -> None:
+    random = np.random.default_rng(0)
+    texts = [
+        [f"{random.choice(list('GANx'))}{side}{random.integers(40)}" for _ in range(900)]
+        for side in "ab"
+    ]
+    sides = [sequence(" ".join(text)) for text in texts]
+    kernels = tuple(Kernel(each.name, each.name, each.op_class) for each in sides[1].kernels)
+    found = align(sides[0], Sequence(kernels, sides[1].ids, sides[1].durations))
+    assert (found.evidence > 0).sum() > 300
+    assert not found.is_ordered
+
+
 NAMES = st.sampled_from(
     ["A1", "A2", "G1", "G2", "G3", "N", "x", "y", "C", "?u", "?v", "m", "triton"]
 )
