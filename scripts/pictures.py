@@ -47,7 +47,8 @@ DRAWN = """() => !document.querySelector("[data-testid='stSkeleton']")
 @dataclass(frozen=True)
 class Picture:
     """A part of a page, from the heading `first` to the heading `until`, both left out for the
-    whole first `height` px; the text `press` is clicked before it is taken."""
+    whole first `height` px; the text `press` is clicked before it is taken, and where that begins
+    a recording, `shows` is a button that is there while it runs."""
 
     address: str
     first: str = ""
@@ -57,6 +58,7 @@ class Picture:
     scale: float = 1.4
     language: str = "en"
     press: str = ""
+    shows: str = ""
     is_stocked: bool = False  # of a dashboard with a library and a store of ranks
 
 
@@ -77,7 +79,7 @@ PICTURES = {
     "tutorial-missed": Picture(
         f"fusion?{LAYOUT_ONLY}", "Why not fused", until="What each optimizer brings", height=420
     ),
-    "tutorial-try": Picture("", height=750, press="Try it"),
+    "tutorial-try": Picture("", height=750, press="Try it", shows="Stop"),
     "tutorial-report": Picture(REPORT, height=760),
     "page-trace": Picture(
         "trace?trace=sample:mobilenetv2/unfused", "Where the time goes", until="Timeline"
@@ -114,6 +116,7 @@ CHINESE = {
     "Why not fused": "未融合原因",
     "What each optimizer brings": "各图优化器的价值",
     "Try it": "尝试",
+    "Stop": "停止",
     "Where the time goes": "时间花在哪里",
     "Timeline": "时间线",
     "1.20.1": "1.20.1",
@@ -126,6 +129,7 @@ def _in_chinese(picture: Picture) -> Picture:
         first=CHINESE[picture.first],
         until=CHINESE[picture.until],
         press="简体中文" if picture.address == REPORT else CHINESE[picture.press],
+        shows=CHINESE[picture.shows],
         # Text is shorter: the next line of the Record page names a folder of this machine.
         height=662 if picture.press else picture.height,
         language="zh",
@@ -161,9 +165,20 @@ def main(arguments: list[str]) -> int:
         )  # fmt: skip
         browser = playwright.chromium.launch(executable_path=chromium.path(), args=chromium.ARGS)
         for is_stocked in (False, True):
-            names = [name for name in wanted if PICTURES[name].is_stocked == is_stocked]
+            names = [
+                name
+                for name in wanted
+                if PICTURES[name].is_stocked == is_stocked and not PICTURES[name].shows
+            ]
             if names and not _take(browser, names, folder, _stock(folder) if is_stocked else []):
                 return 2
+        # A recording would be seen on other pages, so each has a dashboard and a folder of its own.
+        for name in wanted:
+            own = folder / name
+            if PICTURES[name].shows:
+                own.mkdir()
+                if not _take(browser, [name], own, []):
+                    return 2
         browser.close()
         shutil.rmtree(LIBRARY, ignore_errors=True)
     return 0
@@ -219,6 +234,9 @@ def _taken(browser: Browser, picture: Picture, address: str) -> bytes:
     if picture.press:
         page.get_by_text(picture.press, exact=True).first.click()
         _settle(page)
+    if picture.shows:
+        page.get_by_role("button", name=picture.shows).first.wait_for(timeout=60_000)
+        page.wait_for_timeout(700)
     top = _above(page, picture.first) if picture.first else 0.0
     ends = [top + picture.height] if picture.height else []
     ends += [_above(page, picture.until)] if picture.until else []

@@ -231,8 +231,10 @@ def test_light_operators_that_follow_a_heavy_one() -> None:
     assert one.gain.value == pytest.approx(240)
     assert one.gain.low == pytest.approx(240 - 125)
     assert set(one.names) == {"BatchNormalization_1", "Relu_2"}
+    assert words.remedy_text(one).startswith("Fold BatchNormalization into the weights")
     product = after_heavy(["MatMul", "Gelu"], ["float32[4,8]; float32[8,16]", "float32[4,16]"])
     assert product is not None
+    assert "BatchNormalization" not in words.remedy_text(product)
     other = "float32[2,9,6,6]"
     for types, inputs in (
         (["Conv", "Relu"], [conv, other]),

@@ -79,6 +79,7 @@ def light_after_heavy(subject: Subject) -> Answer:
                 "executions": max(1, round(executions / runs)),
                 "time_ns": light_ns,
                 "share": subject.share(light_ns),
+                "batch_norm": any(_is_batch(types[one]) for one in absorbed),
                 "example": shown(" + ".join(types[one] or "unknown" for one in usual)),
             },
             at_most_ns=max(light_ns, gain.high),

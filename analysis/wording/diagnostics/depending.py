@@ -27,6 +27,18 @@ _SPINNING = Message(
 _BOUNDARY_COST = Message("Each boundary costs about 40 to 100 µs, which is part of this change.")
 
 
+_LESS_DETAIL = Message("The {on} was recorded with less detail than the other file.")
+_BY_ORDER = Message("Operators of {names:names} are told apart as there, by the order of calls.")
+_BY_NAME = Message("The types of {types:operators} are taken from there, by name.")
+_OWN_TIMES = Message("Times and counts are its own.")
+
+
+def detail_borrowed(note: Diagnostic) -> NoteText:
+    """Return what one side has from the other: what is 0 is not told."""
+    found = ((_BY_ORDER, note.values.get("names")), (_BY_NAME, note.values.get("types")))
+    return told(_LESS_DETAIL, *(message for message, count in found if count), _OWN_TIMES)
+
+
 def boundaries(note: Diagnostic) -> NoteText:
     pieces, twin = note.values.get("pieces"), note.values.get("same_cut")
     is_known = isinstance(pieces, int) and pieces > 1

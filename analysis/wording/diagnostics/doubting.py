@@ -371,13 +371,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("One side does not mark its runs."),
         Message("Its figures per run are those of the whole file."),
     ),
-    "detail_borrowed": told(
-        Message(
-            "The {on} was recorded with less detail, so the other file was used to tell its "
-            "operators apart: {names:names} by the order of the calls, {types:operators} by name."
-        ),
-        Message("Times and counts are its own."),
-    ),
+    "detail_borrowed": depending.detail_borrowed,
     "runs_entered": told(
         Message("The file does not mark its runs."),
         Message(

@@ -23,6 +23,7 @@ from analysis.wording.findings.particular import (
     MORE_THAN_THEIRS,
     MOSTLY_TENSORS,
     MOSTLY_WEIGHTS,
+    NO_BATCH_NORM,
     OF_ENGINES,
     OPTIMISATION_OFF,
     OTHER_KERNEL,
@@ -139,6 +140,8 @@ def remedy_text(finding: Finding) -> str:
         return (MOSTLY_WEIGHTS if mostly else MOSTLY_TENSORS).text()
     if finding.code == "low_utilisation":
         return (LAYOUT_OFF if finding.values.get("layout_off") else OTHER_KERNEL).text()
+    if finding.code == "light_after_heavy" and not finding.values.get("batch_norm"):
+        return NO_BATCH_NORM.text()
     if _is_kept(finding):
         return KEPT_REMEDY.text()
     engine = str(finding.values.get("engine", ""))

@@ -128,6 +128,10 @@ MOSTLY_TENSORS = Message(
     "Fuse them with their neighbours, use a smaller data type, or choose a batch size whose data "
     "stays in the cache."
 )
+NO_BATCH_NORM = Message(
+    "Let a compiler or an inference engine make them part of the operator before them "
+    "(torch.compile with freezing, ONNX Runtime, graph kernel fusion)."
+)
 LAYOUT_OFF = Message(
     "Switch on all optimisation of the engine, with its layout optimisation (NchwcTransformer): in "
     "blocks of channels convolutions run faster."

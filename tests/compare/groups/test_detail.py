@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -97,10 +98,12 @@ def test_calls_of_one_name_are_told_apart_by_their_order(is_swapped: bool) -> No
     poor = "candidate" if is_swapped else "baseline"
     assert dict(note.values) == {"on": poor, "names": 1, "types": 3}
     assert diagnostic_sentence(note) == (
-        f"The {poor} was recorded with less detail, so the other file was used to tell its "
-        "operators apart: 1 name by the order of the calls, 3 operators by name. Times "
-        "and counts are its own."
+        f"The {poor} was recorded with less detail than the other file. Operators of 1 name are "
+        "told apart as there, by the order of calls. The types of 3 operators are taken from "
+        "there, by name. Times and counts are its own."
     )
+    untyped = replace(note, values={**note.values, "types": 0})
+    assert "types" not in diagnostic_sentence(untyped)
 
 
 def test_no_shape_is_made_up_and_no_time_changes() -> None:
