@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -241,13 +241,16 @@ def _times(record: Record) -> tuple[str, str]:
 
 
 def _names(operators: tuple[Operator, ...], scope: str = "") -> Names:
-    """Names without the scope that stands beside them, as tables of operators have them."""
-    inside = [_inside(operator, scope) for operator in operators[:MAX_NAMES]]
-    short = short_names(inside, _NAME_CHARS)
+    """Names without the scope that stands beside them, as tables of operators have them, each once
+    with how often it is there."""
+    inside = Counter((_inside(operator, scope), operator.name) for operator in operators)
+    told = list(inside.items())[:MAX_NAMES]
+    short = short_names((name for (name, _), _ in told), _NAME_CHARS)
     shown = tuple(
-        (short[name], operator.name) for name, operator in zip(inside, operators, strict=False)
+        (f"{short[name]} ×{count}" if count > 1 else short[name], whole)
+        for (name, whole), count in told
     )
-    return Names(shown, len(operators) - len(shown))
+    return Names(shown, len(operators) - sum(count for _, count in told))
 
 
 def _inside(operator: Operator, scope: str) -> str:

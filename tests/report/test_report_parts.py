@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 from analysis.axis import LogScale, decades, log_time_ticks, plain, time_ticks
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
+from analysis.compare.groups.fusion import Operator
 from analysis.compare.timing.verdict import Interval, Verdict
 from analysis.interval import interval_picture
 from analysis.messages import Message, language
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.inputs import input_source
+from analysis.report.ledger import MAX_NAMES, _names
 from analysis.report.method import recorded, without_folders
 from analysis.report.pictures.distribution import StripPlot, strip_plot
 from analysis.report.pictures.still import MAX_LANES, WIDTH, still
@@ -249,3 +251,12 @@ def test_where_the_inputs_come_from_is_in_the_language(
     assert input_source(source) == english
     with language.speaking("zh"):
         assert input_source(source) == chinese
+
+
+def test_operators_of_a_group_that_have_one_name_stand_once() -> None:
+    casts = tuple(Operator("block/cast", "Cast") for _ in range(3))
+    found = _names((*casts, Operator("block/add", "Add")), "block")
+    assert found.shown == (("cast ×3", "block/cast"), ("add", "block/add"))
+    assert found.more == 0
+    many = tuple(Operator(f"op{at}", "Add") for at in range(MAX_NAMES + 2))
+    assert (len(_names(many).shown), _names(many).more) == (MAX_NAMES, 2)
