@@ -25,7 +25,10 @@ SOURCES = {OWN: Message("Recorded here"), SHIPPED: Message("Comes with FuseScope
 
 def show(recipe: Recipe, recipes_page: st.Page, compare_page: st.Page) -> None:
     """Draw the card of the recipe."""
-    with st.container(height=_LINK_HEIGHT, border=False):
+    # Upright, a link would reach out of its container at the top and be cut.
+    with st.container(
+        height=_LINK_HEIGHT, border=False, horizontal=True, vertical_alignment="center"
+    ):
         st.page_link(recipes_page, label=say("All recipes"), icon=":material/arrow_back:")
     found = results.results(recipe, results.recorded())
     main, side = st.columns([2.2, 1], gap="large")

@@ -119,3 +119,20 @@ def test_hostile_results_reach_no_network(page: Page, url: str) -> None:
     expect(page.get_by_text("<img src=x").first).to_be_visible()
     draws_in_dark_and_light(page)
     is_harmless(page)
+
+
+def test_the_way_back_is_whole(page: Page, url: str) -> None:
+    """Streamlit moves links up by a margin; what is above the top of their container is cut."""
+    open_for_the_first_time(page, f"{url}/recipes?recipe=conv3x3")
+    back = page.get_by_role("link", name="All recipes")
+    expect(back).to_be_visible()
+    wait_idle(page)
+    over = back.evaluate(
+        """link => {
+          let around = link;
+          while (getComputedStyle(around).overflowY !== "auto") around = around.parentElement;
+          const [inner, outer] = [link, around].map((one) => one.getBoundingClientRect());
+          return Math.max(outer.top - inner.top, inner.bottom - outer.bottom);
+        }"""
+    )
+    assert over <= 0
