@@ -27,7 +27,7 @@ _ALL_CELLS = 200_000_000  # with what each row costs besides: about 3 seconds
 _CELLS_OF_A_ROW = 3000
 # What cuts a block, one after the other: equal stretches of so many names, families or classes.
 _CUTS: tuple[tuple[Callable[[Ints, Ints, int], Ints], str, int], ...] = (
-    *((anchors, "names", length) for length in (8, 4, 2, 1)),
+    *((anchors, "names", length) for length in (4, 2, 1)),
     *((by_occurrence, "names", length) for length in (4, 1)),
     *((anchors, "families", length) for length in (6, 2)),
     (anchors, "classes", 10),

@@ -11,21 +11,25 @@ from __future__ import annotations
 from bisect import bisect_left
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.align.sequence import Ints
 
-_MOST_PAIRS = 300_000
+_MOST_PAIRS = 400_000
+_FEWEST = 4  # partners of a position that are worth comparing
 
 
 def anchors(before: Ints, after: Ints, length: int) -> Ints:
     """Return pairs (k, 2) of positions whose `length` numbers are equal, ascending on both sides.
 
-    Equal stretches of more than 300,000 pairs in all are left out, the most frequent first.
+    Of more than 400,000 pairs those nearest to where they are expected are compared, and of
+    stretches that are far more frequent none.
     """
     if min(len(before), len(after)) < length:
         return np.zeros((0, 2), np.int64)
     first, second = _stretches(before, after, length)
-    pairs = _pairs(first, second)
+    usable = np.flatnonzero(_varies(before, length))
+    pairs = _pairs(first, second, usable)
     return _spread(pairs[_longest_chain(pairs)], length)
 
 
@@ -66,22 +70,82 @@ def _stretches(before: Ints, after: Ints, length: int) -> tuple[Ints, Ints]:
     return found[0], found[1]
 
 
-def _pairs(first: Ints, second: Ints) -> Ints:
-    """Return the pairs of equal numbers, rare ones only, ascending; on one row descending."""
-    count = int(max(first.max(), second.max())) + 1
-    once, again = np.bincount(first, minlength=count), np.bincount(second, minlength=count)
+def _varies(side: Ints, length: int) -> NDArray[np.bool_]:
+    """Return for each stretch whether it is of more than one kernel; for single ones always.
+
+    A kernel many times in a row says nothing of the place. It is aligned between other anchors.
+    """
+    varies = np.full(len(side) - length + 1, length == 1)
+    for ahead in range(1, length):
+        varies |= side[: len(varies)] != side[ahead : ahead + len(varies)]
+    return varies
+
+
+def _pairs(first: Ints, second: Ints, usable: Ints) -> Ints:
+    """Return pairs of equal numbers, ascending; of one position descending. `usable` are the
+    positions of the first side that may have any.
+
+    Of a number that stands too often on the second side, those nearest to where its partner is
+    expected: as far from the start, as far from the end, or at the same share of the whole.
+    """
+    others = _Occurrences(second, int(max(first.max(), second.max())) + 1)
+    counts = np.bincount(first[usable], minlength=len(others.counts))
+    nearest = _nearest(counts, others.counts)
+    if nearest < _FEWEST:
+        rows = usable[_is_rare(counts, others.counts)[first[usable]]]
+        found = [others.near(first, rows, rows, len(second))]
+    else:
+        rows = usable[others.counts[first[usable]] > 0]
+        share = rows * len(second) // len(first)
+        places = (rows, rows + len(second) - len(first), share)
+        found = [others.near(first, rows, place, nearest) for place in places]
+    pairs = np.concatenate(found)
+    codes = np.unique(pairs[:, 0] * len(second) + (len(second) - 1 - pairs[:, 1]))
+    return np.stack([codes // len(second), len(second) - 1 - codes % len(second)], axis=1)
+
+
+class _Occurrences:
+    """Where each number stands on a side: `counts` by number."""
+
+    def __init__(self, side: Ints, count: int) -> None:
+        self.counts = np.bincount(side, minlength=count)
+        self._length = len(side)
+        self._places = np.argsort(side, kind="stable")
+        self._starts = np.cumsum(self.counts) - self.counts
+        self._keys = side[self._places] * (self._length + 1) + self._places
+
+    def near(self, first: Ints, rows: Ints, expected: Ints, nearest: int) -> Ints:
+        """Return pairs of each of these rows of `first` with the `nearest` places of its number
+        that are closest to the expected one."""
+        numbers = first[rows]
+        keys = numbers * (self._length + 1) + np.clip(expected, 0, self._length)
+        counts = np.minimum(self.counts[numbers], nearest)
+        starts = self._starts[numbers]
+        begins = np.clip(
+            np.searchsorted(self._keys, keys) - counts // 2,
+            starts,
+            starts + self.counts[numbers] - counts,
+        )
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        places = self._places[np.repeat(begins, counts) + within]
+        return np.stack([np.repeat(rows, counts), places], axis=1)
+
+
+def _nearest(once: Ints, again: Ints) -> int:
+    """Return of how many partners each position may have pairs, so that there are not too many."""
+    nearest = _MOST_PAIRS
+    while nearest and 3 * int((once * np.minimum(again, nearest)).sum()) > _MOST_PAIRS:
+        nearest //= 2
+    return nearest
+
+
+def _is_rare(once: Ints, again: Ints) -> NDArray[np.bool_]:
+    """Return which numbers have few pairs, as many of them as there may be pairs."""
     products = once * again
     order = np.argsort(products, kind="stable")
-    is_rare = np.zeros(count, bool)
-    is_rare[order[np.cumsum(products[order]) <= _MOST_PAIRS]] = True
-    rows = np.flatnonzero(is_rare[first] & (again[first] > 0))
-    by_number = np.argsort(second, kind="stable")
-    starts = np.cumsum(again) - again
-    counts = again[first[rows]]
-    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    columns = by_number[np.repeat(starts[first[rows]], counts) + within]
-    pairs = np.stack([np.repeat(rows, counts), columns], axis=1)
-    return pairs[np.lexsort((-pairs[:, 1], pairs[:, 0]))]
+    found = np.zeros(len(products), bool)
+    found[order[np.cumsum(products[order]) <= _MOST_PAIRS]] = True
+    return found & (again > 0)
 
 
 def _longest_chain(pairs: Ints) -> Ints:

@@ -301,3 +301,28 @@ def test_many_kernels_end_and_say_whether_they_have_an_order(what: str) -> None:
     assert found.is_ordered == (what in ("equal", "layers", "rolled"))
     if what == "layers":
         assert int(found.is_same.sum()) == 4700 * 40
+
+
+def test_many_layers_are_not_shifted_by_kernels_that_differ_here_and_there() -> None:
+    """10 steps of 36 layers of 40 kernels, of which every 50th is another one on the other side."""
+    random = np.random.default_rng(0)
+    before = np.tile(np.arange(40), 360)
+    places = random.choice(len(before), len(before) // 50, replace=False)
+    after = before.copy()
+    after[places] = random.integers(40, 60, len(places))
+    kernels = tuple(Kernel(f"k{number}", f"f{number}") for number in range(60))
+    sides = [Sequence(kernels, ids, np.full(len(ids), 10)) for ids in (before, after)]
+    found = align(*sides)
+    pairs = found.columns[found.is_same]
+    assert (pairs[:, 0] == pairs[:, 1]).mean() > 0.99
+    assert len(pairs) >= (before == after).sum() - 20
+
+
+def test_a_kernel_many_times_in_a_row_shifts_nothing() -> None:
+    """Gradients set to zero one by one, between steps that have a few kernels more."""
+    step = [f"k{place}" for place in range(200)]
+    before = " ".join((step + ["zero"] * 161) * 6)
+    after = " ".join((step[:100] + ["new"] * 27 + step[100:] + ["zero"] * 161) * 6)
+    found = align(sequence(before), sequence(after))
+    assert int(found.is_same.sum()) == 6 * 361
+    assert len(found.columns) == 6 * 388
