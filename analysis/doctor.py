@@ -19,6 +19,7 @@ from analysis.metrics.small_ops import small_ops
 from analysis.metrics.spans import lacks_kernels
 from analysis.metrics.traffic import bytes_moved
 from analysis.metrics.utilisation import model_flops
+from analysis.operators.device_peaks import device_peaks
 from analysis.quantity import Reason
 from analysis.readers import READERS
 from analysis.readers.experiment import JAX, OPENVINO
@@ -55,8 +56,8 @@ FigureCode = Literal[
 AnswerCode = Literal[
     "samples", "runs", "enough", "few", "one_process", "no_times", "unknown_classes", "by_type",
     "by_name", "means", "each", "starts", "some_flops", "no_heavy_operators", "classes_unknown",
-    "measured_peak", "no_peak", "graph", "sizes", "some_sizes", "recorded", "named", "graphs",
-    "members", "ends_early", "inferred", "missing", "kernels_missing",
+    "measured_peak", "public_peak", "no_peak", "graph", "sizes", "some_sizes", "recorded", "named",
+    "graphs", "members", "ends_early", "inferred", "missing", "kernels_missing",
 ]  # fmt: skip
 _MEANS = ("averaged", "averaged_all", "means_only")
 _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
@@ -290,6 +291,10 @@ def _utilisation(trace: Trace, has: Mapping[str, bool], peak: float | None) -> A
         if needs:
             return Answer(figure, False, "missing", needs)
         return Answer(figure, False, _NO_FLOPS.get(reason, "no_times"))
+    public = device_peaks(trace.meta.device)
+    if peak is None and public is not None:
+        values = {"device": public.name, "source": public.source}
+        return Answer(figure, True, "public_peak", values=values)
     return Answer(figure, peak is not None, "measured_peak" if peak is not None else "no_peak")
 
 

@@ -59,7 +59,9 @@ class Subject:
     @cached_property
     def under(self) -> UnderRoofs:
         """Those under the roofs of the machine, in the same rows."""
-        return under_roofs(_entered(self.comparison), self.side)
+        return under_roofs(
+            self.comparison.assumptions if self.comparison else Assumptions(), self.side
+        )
 
     @cached_property
     def times(self) -> dict[str, float]:
@@ -210,17 +212,6 @@ class Subject:
         """Whether so much time of a run is worth a finding."""
         share = self.share(ns)
         return share is not None and share >= MIN_SHARE
-
-
-def _entered(comparison: Comparison | None) -> Assumptions:
-    """The peaks that the reader of a comparison has set; its other figures are measured."""
-    if comparison is None:
-        return Assumptions()
-    roofs = comparison.roofs[1]
-    peak, bandwidth = (
-        limit.value if limit.basis == "assumed" else None for limit in (roofs.peak, roofs.bandwidth)
-    )
-    return Assumptions(peak_flops_per_s=peak, bandwidth_bytes_per_s=bandwidth)
 
 
 def shown(name: object) -> str:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from analysis.compare.side import Side
 from analysis.metrics.cache_use import DEFAULT_CACHE_BYTES
 from analysis.metrics.small_ops import default_tau
-from analysis.metrics.utilisation import Tops
+from analysis.metrics.utilisation import Tops, main_type
+from analysis.operators.device_peaks import DevicePeaks, device_peaks
 from analysis.quantity import Quantity, Reason
 
 
@@ -41,34 +42,59 @@ def tau(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:
     return Quantity(value, "ns", basis)
 
 
+def named_device(side: Side) -> DevicePeaks | None:
+    """The product that a trace's device is by its name, with its public peaks; None of a
+    recording, and for a name that is not that of one product."""
+    return device_peaks(side.trace.meta.device) if side.experiment is None else None
+
+
 def peak(assumptions: Assumptions, side: Side) -> Quantity:
-    """FLOP/s of the machine that the side ran on: as set, else measured, else none."""
+    """FLOP/s of the machine that the side ran on: as set, else measured, else the public figure of
+    its device for the data type that its counted operators spend most time in, else none."""
     measured = side.peaks.gemm_flops_per_s if side.peaks else None
-    return _limit(assumptions.peak_flops_per_s, measured, "flop/s", "no_peak")
+    device = named_device(side)
+    if assumptions.peak_flops_per_s is None and device is not None:
+        known = device.flops_per_s.get(main_type(side.trace) or "")
+        return Quantity(known, "flop/s", "assumed", None if known else "no_type_peak")
+    return _limit(assumptions.peak_flops_per_s, measured, None, "flop/s", "no_peak")
 
 
 def int8_peak(assumptions: Assumptions, side: Side) -> Quantity:
     """Operations on 8-bit numbers per second, as `peak`: what is set holds for all types."""
     measured = side.peaks.int8_ops_per_s if side.peaks else None
-    return _limit(assumptions.peak_flops_per_s, measured, "op/s", "no_int8_peak")
+    device = named_device(side)
+    public = device.flops_per_s.get("int8") if device else None
+    return _limit(assumptions.peak_flops_per_s, measured, public, "op/s", "no_int8_peak")
 
 
 def bandwidth(assumptions: Assumptions, side: Side) -> Quantity:
-    """Bytes per second of the main memory that the side ran on: as set, else measured, else
-    none."""
+    """Bytes per second of the main memory that the side ran on: as set, else measured, else the
+    public figure of its device, else none."""
     memory = side.peaks.memory if side.peaks else None
     measured = memory.bytes_per_s if memory else None
-    return _limit(assumptions.bandwidth_bytes_per_s, measured, "byte/s", "no_bandwidth")
+    device = named_device(side)
+    public = device.bytes_per_s if device else None
+    entered = assumptions.bandwidth_bytes_per_s
+    return _limit(entered, measured, public, "byte/s", "no_bandwidth")
 
 
 def tops(assumptions: Assumptions, side: Side) -> Tops:
-    """Both arithmetic peaks as plain numbers."""
-    return Tops(peak(assumptions, side).value, int8_peak(assumptions, side).value)
+    """The arithmetic peaks as plain numbers; by data type where they are public figures."""
+    device = named_device(side) if assumptions.peak_flops_per_s is None else None
+    return Tops(
+        peak(assumptions, side).value,
+        int8_peak(assumptions, side).value,
+        device.flops_per_s if device else None,
+    )
 
 
-def _limit(entered: float | None, measured: float | None, unit: str, reason: Reason) -> Quantity:
+def _limit(
+    entered: float | None, measured: float | None, public: float | None, unit: str, reason: Reason
+) -> Quantity:
     if entered is not None:
         return Quantity(entered, unit, "assumed")
+    if measured is None and public is not None:
+        return Quantity(public, unit, "assumed")
     return Quantity(measured, unit, "measured", None if measured else reason)
 
 

@@ -18,7 +18,7 @@ from analysis.trace import Trace
 MAX_DOTS = 1000
 _SHOWN = (
     "op_type", "intensity", "attained_flops_per_s", "per_run_ns", "share", "int8", "bound_share",
-    "bound_by",
+    "bound_by", "number_type",
 )  # fmt: skip
 ROOM = 2.0  # times, at the ends of both axes
 _MIN_RATE = 1.0  # per second: a file may hold any number
@@ -27,6 +27,12 @@ _MAX_CACHES = 4
 _DASHES: dict[str, tuple[int, ...]] = {
     "peak": (),
     "int8_peak": (14, 5),
+    "bfloat16_peak": (),
+    "float16_peak": (),
+    "float8_peak": (10, 3),
+    "tf32_peak": (8, 8),
+    "float32_peak": (18, 4),
+    "float64_peak": (3, 6),
     "memory": (12, 4, 3, 4),
     "L1": (2, 3),
     "L2": (6, 4),
@@ -55,7 +61,8 @@ class Dot:
 @dataclass(frozen=True)
 class Line:
     """One roof: rising with the intensity (`rate` in B/s) or flat (FLOP/s). `what` names it:
-    peak, int8_peak, memory or the cache level, as L2; `side` is None where both sides share it."""
+    peak, int8_peak, that of a data type, as bfloat16_peak, memory or the cache level, as L2; `side`
+    is None where both sides share it."""
 
     what: str
     rate: float
@@ -149,11 +156,12 @@ def roofline_of(under: UnderRoofs, operators: pd.DataFrame) -> Picture | None:
 @dataclass(frozen=True)
 class _Dots:
     """What one side has to draw: the first ones, most time first, of `count`, of which `int8` are
-    held against the peak of 8-bit products."""
+    held against the peak of 8-bit products; `types` are the data types that they multiply."""
 
     first: list[Dot]
     count: int
     int8: int
+    types: frozenset[str]
 
 
 def _by_own_name(table: pd.DataFrame, side: str, trace: Trace) -> pd.DataFrame:
@@ -171,7 +179,8 @@ def _dots(table: pd.DataFrame, side: str) -> _Dots:
     rows = table.loc[drawn, ["name", *(f"{column}_{side}" for column in _SHOWN)]]
     first = rows.sort_values(f"per_run_ns_{side}", ascending=False, kind="stable").head(MAX_DOTS)
     dots = [_dot(record, side) for record in first.to_dict("records")]
-    return _Dots(dots, len(rows), int(rows[f"int8_{side}"].astype(bool).sum()))
+    types = frozenset(map(str, rows[f"number_type_{side}"].dropna()))
+    return _Dots(dots, len(rows), int(rows[f"int8_{side}"].astype(bool).sum()), types)
 
 
 def _picture(sides: Sequence[_Dots], roofs: tuple[Roofs, Roofs]) -> Picture | None:
@@ -181,7 +190,8 @@ def _picture(sides: Sequence[_Dots], roofs: tuple[Roofs, Roofs]) -> Picture | No
     dots = [dot for side in sides for dot in side.first]
     dots.sort(key=lambda dot: -dot.time_ns)
     has_int8, has_float = int8 > 0, int8 < count
-    first, second = (_lines(limits, has_float, has_int8) for limits in roofs)
+    types = sorted(frozenset().union(*(side.types for side in sides)))
+    first, second = (_lines(limits, has_float, has_int8, types) for limits in roofs)
     shared = [line for line in first if line in second]
     lines = [
         *shared,
@@ -208,11 +218,18 @@ def _dot(record: dict[Any, Any], side: str) -> Dot:
     )
 
 
-def _lines(limits: Roofs, has_float: bool, has_int8: bool) -> list[Line]:
+def _lines(limits: Roofs, has_float: bool, has_int8: bool, types: Sequence[str]) -> list[Line]:
     lines = []
+    by_type = limits.tops.by_type or {}
+    has_one = limits.tops.by_type is None
+    lines += [
+        Line(f"{kind}_peak", by_type[kind], False, None, "assumed")
+        for kind in types
+        if kind in by_type
+    ]
     for what, quantity, rises in (
-        ("peak", limits.peak if has_float else None, False),
-        ("int8_peak", limits.int8 if has_int8 else None, False),
+        ("peak", limits.peak if has_float and has_one else None, False),
+        ("int8_peak", limits.int8 if has_int8 and has_one else None, False),
         ("memory", limits.bandwidth, True),
     ):
         if quantity is not None and quantity.value is not None:

@@ -41,14 +41,17 @@ def roofline(
     peak: pd.Series,
     bandwidth: float | None,
     int8: pd.Series,
+    *,
+    by_type: bool = False,
 ) -> pd.DataFrame:
-    """One row an operator, from figures of one execution; `peak` in FLOP/s, `bandwidth` in B/s.
+    """One row an operator, from figures of one execution; `peak` in FLOP/s, `bandwidth` in B/s;
+    `by_type` where the machine has a peak for each data type.
 
     Columns: `intensity` (FLOP/B), `attained_flops_per_s`, `attained_bytes_per_s` (compulsory bytes
     / time, also of operators without FLOPs), `bound_flops_per_s`, `bound_share` = attained / bound,
     above 1 where the data came from a cache or the peak is too low, never clipped, `bound_by`
     (compute, memory), and `roofline_reason`, what keeps `bound_share` null: no_flops, no_sizes,
-    no_times, no_peak, no_int8_peak, no_bandwidth.
+    no_times, no_peak, no_int8_peak, no_type_peak, no_bandwidth.
     """
     work, size, time, top = (_numbers(column) for column in (flops, bytes_, mean_ns, peak))
     seconds = np.where(time > 0, time, np.nan) * 1e-9
@@ -61,6 +64,7 @@ def roofline(
         "no_flops": np.isnan(work),
         "no_sizes": np.isnan(sized),
         "no_times": np.isnan(seconds),
+        "no_type_peak": np.isnan(top) & by_type,
         "no_peak": np.isnan(top) & ~is_int8,
         "no_int8_peak": np.isnan(top) & is_int8,
         "no_bandwidth": np.full(len(work), bandwidth is None),

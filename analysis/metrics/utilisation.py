@@ -1,11 +1,14 @@
 """Compute utilisation: how much of the machine's arithmetic peak is used.
 
 Products of 8-bit numbers are held against the peak of such products, all others against that of
-float32: `Tops` has both.
+float32; on a device whose peaks are known by data type each against that of its own: `Tops` has
+them.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,14 +29,19 @@ _INT8 = {
     "DynamicQuantizeMatMul",
 }  # fmt: skip
 _OF_INT8 = ("int8[", "uint8[")
+_FLOATS = ("float64", "float32", "bfloat16", "float16")
+# Kernels that multiply float32 as TF32: 'tf32f32', 'f32f32_tf32', 's1688gemm_f32' of CUTLASS.
+_TF32 = re.compile(r"tf32|xf32|tensorop_s1688|_s1688")
 
 
 @dataclass(frozen=True)
 class Tops:
-    """Arithmetic peaks of a machine in operations per second, None where not known."""
+    """Arithmetic peaks of a machine in operations per second, None where not known: those of 8-bit
+    products and of all others, or, where `by_type` is given, of each data type."""
 
     float32: float | None
     int8: float | None = None
+    by_type: Mapping[str, float] | None = None
 
 
 def model_flops(trace: Trace) -> tuple[float | None, Reason | None]:
@@ -126,10 +134,42 @@ def _starts_as_int8(inputs: object) -> bool:
     return str(inputs).startswith(_OF_INT8)
 
 
-def peaks_of(of_int8: pd.Series, tops: Tops) -> pd.Series:
-    """The peak of each row in FLOP/s, by whether it is_int8; null where it is not known."""
+def number_types(operators: pd.DataFrame) -> pd.Series:
+    """What each row multiplies: int8 (is_int8), else the type of the first of its `inputs`, one of
+    float64, float32 or tf32 (as the kernel's name says), bfloat16, float16, float8; null for
+    others."""
+    inputs = pd.Categorical(operators["inputs"])
+    by_input = np.array([*map(_type_of, inputs.categories.to_numpy(object)), None], dtype=object)
+    names = pd.Categorical(operators["name"])
+    says_tf32 = [bool(_TF32.search(str(name).lower())) for name in names.categories]
+    found = by_input[inputs.codes]
+    found[(found == "float32") & np.array([*says_tf32, False], dtype=bool)[names.codes]] = "tf32"
+    found[is_int8(operators).to_numpy(dtype=bool)] = "int8"
+    return pd.Series(found, operators.index, dtype=object)
+
+
+@once
+def main_type(trace: Trace) -> str | None:
+    """What the operators with FLOPs multiply for most of their time, as `number_types`; None where
+    none of them says it."""
+    table = by_operator(trace)
+    counted = table[table["flops"].notna()]
+    times = counted["per_run_ns"].astype(float).groupby(number_types(counted)).sum()
+    return str(times.idxmax()) if len(times) else None
+
+
+def _type_of(inputs: object) -> str | None:
+    first = str(inputs).partition("[")[0].strip()
+    return "float8" if first.startswith("float8") else first if first in _FLOATS else None
+
+
+def peaks_of(operators: pd.DataFrame, tops: Tops) -> pd.Series:
+    """The peak of each row in FLOP/s, by what it multiplies; null where it is not known."""
+    if tops.by_type is not None:
+        tops_of = [tops.by_type.get(kind, np.nan) for kind in number_types(operators)]
+        return pd.Series(tops_of, operators.index, dtype=float).astype("Float64")
     int8, float32 = (np.nan if top is None else top for top in (tops.int8, tops.float32))
-    return pd.Series(np.where(of_int8, int8, float32), of_int8.index).astype("Float64")
+    return pd.Series(np.where(is_int8(operators), int8, float32), operators.index).astype("Float64")
 
 
 def _counted(trace: Trace) -> tuple[pd.DataFrame | None, Reason | None]:
@@ -149,9 +189,10 @@ def _per_run(counted: pd.DataFrame) -> pd.Series:
 
 
 def _time_at_peak_ns(counted: pd.DataFrame, tops: Tops) -> tuple[float | None, Reason | None]:
-    of_int8 = is_int8(counted)
-    if tops.float32 is None and bool((~of_int8).any()):
-        return None, "no_peak"
-    if tops.int8 is None and bool(of_int8.any()):
-        return None, "no_int8_peak"
-    return float((_per_run(counted) / peaks_of(of_int8, tops).astype(float)).sum()) * 1e9, None
+    peaks = peaks_of(counted, tops)
+    if peaks.isna().any():
+        of_int8 = is_int8(counted)[peaks.isna()]
+        if tops.by_type is not None:
+            return None, "no_type_peak"
+        return None, "no_int8_peak" if bool(of_int8.all()) else "no_peak"
+    return float((_per_run(counted) / peaks.astype(float)).sum()) * 1e9, None

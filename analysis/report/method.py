@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from analysis import units, wording
 from analysis.compare.comparison import Comparison
+from analysis.compare.roofs import Roofs
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_paired
 from analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
@@ -118,14 +119,16 @@ def _assumptions(comparison: Comparison) -> Iterator[tuple[str, str]]:
         is_measured = size.basis == "measured"
         why = say("last-level cache of the recording's machine") if is_measured else ""
         yield say("size of the modelled cache"), _with_basis(size, why)
-    for peak, side in zip(comparison.peaks, _distinct(comparison), strict=False):
+    for peak, roofs, side in zip(
+        comparison.peaks, comparison.roofs, _distinct(comparison), strict=False
+    ):
         is_one = len(_distinct(comparison)) == 1
         name = say("arithmetic peak") if is_one else say("peak, {side:name}", side=side.name)
         if peak.value is None and peak.reason is not None:
             yield name, say("not known: {reason}", reason=wording.REASONS[peak.reason])
         else:
             why = say("best float32 matrix product of ONNX Runtime")
-            yield name, _with_basis(peak, why if peak.basis == "measured" else "")
+            yield name, _with_basis(peak, why if peak.basis == "measured" else _public(roofs, peak))
     yield from _limits(comparison)
 
 
@@ -139,12 +142,34 @@ def _limits(comparison: Comparison) -> Iterator[tuple[str, str]]:
     ):
         labels = (comparison.baseline.name, comparison.candidate.name)
         same = pair[0] == pair[1]
-        for quantity, label in list(zip(pair, labels, strict=True))[: 1 if same else 2]:
+        known = list(zip(pair, labels, comparison.roofs, strict=True))
+        for quantity, label, roofs in known[: 1 if same else 2]:
             if quantity.value is not None:
                 yield (
                     name if same else say("{figure}, {side:name}", figure=name, side=label),
-                    _with_basis(quantity, why if quantity.basis == "measured" else ""),
+                    _with_basis(
+                        quantity, why if quantity.basis == "measured" else _public(roofs, quantity)
+                    ),
                 )
+
+
+def _public(roofs: Roofs, quantity: Quantity) -> str:
+    """Of which device an assumed figure is public, by the name in the file; '' of an entered
+    one."""
+    device = roofs.device
+    if device is None:
+        return ""
+    types = {rate: kind for kind, rate in device.flops_per_s.items()}
+    if quantity.value == device.bytes_per_s:
+        return say("{device:name}: {source:name}", device=device.name, source=device.source)
+    if quantity.value not in types:
+        return ""
+    return say(
+        "{device:name}, {data_type:name}: {source:name}",
+        device=device.name,
+        data_type=types[quantity.value],
+        source=device.source,
+    )
 
 
 def _distinct(comparison: Comparison) -> tuple[Side, ...]:

@@ -244,6 +244,9 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
         "The file lacks kernels of launched CUDA graphs, so the device may not have been idle."
     ),
     ("compute_utilisation", "measured_peak"): Message("From FLOPs and the measured peak."),
+    ("compute_utilisation", "public_peak"): Message(
+        "From FLOPs and the public peak of {device:name} ({source:name}), which is assumed."
+    ),
     ("compute_utilisation", "no_peak"): Message(
         "FLOPs are known, but the machine's peak is not. Enter it in Settings of the dashboard."
     ),

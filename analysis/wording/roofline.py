@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture
+from analysis.compare.roofs import Roofs
 from analysis.messages import Message, Said, Shown, say
 from analysis.quantity import Reason
 from analysis.wording.texts import REASONS
@@ -17,14 +17,20 @@ ROOFLINE_HELP = Message(
     "arithmetic intensity = FLOPs / bytes of inputs, parameters and outputs. Vertical: the FLOP/s "
     "that they attained in the profile. The roof is min(peak, intensity × bandwidth of main "
     "memory). The area of a dot is its part of the time. Products of 8-bit numbers, in OP/s, have "
-    "another shape and their own peak. FLOPs and bytes are modelled, the roofs are measured. A dot "
-    "above the rising roof read its data from a cache: thin lines are the measured bandwidths of "
-    "caches."
+    "another shape and their own peak. FLOPs and bytes are modelled. The roofs are measured; those "
+    "marked ~ were entered, or are public figures of the device that the file names: then each "
+    "data type has its own peak. A dot above the rising roof read its data from a "
+    "cache: thin lines are the measured bandwidths of caches."
 )
-_Roof = Literal["peak", "int8_peak", "memory"]
 _NAMES: Mapping[str, Message] = {
     "peak": Message("float32 peak"),
     "int8_peak": Message("8-bit peak"),
+    "float8_peak": Message("float8 peak"),
+    "float16_peak": Message("float16 peak"),
+    "bfloat16_peak": Message("bfloat16 peak"),
+    "tf32_peak": Message("TF32 peak"),
+    "float32_peak": Message("float32 peak"),
+    "float64_peak": Message("float64 peak"),
     "memory": Message("main memory"),
 }
 _CACHE = Message("{level:name} cache")
@@ -116,9 +122,22 @@ def no_roofline(comparison: Comparison) -> str:
     return say("No roofline: {reason}.", reason=REASONS[reason])
 
 
+def device_note(roofs: Roofs) -> str:
+    """Where the roofs of a device come from that is known by its name; '' where none does."""
+    if roofs.device is None:
+        return ""
+    return say(
+        "The file names {device:name}. What it can do at most is assumed: public figures of "
+        "{source:name}, without sparsity.",
+        device=roofs.device.name,
+        source=roofs.device.source,
+    )
+
+
 def roofline_notes(comparison: Comparison, picture: Picture) -> tuple[str, ...]:
-    """What to know of the picture: what is over its roof, which roofs are missing, what is cut."""
-    notes = []
+    """What to know of the picture: where public figures come from, what is over its roof, which
+    roofs are missing, what is cut."""
+    notes = list(dict.fromkeys(filter(None, map(device_note, comparison.roofs))))
     over = sum(dot.bound_share is not None and dot.bound_share > 1 for dot in picture.dots)
     if over:
         notes.append(

@@ -147,9 +147,11 @@ FIGURES: Mapping[str, FigureText] = {
     "compute_utilisation": FigureText(
         Message("compute utilisation"),
         Message(
-            "FLOPs of convolutions and matrix products / (latency × measured peak of a matrix "
-            "product). FLOPs are the device's own count where it counted them; else they are "
-            "modelled from shapes, leave out padded taps where the graph is known, and count "
+            "FLOPs of convolutions and matrix products / (latency × peak): that of the machine, as "
+            "measured of a matrix product, or that of a device that the file names, as its vendor "
+            "publishes it for the data type of each operator. FLOPs are the device's own count "
+            "where it counted them; else they are modelled from shapes, leave out padded taps "
+            "where the graph is known, and count "
             "padded channels of blocked layouts. Products of 8-bit numbers have a peak of their "
             "own: then it is sum(FLOPs / peak) / latency. Over 100 % is shown, not clipped."
         ),
@@ -479,6 +481,10 @@ REASONS: Mapping[Reason, Message] = {
         "the machine's peak is not in the file (Settings on the page Compare take one)"
     ),
     "no_int8_peak": Message("the machine's peak for 8-bit numbers is not in the file"),
+    "no_type_peak": Message(
+        "the public figures of the device have no peak for the data type of these operators, or "
+        "the file does not say their type"
+    ),
     "no_bandwidth": (
         Message(
             "the machine's memory bandwidth is not in the file (Settings on the page Compare take "

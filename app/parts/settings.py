@@ -8,7 +8,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.messages import Message, say
 from app.parts import panels
 
-_MEASURED = Message("measured, else none")
+_MEASURED = Message("measured, else of the named device")
 # Label, bounds, format, key in the address, placeholder.
 _ASSUMED = (
     (Message("τ, longest short operator (µs)"), 0.001, 1e6, None, "tau_us",

@@ -58,8 +58,9 @@ OPERATOR_FIGURES = (
         "utilisation",
         Head(Message("Utilisation"), "%"),
         Message(
-            "FLOPs / (mean duration × measured peak). FLOPs are modelled from shapes; products of "
-            "8-bit numbers are compared with the peak of such products."
+            "FLOPs / (mean duration × peak). FLOPs are modelled from shapes; products of 8-bit "
+            "numbers are compared with the peak of such products, and on a device whose public "
+            "figures are known all with the peak of their data type."
         ),
         0.01,
         "%.1f",
@@ -69,7 +70,7 @@ OPERATOR_FIGURES = (
         Head(Message("Of its roof"), "%"),
         Message(
             "Attained / min(peak, intensity × bandwidth of main memory), modelled. Above 100 %: "
-            "its data came from a cache, or the measured roof is too low."
+            "its data came from a cache, or the roof is too low."
         ),
         0.01,
         "%.1f",

@@ -272,6 +272,9 @@ def _roofline(side: Side) -> None:
         names = (side.label, side.label)
         figure = roofline(picture, names, panels.mark_colours())
         panels.chart(figure, "trace_roofline", say("Operators under the machine's roofs"))
+        note = wording.device_note(drawn(side).under.roofs)
+        if note:
+            st.caption(panels.own(note))
 
 
 def _runs(side: Side) -> None:

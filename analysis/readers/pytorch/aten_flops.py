@@ -25,12 +25,14 @@ class Count:
     """FLOPs of one part of an operator, what was counted, and how many such parts it has.
 
     A convolution's gradients to its input and to its weight are two parts of equal size, often two
-    kernels. `parts` is None where the file does not tell which gradients were wanted.
+    kernels. `parts` is None where the file does not tell which gradients were wanted. `written` is
+    how many elements the operator writes, None where its inputs do not tell it.
     """
 
     flops: int
     source: str
     parts: int | None = 1
+    written: int | None = None
 
     @property
     def total(self) -> int | None:
@@ -209,7 +211,23 @@ def count(op: str, shapes: Shapes, concrete: Sequence[object]) -> Count | None:
         return _attention(_ATTENTION[op], shapes, concrete)
     else:
         return None
-    return Count(found, FROM_SHAPES) if found and found < _MAX else None
+    if not found or found >= _MAX:
+        return None
+    return Count(found, FROM_SHAPES, written=_written(op, shapes, found))
+
+
+def _written(op: str, shapes: Shapes, flops: int) -> int | None:
+    """Elements of the output: a product's has FLOPs / 2k, a convolution's FLOPs / 2 · C_in/groups ·
+    kernel. None of transposed convolutions and of products along groups."""
+    if op in _PRODUCTS:
+        inner = _at(shapes, _PRODUCTS[op].left)[-1]
+    elif op in _GROUPED:
+        left, right = _at(shapes, 0), _at(shapes, 1)
+        inner = 0 if len(left) == len(right) == 2 else left[-1]
+    else:
+        indices = _CONVOLUTIONS[op]
+        inner = 0 if indices.transposed is not False else math.prod(_at(shapes, 1)[1:])
+    return flops // (2 * inner) if inner else None
 
 
 def _at(shapes: Shapes, index: int) -> Shape:
@@ -325,7 +343,10 @@ def _attention(of: _Attention, shapes: Shapes, concrete: Sequence[object]) -> Co
     found = of_heads(
         query, key, value, heads_first=of.heads_first, causal=causal, backward=of.backward
     )
-    return Count(*found) if found and 0 < found[0] < _MAX else None
+    if not found or not 0 < found[0] < _MAX:
+        return None
+    written = None if of.backward else math.prod(query[:-1]) * value[-1]
+    return Count(*found, written=written)
 
 
 def _ints(concrete: Sequence[object], index: int, rank: int) -> list[int] | None:

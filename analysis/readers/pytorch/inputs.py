@@ -58,7 +58,11 @@ class Inputs:
         """
         counted = number(args.flops) if is_heavy(op_class(op)) else None
         if counted is not None and 0 < counted < _MAX_FLOPS and counted == int(counted):
-            return Count(int(counted), FROM_PROFILER)
+            own = self._counted(op, args)
+            return Count(int(counted), FROM_PROFILER, written=own.written if own else None)
+        return self._counted(op, args)
+
+    def _counted(self, op: str, args: Args) -> Count | None:
         if op not in COUNTED:
             return None
         key = (op, args.dims, bytes(args.concrete_inputs))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -14,8 +15,10 @@ from analysis.operators.kernel_names import kernel_type, memory_type
 from analysis.operators.members import inductor, members_text
 from analysis.readers.building.coded import Coded, coded, distinct_rows
 from analysis.readers.building.timetable import distinct
+from analysis.readers.building.trace_tables import dtype_bytes, tensor_bytes
 from analysis.readers.input.json_value import decode
 from analysis.readers.pytorch.arguments import KERNEL_NUMBERS
+from analysis.readers.pytorch.aten_flops import Count
 from analysis.readers.pytorch.event import Kind, plain
 from analysis.readers.pytorch.events import Sorted
 from analysis.readers.pytorch.inputs import Inputs
@@ -44,7 +47,8 @@ def kernel_rows(
 
     `inputs` are those of the launching operator. `op_class` is its class, except that a kernel
     whose name says that it moves or lays out data is that, and a fused kernel is what it fused.
-    Bytes of inputs are left out: a kernel of several may read but a part of them.
+    Bytes are left out but of kernels that do the whole work of an operator: one of several may read
+    but a part of its inputs.
     """
     inputs = Inputs()
     kernels, ops, tables = events.kernels, events.ops, events.tables
@@ -81,6 +85,7 @@ def kernel_rows(
     flops = [counts.get(at) for at in range(count)] if counts else []
     used = distinct(of_op[of_op >= 0]).tolist()
     texts = {at: inputs.text_of(tables.inputs[at]) for at in used}
+    read, written = _bytes_moved(flops, of_op.tolist(), texts, count)
     rows: dict[str, Any] = {
         "name": Coded(numbers, columns["name"]),
         "op_type": Coded(numbers, columns["op_type"]),
@@ -89,7 +94,8 @@ def kernel_rows(
         "level": Coded.same("device_kernel", count),
         "launched_by": by,
         "inputs": Coded(of_op, list(range(len(tables.inputs)))).mapped(texts.get),
-        "bytes_in": Coded.same(None, count),
+        "bytes_in": read,
+        "bytes_out": written,
         "flops": Coded.of(each.flops if each else None for each in flops)
         if flops
         else Coded.same(None, count),
@@ -114,6 +120,30 @@ def kernel_rows(
         sizes = Coded(kernels.more[name], tables.labels).mapped(_size)
         rows[head] = np.array([*map(_or_nan, sizes.values), math.nan])[sizes.codes]
     return rows
+
+
+def _bytes_moved(
+    flops: list[Count | None], of_op: list[int], texts: dict[int, str], count: int
+) -> tuple[Coded, Coded]:
+    """Bytes that each kernel reads and writes: of those that do the whole work of an operator all
+    its inputs, and what it writes, in the type of its first input; None of all others."""
+    if not flops:
+        return Coded.same(None, count), Coded.same(None, count)
+    each = [
+        _bytes(texts[at], counted.written)
+        if counted is not None and counted.parts == 1 and counted.written and at >= 0
+        else (None, None)
+        for counted, at in zip(flops, of_op, strict=True)
+    ]
+    return Coded.of(read for read, _ in each), Coded.of(written for _, written in each)
+
+
+@lru_cache(maxsize=4096)
+def _bytes(inputs: str, written: int) -> tuple[int | None, int | None]:
+    first = inputs.partition("[")[0]
+    # 8-bit products are summed up, and written, in another type, which the inputs do not tell.
+    size = None if first.endswith("int8") or first.startswith("float8") else dtype_bytes(first)
+    return tensor_bytes(inputs), None if size is None else int(size * written)
 
 
 def device_labels(events: Sorted) -> Coded:

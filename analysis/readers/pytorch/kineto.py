@@ -215,6 +215,7 @@ KINETO = Reader(
         "runs": mark("Record with schedule=torch.profiler.schedule(…) and call prof.step()."),
         "shapes": mark("Record with record_shapes=True."),
         "dtypes": mark("Record with record_shapes=True."),
+        "sizes": mark("Record with record_shapes=True."),
         "flops": mark("Record with record_shapes=True and with_flops=True."),
         "memory": mark("Record with profile_memory=True."),
         "members": mark(

@@ -35,7 +35,14 @@ def roofs_values(limits: Roofs) -> dict[str, Any]:
         "int8_peak": quantity_values(limits.int8),
         "bandwidth": quantity_values(limits.bandwidth),
         "caches": msgspec.to_builtins(limits.caches),
+        "device": device_values(limits),
     }
+
+
+def device_values(limits: Roofs) -> dict[str, Any] | None:
+    """The product whose public figures the limits are, by the name that the file has; None where
+    none of them is such a figure."""
+    return msgspec.to_builtins(limits.device) if limits.device else None
 
 
 def roofline_values(side: Side) -> dict[str, Any]:

@@ -25,8 +25,8 @@ class FindingText:
 _PROFILE = Message("Measured: times of operators as profiled.")
 _STEP = Message("Measured: when each operator ran, as profiled.")
 _ROOFS = Message(
-    "Modelled: operations and bytes from shapes, against the measured or entered peaks of the "
-    "machine."
+    "Modelled: operations and bytes from shapes, against the peaks of the machine: measured, "
+    "entered, or public figures of the device."
 )
 _GRAPH_OR_TYPES = Message(
     "Measured times of operators, and the graph that the engine ran; without one, the types and "
