@@ -19,7 +19,7 @@ exit 2
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-exhaustive test-engines test-openvino check lint format bench docs pictures validate-cache validate-gate calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
+.PHONY: help run test test-exhaustive test-engines test-openvino check lint format bench docs pictures validate-cache validate-gate validate-explanations calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -72,6 +72,9 @@ validate-cache: setup-dev ## hold the cache model against cachegrind (minutes; n
 
 validate-gate: setup-dev ## record equal variants 40 times, and count how often a gate fails (4 minutes, quiet)
 	$(BIN)/python -m benchmarks.gate $(ARGS)
+
+validate-explanations: setup-dev ## plant changes into traces and count how many are named with their time (minutes)
+	$(BIN)/python -m benchmarks.explanations $(ARGS)
 
 calibrate-prediction: setup-dev ## hold predictions of fusion against the samples
 	$(BIN)/python -m benchmarks.prediction

@@ -44,7 +44,10 @@ ALLOWED = {
     "analysis.metrics": CORE,
     "analysis.align": (),
     "analysis.host": CORE + within("analysis", "metrics readers.building.timetable"),
+    "analysis.work_units": CORE + within("analysis", "align metrics"),
     "analysis.compare": CORE + within("analysis", "metrics"),
+    "analysis.compare.explanation": CORE
+    + within("analysis", "align host metrics work_units compare.joining"),
     "analysis.compare.joining": CORE + within("analysis", "metrics"),
     "analysis.compare.groups": CORE + within("analysis", "compare.side compare.joining"),
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),
@@ -56,7 +59,7 @@ ALLOWED = {
     "analysis.doctor": CORE + within("analysis", "readers metrics compare"),
     "analysis.redaction": CORE + within("analysis", "compare releases"),
     "analysis.wording": CORE
-    + within("analysis", "advice compare doctor fleet gate recipes releases"),
+    + within("analysis", "advice compare doctor fleet gate recipes releases work_units"),
     "analysis.interval": CORE + within("analysis", "compare"),
     "analysis.distribution": CORE + within("analysis", "compare metrics"),
     "analysis.charts": CORE

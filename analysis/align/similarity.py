@@ -27,6 +27,7 @@ FORBIDDEN = -2 * 10**8  # below the cost of any gap
 _NAME, _NAME_ELSEWHERE = 400, 360  # under another operator of the host, or with other shapes
 _LAUNCHER, _LAUNCHER_ANOTHER_CLASS = 320, 240
 _FAMILY = 260
+_STAYS = 60
 _WEIGHT = 0.6  # of the weight of the lighter one of a pair
 _CLASS = {
     "attention": 240, "grouped_product": 220, "matrix_product": 190, "convolution": 190,
@@ -61,6 +62,8 @@ class Similarity:
         self._class_scores = np.array(
             [_CLASS.get(kernel.op_class, _OTHER_CLASS) for kernel in table.kernels], np.int64
         )
+        first, second = (table.names[side] for side in (table.before, table.after))
+        self._on_both_sides = np.isin(table.names, np.intersect1d(first, second))
         self._generated = np.array([kernel.is_generated for kernel in table.kernels], bool)
 
     def scores(self, before: Ints, after: Ints) -> Scores:
@@ -81,6 +84,9 @@ class Similarity:
         )
         scores[self._kinds[rows] != self._kinds[columns]] = FORBIDDEN
         is_same_name = table.names[rows] == table.names[columns]
+        # A kernel that the other side runs too was hardly replaced by one of another name.
+        stays = self._on_both_sides[rows] | self._on_both_sides[columns]
+        scores = np.where(stays, np.minimum(scores, _STAYS), scores)
         name = np.where(is_named & ~is_same_launcher, _NAME_ELSEWHERE, _NAME)
         scores = np.where(is_same_name, name, scores)
         lighter = np.minimum(table.weights[rows], table.weights[columns])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NewType
 
 import pandas as pd
 
 from analysis.compare.assumptions import Assumptions
+from analysis.compare.explanation import explain
+from analysis.compare.explanation.explanation import Explanation
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
 from analysis.compare.roofs import Roofs
@@ -95,6 +98,15 @@ class Comparison:
     def are_two_models(self) -> bool:
         """True where so little joins that these are two models: nothing was fused or missed."""
         return self.verdict.reason == "different_models"
+
+    @cached_property
+    def explanation(self) -> Explanation | None:
+        """What changed from trace to trace; None of recordings, whose groups are proven, and of a
+        side of several files."""
+        sides = (self.baseline, self.candidate)
+        if any(side.experiment is not None or side.files for side in sides):
+            return None
+        return explain(self.baseline.trace, self.candidate.trace)
 
     def figure(self, code: str) -> Figure:
         """The figure with that code; KeyError when there is none."""

@@ -109,13 +109,13 @@ def _inside(trace: Trace, runs: pd.DataFrame, chosen: np.ndarray | None = None) 
     inside = np.full(len(runs), -1, dtype="int64")
     for clock in np.unique(of_run):
         mine = (of_run == clock) & has_start
-        until = _busy_until(starts[of_call == clock], lasts[of_call == clock])
+        until = busy_until(starts[of_call == clock], lasts[of_call == clock])
         inside[mine] = until(ends[mine]) - until(begins[mine])
     return inside
 
 
-def _busy_until(start_ns: np.ndarray, dur_ns: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """A function from times to the length of the union of the intervals before them."""
+def busy_until(start_ns: np.ndarray, dur_ns: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function from times to the length of the union of the intervals before them."""
     if len(start_ns) == 0:
         return np.zeros_like
     order = np.argsort(start_ns, kind="stable")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
@@ -24,6 +23,7 @@ from analysis.readers.packed.report import GENERATOR
 from analysis.report import cards, languages, tables
 from analysis.report.ablation import ablation_table
 from analysis.report.blocked import apart_rows, blocked_notes, blocked_rows
+from analysis.report.causes import causes, with_minus
 from analysis.report.counters import counters
 from analysis.report.doctor import file_facts
 from analysis.report.embedded import MAX_BYTES, embedded, with_data
@@ -162,6 +162,7 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "labels": (shown.baseline.label, shown.candidate.label),
         "sides": _column_names(shown),
         "verdict": shown.verdict,
+        "causes": causes(shown),
         "trust": _trust(shown),
         "file_facts": file_facts(shown),
         "step": {bar.role: bar for bar in step_words.step_bars(shown)},
@@ -193,10 +194,7 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
     one_model = not shown.are_two_models
     return {
         "change_title": wording.change_title(shown),
-        "fusion_parts": [
-            part if part.role == "name" else replace(part, text=minus(part.text))
-            for part in wording.fusion_parts(shown)
-        ],
+        "fusion_parts": [] if shown.explanation else with_minus(wording.fusion_parts(shown)),
         "coverage": wording.coverage_sentence(shown),
         "waterfall_terms": waterfall_terms(shown),
         "weak": [

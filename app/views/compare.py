@@ -25,6 +25,7 @@ from app.language import spoken
 from app.parts import (
     doctor,
     entered_runs,
+    explained,
     exports,
     ledger,
     operators,
@@ -113,6 +114,7 @@ def _results(
     comparison = shown.comparison
     with chosen.main:
         panels.verdict(comparison)
+        explained.show(comparison)
         _head(comparison)
         _together(chosen, variants_page)
         _engines(chosen, engines_page)

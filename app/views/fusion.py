@@ -7,7 +7,8 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
-from analysis.messages import say
+from analysis.messages import Part, passage, say
+from analysis.wording.explanation import explained_parts
 from app import state
 from app.language import spoken
 from app.parts import entered_runs, exports, ledger, pair, panels
@@ -45,7 +46,7 @@ def show(record_page: st.Page) -> None:
 
 
 def _bought(comparison: Comparison) -> None:
-    headline, rest = wording.headline_and_rest(comparison)
+    headline, rest = _headline(comparison)
     st.header(panels.parts_text(headline, panels.outcome_colour(comparison)), anchor=False)
     if rest:
         st.markdown(panels.parts_text(rest, "gray"))
@@ -59,6 +60,15 @@ def _bought(comparison: Comparison) -> None:
             st.caption(panels.own(terms))
         if slow := wording.slow_parts(comparison.ledger):
             st.caption(panels.parts_text(slow, "gray"))
+
+
+def _headline(comparison: Comparison) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """Return what leads the page and what follows it: of two traces what changed, of recordings
+    what fusion bought."""
+    if comparison.explanation is None:
+        return wording.headline_and_rest(comparison)
+    lead, *others = explained_parts(comparison.explanation)
+    return lead, passage(*others)
 
 
 def _waterfall(comparison: Comparison) -> None:

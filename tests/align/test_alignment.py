@@ -107,7 +107,8 @@ def test_generated_kernels_are_alike_by_their_words() -> None:
              "triton_red_fused_add_addmm_cat", "triton_poi_fused_gelu"]  # fmt: skip
     kernels = tuple(Kernel(name, name, "elementwise") for name in names)
     side = Sequence(kernels, np.arange(4), np.zeros(4, np.int64))
-    scores = Similarity(numbered(side, side)).scores(np.arange(4), np.arange(4, 8))
+    unused = Sequence(kernels, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    scores = Similarity(numbered(side, unused)).scores(np.arange(4), np.arange(4))
     # Three of four words in common: 100 + 140 * 3 / 4.
     assert scores[0].tolist() == [400, 205, FORBIDDEN, FORBIDDEN]
 
@@ -326,3 +327,12 @@ def test_a_kernel_many_times_in_a_row_shifts_nothing() -> None:
     found = align(sequence(before), sequence(after))
     assert int(found.is_same.sum()) == 6 * 361
     assert len(found.columns) == 6 * 388
+
+
+def test_a_kernel_that_both_sides_run_is_not_taken_for_one_of_another_name() -> None:
+    product, new = Kernel("gemm", "gemm", "matrix_product", "aten::mm a"), "quantise"
+    before = Sequence((product,), np.zeros(3, np.int64), np.full(3, 9))
+    kernels = (product, Kernel(new, new, "matrix_product", "aten::mm a"))
+    after = Sequence(kernels, np.array([1, 0, 1, 0, 1, 0]), np.full(6, 9))
+    pairs = [pair for pair in align(before, after).columns.tolist() if min(pair) >= 0]
+    assert pairs == [[0, 1], [1, 3], [2, 5]]

@@ -209,7 +209,7 @@ def test_two_profiles_say_what_they_rest_on() -> None:
     )
     (rests,) = (d for d in comparison.diagnostics if d.code == "profiled_headline")
     assert diagnostic_sentence(rests) == (
-        "The verdict is based on profiled run time. Profilers add time to every operator. Fusion "
+        "The verdict compares this time: profiled run time. Profilers add time to every operator. Fusion "
         "leaves fewer operators (2 executions instead of 4), so its gain is overstated."
     )
     assert comparison.figure("memory").baseline.reason == "not_recorded"

@@ -26,6 +26,7 @@ from analysis.compare.timing.verdict import Interval
 from analysis.messages import language
 from analysis.metrics.counters import MEASURES, total_counters
 from analysis.metrics.step import StepParts
+from analysis.report.exports.explanation_json import explanation_values
 from analysis.report.exports.findings_json import findings_values
 from analysis.report.exports.fusion_json import fusion_left_out, fusion_values
 from analysis.report.exports.inspection import diagnostics
@@ -61,6 +62,7 @@ def _values(comparison: Comparison, operators: list[Any], top: int | None) -> di
         "baseline": side_values(comparison.baseline),
         "candidate": side_values(comparison.candidate),
         "verdict": verdict_values(comparison),
+        "explanation": explanation_values(comparison.explanation),
         **figures("latency", "throughput", "cpu_time"),
         "ladder": ladder_values(ladder_of(comparison)),
         "step": _step(comparison),

@@ -15,6 +15,7 @@ from analysis.report.text import known, minus
 from analysis.text import clean_text
 from analysis.wording import findings as finding_words
 from analysis.wording import step
+from analysis.wording.explanation import explained_parts
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.multiple import ladder
 
@@ -32,6 +33,7 @@ def comparison_markdown(comparison: Comparison) -> str:
         "",
         plain(wording.verdict_interval(verdict) or wording.verdict_basis(verdict)),
         "",
+        *_causes(comparison),
         *_doubts(comparison),
         *_figures(comparison),
         *_ladder(comparison),
@@ -47,6 +49,15 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 def _told(parts: tuple[Part, ...]) -> str:
     return plain(clean_text("".join(part.text for part in parts), _CHARS))
+
+
+def _causes(comparison: Comparison) -> list[str]:
+    """What changed between two traces, the cause of most of it first; nothing of recordings, whose
+    groups say it."""
+    if comparison.explanation is None:
+        return []
+    lead, *others = map(_told, explained_parts(comparison.explanation))
+    return [f"**{lead}**", "", *(f"- {text}" for text in others), *([""] if others else [])]
 
 
 def _doubts(comparison: Comparison) -> list[str]:

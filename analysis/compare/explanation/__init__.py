@@ -1,0 +1,134 @@
+"""Two traces in, what an expert would say of them out: causes, places, times."""
+
+from __future__ import annotations
+
+from analysis.align.alignment import Alignment, align
+from analysis.compare.explanation.alone import kernels_of_one_side, kernels_of_one_size
+from analysis.compare.explanation.clocks import clocks, ratio_of_same
+from analysis.compare.explanation.communication import are_stages, communication_changes
+from analysis.compare.explanation.differing import differing_kernels, other_kernels_of_operators
+from analysis.compare.explanation.explanation import (
+    Change,
+    ChangeCode,
+    Explanation,
+    Outcome,
+    UnitTimes,
+)
+from analysis.compare.explanation.fusion import together
+from analysis.compare.explanation.idle import WAITS, idle_changes
+from analysis.compare.explanation.operators import (
+    are_of_other_kernels,
+    classes,
+    operator_changes,
+)
+from analysis.compare.explanation.remaining import Remaining
+from analysis.compare.explanation.sides import ExplainedSide
+from analysis.compare.explanation.single import outliers, slow_layers
+from analysis.compare.explanation.subjects import changed_times
+from analysis.trace import Trace
+from analysis.work_units import Units, common_units
+
+_LEAST = 0.003  # of the kernels of a unit of the baseline: a change below it is part of the rest
+_SEEN = 1 / 3  # of that for kernels that came or went, which no noise makes
+_IDLE = 0.003  # the same of idle time, of the unit
+_NOISE = 0.01  # of a unit: times that change by less are no change by themselves
+_STRUCTURE: tuple[ChangeCode, ...] = (
+    "added", "removed", "fused", "split", "replaced", "repeats", "place", "outlier",
+)  # fmt: skip
+_SAME = 0.02  # of a unit: below it, without any change that is told, nothing changed
+
+
+def explain(before: Trace, after: Trace) -> Explanation | None:
+    """Return what changed from one trace to the other; None where a side has no kernels."""
+    if not len(before.calls) or not len(after.calls):
+        return None
+    units = _same_work(*common_units(before, after))
+    sides = (ExplainedSide.of(before, units[0]), ExplainedSide.of(after, units[1]))
+    times = _times(sides)
+    phases = {work.phase for work in times.works} - {None}
+    if len(phases) > 1:
+        return Explanation("not_comparable", times, difference="phases", classes=classes(sides))
+    least_ns = _LEAST * min(times.before_ns, sides[0].kernels_ns)
+    if are_of_other_kernels(sides):
+        changes, ratio = operator_changes(sides, least_ns), None
+    else:
+        alignment = align(sides[0].sequence, sides[1].sequence)
+        if not alignment.is_ordered:
+            return Explanation("not_comparable", times, difference="models", classes=classes(sides))
+        changes, ratio = _kernel_changes(Remaining.of(sides, alignment), alignment, least_ns)
+    changes += communication_changes(sides, least_ns)
+    changes += idle_changes(sides, _IDLE * times.before_ns)
+    apart = [change for change in changes if change.code not in ("fused", "split")]
+    changes = [*together(changes, "fused"), *together(changes, "split"), *apart]
+    changes.sort(key=lambda change: -abs(change.change_ns))
+    return Explanation(
+        _outcome(sides, times, changes),
+        times,
+        tuple(changes),
+        "stages" if are_stages(changes, times) else None,
+        classes(sides),
+        ratio,
+    )
+
+
+def _kernel_changes(
+    left: Remaining, alignment: Alignment, least_ns: float
+) -> tuple[list[Change], float | None]:
+    """Return what changed in the order of kernels, each taken from what is left, and the ratio of
+    the kernels that are the same."""
+    changes = outliers(left, least_ns)
+    ratio = ratio_of_same(left)
+    changes += kernels_of_one_size(left, least_ns)
+    changes += other_kernels_of_operators(left, least_ns * _SEEN)
+    changes += differing_kernels(left, alignment, least_ns * _SEEN)
+    changes += kernels_of_one_side(left, least_ns)
+    changes += slow_layers(left, least_ns)
+    clock = clocks(left, alignment)
+    changes += changed_times(left, least_ns)
+    if clock is not None and abs(clock.change_ns) >= least_ns:
+        changes.append(clock)
+    return changes, ratio
+
+
+def _same_work(before: Units, after: Units) -> tuple[Units, Units]:
+    """Return the units of the kind of work that both sides have and that takes most time; all of
+    them where they have none in common."""
+    shared = [work for work in before.kinds_of_work() if work in after.kinds_of_work()]
+    return (before.of_work(shared[0]), after.of_work(shared[0])) if shared else (before, after)
+
+
+def _times(sides: tuple[ExplainedSide, ExplainedSide]) -> UnitTimes:
+    before, after = (side.units for side in sides)
+    return UnitTimes(
+        before.kind,
+        before.name,
+        before.evidence,
+        (before.count, after.count),
+        round(before.mean_ns),
+        round(after.mean_ns),
+        (before.work[0], after.work[0]),
+        (round(sides[0].busy_ns), round(sides[1].busy_ns)),
+        all((side.trace.operators["level"] == "device_kernel").any() for side in sides),
+    )
+
+
+def _outcome(
+    sides: tuple[ExplainedSide, ExplainedSide], times: UnitTimes, changes: list[Change]
+) -> Outcome:
+    """Return whether something changed: kernels that came or went, or a time by more than noise,
+    which is a share of the kernels for them, and of the unit for idle time."""
+    kernels_ns = min(times.before_ns, sides[0].kernels_ns)
+    told = [
+        change
+        for change in changes
+        if change.code in _STRUCTURE
+        or change.values.get("kind") in WAITS
+        or abs(change.change_ns)
+        >= _NOISE * (times.before_ns if change.code == "idle" else kernels_ns)
+    ]
+    if not told:
+        return "no_change" if abs(times.change_ns) < _SAME * times.before_ns else "changed"
+    if told[0].code == "clocks":
+        others = sum(abs(change.change_ns) for change in told[1:])
+        return "clock" if others < 0.25 * abs(told[0].change_ns) else "changed"
+    return "changed"

@@ -1,0 +1,98 @@
+"""Kernels that only one side runs: those over one size of tensor, and what is left by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.align.similarity import ONE_SIDE
+from analysis.compare.explanation.explanation import Change, ChangeCode
+from analysis.compare.explanation.remaining import Remaining
+from analysis.operators.flops import parse_shapes
+
+_LARGE = 256  # a size below it is one of many
+_BLOCK = 16  # by which Ascend's blocked formats divide a size
+_MOST = 0.6  # of the time of kernels that one side runs alone, which has the size
+_FEW = 0.1  # of the time of kernels that both sides run, which may have it
+
+
+def kernels_of_one_size(left: Remaining, least_ns: float) -> list[Change]:
+    """Return the kernels that only one side runs and that have one large size of tensor in common
+    which hardly any other kernel has, such as the vocabulary of the last stage of a pipeline."""
+    found = []
+    for side in (0, 1):
+        columns = _alone(left, side)
+        ns = (left.before_ns, left.after_ns)[side]
+        if ns[columns].sum() < least_ns:
+            continue
+        size, chosen = _common_size(left, side, columns)
+        if size is not None and ns[chosen].sum() >= least_ns:
+            code: ChangeCode = "added" if side else "removed"
+            found.append(left.take(code, chosen, "named", (str(size),), size=size))
+    return found
+
+
+def kernels_of_one_side(left: Remaining, least_ns: float) -> list[Change]:
+    """Return the kernels of each family that only one side runs, wherever they stand."""
+    found = []
+    for side in (0, 1):
+        of = left.sides[side]
+        positions = (left.before, left.after)[side]
+        families: dict[str, list[int]] = {}
+        for column in _alone(left, side).tolist():
+            kernel = of.kernels[of.profile.operators[positions[column]]]
+            families.setdefault(kernel.family, []).append(column)
+        for members in families.values():
+            columns = np.array(members)
+            if abs(left.change_ns[columns].sum()) >= least_ns:
+                found.append(left.take("added" if side else "removed", columns, "guessed"))
+    return found
+
+
+def _alone(left: Remaining, side: int) -> np.ndarray:
+    """Return the columns of kernels that run on this side alone, with time left."""
+    positions = (left.before, left.after)[side]
+    is_left = left.change_ns != 0
+    return np.flatnonzero((left.evidence == ONE_SIDE) & (positions >= 0) & is_left)
+
+
+def _common_size(left: Remaining, side: int, columns: np.ndarray) -> tuple[int | None, np.ndarray]:
+    """Return the size that most of these kernels have in time and others do not, and those that
+    have it."""
+    of = left.sides[side]
+    positions = (left.before, left.after)[side]
+    ns = (left.before_ns, left.after_ns)[side]
+    sizes = [_sizes(text) for text in of.trace.texts("inputs")]
+    times = _time_by_size(sizes, of.profile.operators[positions[columns]], ns[columns])
+    pairs = np.flatnonzero(left.is_pair)
+    others = _time_by_size(sizes, of.profile.operators[positions[pairs]], ns[pairs])
+    whole, common = float(ns[columns].sum()), max(float(ns[pairs].sum()), 1.0)
+    usable = [
+        size
+        for size, time in times.items()
+        if time >= _MOST * whole and others.get(size, 0.0) <= _FEW * common
+    ]
+    if not usable:
+        return None, columns[:0]
+    size = max(usable, key=lambda each: (times[each], each))
+    has = [
+        size in sizes[at] or (size % _BLOCK == 0 and size // _BLOCK in sizes[at])
+        for at in of.profile.operators[positions[columns]].tolist()
+    ]
+    return size, columns[np.array(has, dtype=bool)]
+
+
+def _sizes(inputs: str) -> frozenset[int]:
+    return frozenset(size for shape in parse_shapes(inputs) for size in shape if size >= _LARGE)
+
+
+def _time_by_size(
+    sizes: Sequence[frozenset[int]], operators: np.ndarray, ns: np.ndarray
+) -> dict[int, float]:
+    """Return for each size the time of the kernels that have it."""
+    times: dict[int, float] = {}
+    for operator, time in zip(operators.tolist(), ns.tolist(), strict=True):
+        for size in sizes[operator]:
+            times[size] = times.get(size, 0.0) + time
+    return times

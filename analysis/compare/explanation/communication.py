@@ -1,0 +1,47 @@
+"""Communication: collectives by name, however the two sides order them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
+from analysis.compare.explanation.sides import ExplainedSide
+
+
+def communication_changes(
+    sides: tuple[ExplainedSide, ExplainedSide], least_ns: float
+) -> list[Change]:
+    """Return collectives that take at least `least_ns` a unit longer or shorter. Their time holds
+    the wait for other ranks, which no file of one rank tells apart."""
+    before, after = (side.communication for side in sides)
+    found = []
+    for name in dict.fromkeys((*before, *after)):
+        (count, ns), (count_after, ns_after) = before.get(name, _NONE), after.get(name, _NONE)
+        if abs(ns_after - ns) >= least_ns:
+            found.append(
+                Change(
+                    "communication",
+                    round(ns_after - ns),
+                    round(max(count, count_after)),
+                    (name,),
+                    (KernelTime(name, count, round(ns)),) if count else (),
+                    (KernelTime(name, count_after, round(ns_after)),) if count_after else (),
+                    evidence="named",
+                )
+            )
+    return found
+
+
+def are_stages(changes: Sequence[Change], times: UnitTimes) -> bool:
+    """Return whether two files look like two stages of one pipeline: their steps take the same
+    time, in which one of them waits longer for what it receives."""
+    waits = [each for each in changes if each.code == "communication" and _SENDS(each.where[0])]
+    is_equal = abs(times.change_ns) < _EQUAL * times.before_ns
+    return is_equal and any(abs(each.change_ns) >= _WAIT * times.before_ns for each in waits)
+
+
+_SENDS = re.compile(r"(?i)send|recv|receive").search
+_EQUAL = 0.02  # of a step, by which those of two stages may differ
+_WAIT = 0.05  # of a step, by which one waits longer
+_NONE = (0.0, 0.0)

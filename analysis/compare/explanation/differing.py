@@ -1,0 +1,166 @@
+"""Kernels that only one side runs, and kernels that became others, in their places."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.align.alignment import Alignment
+from analysis.align.hunks import Hunk, differences
+from analysis.align.similarity import SAME_FAMILY, SAME_NAME
+from analysis.compare.explanation.explanation import Change, ChangeCode, Evidence
+from analysis.compare.explanation.remaining import Remaining
+from analysis.operators.members import inductor
+
+
+def other_kernels_of_operators(left: Remaining, least_ns: float) -> list[Change]:
+    """Return operators of the framework that launch other kernels than before, and more or fewer of
+    them. Where the same kernels became the same ones without a known operator, as those launched
+    before the file begins, they are part of it."""
+    groups: dict[object, list[list[int]]] = {}
+    others: dict[object, list[list[int]]] = {}
+    for run in _runs_of_one_operator(left):
+        before, after = (_kernels(left, run, side) for side in (0, 1))
+        if before and after and len(before) != len(after):
+            of = groups if _launcher(left, run[0]) else others
+            of.setdefault((before, after), []).append(run)
+    found = []
+    for key, runs in groups.items():
+        runs = [*runs, *others.get(key, ())]
+        columns = np.concatenate(runs)
+        if abs(left.change_ns[columns].sum()) >= least_ns:
+            code = _code_of(*(left.kernel_names(columns, side) for side in (0, 1)))
+            where = (_launcher(left, int(columns[0])),)
+            found.append(left.take(code, columns, "named", where, len(runs)))
+    return found
+
+
+def _runs_of_one_operator(left: Remaining) -> list[list[int]]:
+    """Return columns that follow one another without a kernel that is the same on both sides, and
+    that one operator launched, or none."""
+    runs: list[list[int]] = []
+    previous: str | None = None
+    for column in range(len(left.before)):
+        is_same = left.evidence[column] in (SAME_NAME, SAME_FAMILY)
+        launcher = None if is_same else _launcher(left, column)
+        if launcher is not None and launcher != previous:
+            runs.append([])
+        if launcher is not None:
+            runs[-1].append(column)
+        previous = launcher
+    return runs
+
+
+def _code_of(before: Sequence[str], after: Sequence[str]) -> ChangeCode:
+    """Return what it means that kernels of these names became those: 'fused' and 'split' only where
+    a name says that it does the work of several."""
+    if len(before) > len(after) and _is_fused(after):
+        return "fused"
+    return "split" if len(before) < len(after) and _is_fused(before) else "replaced"
+
+
+def _launcher(left: Remaining, column: int) -> str:
+    """Return the operator that launched the kernel of a column, '' where it is not known."""
+    side = 0 if left.before[column] >= 0 else 1
+    of, position = left.sides[side], (left.before, left.after)[side][column]
+    launcher: str = of.launchers[of.profile.operators[position]]
+    return launcher
+
+
+def _kernels(left: Remaining, columns: Sequence[int], side: int) -> tuple[str, ...]:
+    """Return the families of the kernels of a side in these columns."""
+    of, positions = left.sides[side], (left.before, left.after)[side]
+    return tuple(
+        of.kernels[of.profile.operators[positions[column]]].family
+        for column in columns
+        if positions[column] >= 0
+    )
+
+
+def differing_kernels(left: Remaining, alignment: Alignment, least_ns: float) -> list[Change]:
+    """Return what was added, removed, fused, split, and replaced, if it makes at least `least_ns` a
+    unit. Kernels that were added before kernels of one family are one change, whatever they are."""
+    found: list[Change] = []
+    hunks = [hunk for hunk in differences(alignment).hunks if not _is_pair_of_names(hunk)]
+    for (code, _), same in _grouped(hunks).items():
+        columns = np.unique(np.concatenate([_columns(left, hunk) for hunk in same]))
+        columns = columns[left.change_ns[columns] != 0]
+        if len(columns) and abs(left.change_ns[columns].sum()) >= least_ns:
+            found.append(_change(left, code, columns, same))
+    return found
+
+
+def _is_pair_of_names(hunk: Hunk) -> bool:
+    """True for one kernel that stands for one of the same family, or that the same operator
+    launched: what it takes longer is told by its operator."""
+    return hunk.evidence is not None and hunk.evidence >= SAME_FAMILY
+
+
+def _grouped(hunks: Sequence[Hunk]) -> dict[tuple[ChangeCode, object], list[Hunk]]:
+    """Return the hunks that are told together: by what they are, and where they stand."""
+    groups: dict[tuple[ChangeCode, object], list[Hunk]] = {}
+    for hunk in hunks:
+        code = _code(hunk)
+        place: object
+        if code in ("added", "removed"):
+            place = hunk.next_kernel.family if hunk.next_kernel else None
+        else:
+            place = (_families(hunk.before), _families(hunk.after))
+        groups.setdefault((code, place), []).append(hunk)
+    return groups
+
+
+def _families(shares: Sequence[object]) -> tuple[str, ...]:
+    return tuple(share.kernel.family for share in shares)  # type: ignore[attr-defined]
+
+
+def _code(hunk: Hunk) -> ChangeCode:
+    """Return what became of the kernels of a hunk."""
+    before, after = ([share.kernel.name for share in side] for side in (hunk.before, hunk.after))
+    if not before or not after:
+        return "removed" if before else "added"
+    return _code_of(before, after)
+
+
+_FUSED = r"(?i)fused|fusion"
+
+
+def _is_fused(names: Sequence[str]) -> bool:
+    """True where a name says that the kernel does the work of several operators."""
+    return any(inductor(name) is not None or re.search(_FUSED, name) for name in names)
+
+
+def _columns(left: Remaining, hunk: Hunk) -> np.ndarray:
+    """Return the columns that stand in the places of a hunk on either side."""
+    inside = np.zeros(len(left.before), dtype=bool)
+    is_elsewhere = left.evidence == SAME_NAME  # runs on the other side too, in another place
+    for positions, spans in ((left.before, hunk.before_spans), (left.after, hunk.after_spans)):
+        spans = spans[spans[:, 1] > spans[:, 0]]
+        if len(spans):
+            at = np.searchsorted(spans[:, 0], positions, side="right") - 1
+            inside |= (at >= 0) & (positions >= 0) & (positions < spans[np.maximum(at, 0), 1])
+    return np.flatnonzero(inside & ~is_elsewhere)
+
+
+def _change(
+    left: Remaining, code: ChangeCode, columns: np.ndarray, hunks: Sequence[Hunk]
+) -> Change:
+    """Return hunks as one change, with what they stand before."""
+    places = sum(hunk.places for hunk in hunks)
+    largest = max(hunks, key=lambda hunk: hunk.places)
+    side = 1 if code == "added" else 0
+    positions = (left.before, left.after)[side][columns]
+    module = left.sides[side].module_of([int(at) for at in positions if at >= 0])
+    before = largest.next_kernel if code in ("added", "removed") else None
+    where = (*module, *((_name(left, before.name, side),) if before else ()))
+    evidence: Evidence = "ordered"
+    kernels = len(columns) / max(1, places)
+    return left.take(code, columns, evidence, where, places, kernels=kernels)
+
+
+def _name(left: Remaining, name: str, side: int) -> str:
+    """Return the short name of a kernel."""
+    names = left.sides[side].trace.texts("name")
+    return left.sides[side].names[names.index(name)] if name in names else name

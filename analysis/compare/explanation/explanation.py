@@ -1,0 +1,132 @@
+"""Explanation: what changed between two traces, where, how often, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from analysis.work_units import UnitKind
+from analysis.work_units.units import UnitEvidence
+from analysis.work_units.work import Work
+
+Outcome = Literal["changed", "no_change", "clock", "not_comparable"]
+# Evidence of a change: names of both sides say it, the order of kernels does, or only their class.
+Evidence = Literal["named", "ordered", "guessed"]
+ChangeCode = Literal[
+    "added",  # kernels that only the candidate runs
+    "removed",  # kernels that only the baseline runs
+    "fused",  # fewer kernels do the work of more
+    "split",  # more kernels do the work of fewer
+    "replaced",  # another kernel does the same work
+    "time",  # the same kernel takes another time, everywhere
+    "operator",  # an operator takes another time, by other kernels
+    "shapes",  # the same kernel takes another time for some shapes only
+    "place",  # the same kernel takes another time in few places only, such as one layer
+    "outlier",  # one execution takes far longer than the others of its kind
+    "repeats",  # another number of layers
+    "clocks",  # all kernels take the same share more or less
+    "idle",  # the device waits for the host
+    "overlap",  # kernels of several streams run at the same time
+    "communication",  # collectives, with the time they wait for other ranks
+]
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """Kernels of one name in one unit: how many, on average, their time in ns, and what class of
+    operator they are, as `operators.classes` has it."""
+
+    name: str
+    count: float
+    ns: int
+    op_class: str = "unknown"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One cause of the change: `change_ns` a unit, + is slower, at `repeats` places of a unit.
+
+    `where` names modules, neighbouring kernels or shapes, the widest first; `host` what the host
+    did, outermost first. `values` are the sentence's own.
+    """
+
+    code: ChangeCode
+    change_ns: int
+    repeats: int = 1
+    where: tuple[str, ...] = ()
+    before: tuple[KernelTime, ...] = ()
+    after: tuple[KernelTime, ...] = ()
+    host: tuple[str, ...] = ()
+    evidence: Evidence = "ordered"
+    values: Mapping[str, str | int | float] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def before_ns(self) -> int:
+        """Return the time of the baseline's kernels, in ns a unit."""
+        return sum(each.ns for each in self.before)
+
+    @property
+    def after_ns(self) -> int:
+        """Return the time of the candidate's kernels, in ns a unit."""
+        return sum(each.ns for each in self.after)
+
+
+@dataclass(frozen=True)
+class ClassTime:
+    """Operators of one class: how many kernels of a unit they have on each side, and their time in
+    ns."""
+
+    op_class: str
+    counts: tuple[float, float]
+    before_ns: int
+    after_ns: int
+
+
+@dataclass(frozen=True)
+class UnitTimes:
+    """The unit of work that both sides are compared by, and its mean time on each, in ns.
+
+    `counts` is how many units each side has, `works` what each of them processes.
+    """
+
+    kind: UnitKind
+    name: str
+    evidence: UnitEvidence
+    counts: tuple[int, int]
+    before_ns: int
+    after_ns: int
+    works: tuple[Work, Work]
+    busy_ns: tuple[int, int]  # of which anything runs
+    on_device: bool  # kernels of a device, not operators of the host
+
+    @property
+    def change_ns(self) -> int:
+        """Return how much longer a unit of the candidate takes, in ns."""
+        return self.after_ns - self.before_ns
+
+
+# Why two traces are not compared by what changed: two phases of one model, another number of
+# devices, stages of a pipeline, or so little in common that these are two models.
+Difference = Literal["phases", "sizes", "devices", "stages", "models", "no_times"]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What changed, the largest change first. `change_ns` of all changes and `rest_ns` add up to
+    the change of the unit exactly. `difference` says why the sides do different work. `classes` is
+    what each class of operators takes on both sides, the one of most time first. `drift` is the
+    ratio of the times of kernels that are the same on both sides, None where none are."""
+
+    outcome: Outcome
+    unit: UnitTimes
+    changes: tuple[Change, ...] = ()
+    difference: Difference | None = None
+    classes: tuple[ClassTime, ...] = ()
+    drift: float | None = None
+
+    @property
+    def rest_ns(self) -> int:
+        """Return what no change accounts for, in ns a unit."""
+        return self.unit.change_ns - sum(change.change_ns for change in self.changes)

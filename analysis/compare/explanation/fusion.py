@@ -1,0 +1,40 @@
+"""Fusion as one change: all places in which kernels were fused, or are no longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from analysis.compare.explanation.explanation import Change, ChangeCode, KernelTime
+
+
+def together(changes: Iterable[Change], code: ChangeCode) -> list[Change]:
+    """Return all changes of this code as one; none without any."""
+    same = [change for change in changes if change.code == code]
+    if len(same) < 2:
+        return same
+    return [
+        Change(
+            code,
+            sum(change.change_ns for change in same),
+            sum(change.repeats for change in same),
+            same[0].where if len({change.where for change in same}) == 1 else (),
+            _named(kernel for change in same for kernel in change.before),
+            _named(kernel for change in same for kernel in change.after),
+            evidence=max((change.evidence for change in same), key=_WEAKEST.index),
+        )
+    ]
+
+
+_WEAKEST: Sequence[str] = ("named", "ordered", "guessed")
+
+
+def _named(kernels: Iterable[KernelTime]) -> tuple[KernelTime, ...]:
+    """Return kernels by name, those of one name together, the one of most time first."""
+    found: dict[tuple[str, str], KernelTime] = {}
+    for kernel in kernels:
+        key = (kernel.name, kernel.op_class)
+        known = found.get(key, KernelTime(kernel.name, 0, 0, kernel.op_class))
+        found[key] = KernelTime(
+            kernel.name, known.count + kernel.count, known.ns + kernel.ns, kernel.op_class
+        )
+    return tuple(sorted(found.values(), key=lambda kernel: -kernel.ns))

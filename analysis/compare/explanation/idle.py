@@ -1,0 +1,95 @@
+"""Idle time by what the host did: what the device waits for on each side, and the difference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.compare.explanation.explanation import Change
+from analysis.compare.explanation.sides import ExplainedSide
+from analysis.host.causes import CauseKind
+from analysis.host.idle import IdleCause, idle_by_host
+
+# What the host waits for by a call that says so: it is no noise of launching.
+WAITS: tuple[CauseKind, ...] = (
+    "data_loading", "synchronisation", "allocation", "copy_waits", "compilation",
+    "garbage_collection",
+)  # fmt: skip
+_FEWEST = 3  # units, from which their idle time has a spread
+_PATH = 12  # frames of the host that are told
+
+Key = tuple[CauseKind, str]
+
+
+def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) -> list[Change]:
+    """Return what the device waits at least `least_ns` a unit longer or shorter for. Where a file
+    does not show the host, all idle time is one change."""
+    before, after = (_causes(side) for side in sides)
+    if before is None or after is None:
+        idle = [side.units.mean_ns - side.busy_ns for side in sides]
+        change = _change(idle[0], idle[1], None)
+        return [change] if abs(change.change_ns) >= least_ns else []
+    found = []
+    for key in dict.fromkeys((*before, *after)):
+        took, takes = (side.get(key) for side in (before, after))
+        larger = max((each for each in (took, takes) if each), key=lambda each: each.mean_ns)
+        change = _change(
+            took.mean_ns if took else 0.0, takes.mean_ns if takes else 0.0, larger.cause
+        )
+        if abs(change.change_ns) >= max(least_ns, _noise_ns(took, takes)):
+            found.append(change)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Waited:
+    """What the device waited for on one side, and for how long in each unit, in ns."""
+
+    cause: IdleCause
+    of_units: np.ndarray
+
+    @property
+    def mean_ns(self) -> float:
+        return float(self.of_units.mean())
+
+
+def _noise_ns(took: _Waited | None, takes: _Waited | None) -> float:
+    """Return twice the standard error of the difference of two means over units; 0 for a cause that
+    only one side has, and for fewer than three units."""
+    if took is None or takes is None:
+        return 0.0
+    of_units = (took.of_units, takes.of_units)
+    if min(map(len, of_units)) < _FEWEST:
+        return 0.0
+    return 2 * float(np.sqrt(sum(each.var(ddof=1) / len(each) for each in of_units)))
+
+
+def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
+    """Return the causes of idle time with their time in each unit; None where the file does not
+    show the host, or has no start of its units. Launching is one cause, whatever is launched."""
+    units = side.units
+    if (units.starts_ns < 0).any():
+        return None
+    found = idle_by_host(side.trace, units.starts_ns, units.starts_ns + units.walls_ns)
+    if found is None:
+        return None
+    causes: dict[Key, _Waited] = {}
+    for unit in range(units.count):
+        for cause in found.causes_of(found.windows == unit):
+            key: Key = (cause.kind, "" if cause.kind == "launching" else cause.name)
+            known = causes.setdefault(key, _Waited(cause, np.zeros(units.count)))
+            known.of_units[unit] += cause.idle_ns
+    return causes
+
+
+def _change(before_ns: float, after_ns: float, cause: IdleCause | None) -> Change:
+    took, takes = round(before_ns), round(after_ns)
+    ns = takes - took
+    values: dict[str, str | int | float] = {"before_ns": took, "after_ns": takes}
+    if cause is None or cause.kind == "unknown":
+        return Change("idle", ns, evidence="ordered", values=values)
+    host = (*cause.path[-_PATH:], *(() if cause.name in cause.path else (cause.name,)))
+    named = tuple(filter(None, host))
+    values |= {"kind": cause.kind, "cause": cause.name or (named[-1] if named else "")}
+    return Change("idle", ns, host=named, evidence="ordered", values=values)

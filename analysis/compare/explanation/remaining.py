@@ -1,0 +1,203 @@
+"""What is left to explain of the kernels of one unit, column by column of their alignment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.align.alignment import Alignment
+from analysis.align.similarity import ONE_SIDE, SAME_CLASS, SAME_NAME
+from analysis.compare.explanation.explanation import (
+    Change,
+    ChangeCode,
+    Evidence,
+    KernelTime,
+)
+from analysis.compare.explanation.sides import ExplainedSide
+from analysis.compare.joining.agreement import factor, sizes
+
+_EQUAL = 0.02  # of the time of a kernel, by which one of another name may differ and be it
+_NEAR = 1.5  # times as long: other tensors that take so little more are no other work
+
+
+@dataclass(eq=False)
+class Remaining:
+    """Kernels that stand together, and their times that no change accounts for yet.
+
+    `before` and `after` are positions of the kernels of one unit, -1 on the side that has none;
+    `before_ns` and `after_ns` their times, from which each change takes its part away. `evidence`
+    has numbers of `align.similarity.EVIDENCE`. A kernel that moved stands with itself.
+    """
+
+    sides: tuple[ExplainedSide, ExplainedSide]
+    before: np.ndarray
+    after: np.ndarray
+    before_ns: np.ndarray
+    after_ns: np.ndarray
+    evidence: np.ndarray
+
+    @classmethod
+    def of(cls, sides: tuple[ExplainedSide, ExplainedSide], alignment: Alignment) -> Remaining:
+        """Return all columns of an alignment with their times."""
+        before, after, evidence = _apart_by_shapes(sides, alignment)
+        partners = np.full(len(before), -1, dtype="int64")
+        partners[: len(alignment.partners)] = alignment.partners
+        _pair_far_ones(sides, before, after, partners)
+        gone = np.flatnonzero((after < 0) & (partners >= 0))
+        evidence[gone] = SAME_NAME
+        _pair_equal_ones(sides, before, after, partners)
+        gone = np.flatnonzero((after < 0) & (partners >= 0))
+        after[gone], evidence[gone] = after[partners[gone]], np.maximum(evidence[gone], SAME_CLASS)
+        kept = np.ones(len(before), dtype=bool)
+        kept[partners[gone]] = False
+        before, after, evidence = before[kept], after[kept], evidence[kept]
+        return cls(
+            sides,
+            before,
+            after,
+            np.where(before >= 0, sides[0].ns[before], 0.0),
+            np.where(after >= 0, sides[1].ns[after], 0.0),
+            evidence,
+        )
+
+    @property
+    def is_pair(self) -> np.ndarray:
+        """True for columns with a kernel on both sides."""
+        pairs: np.ndarray = self.evidence != ONE_SIDE
+        return pairs
+
+    @property
+    def change_ns(self) -> np.ndarray:
+        """What each column takes longer, in ns a unit."""
+        change: np.ndarray = self.after_ns - self.before_ns
+        return change
+
+    def take(
+        self,
+        code: ChangeCode,
+        columns: np.ndarray,
+        evidence: Evidence,
+        where: tuple[str, ...] = (),
+        repeats: int | None = None,
+        **values: str | float,
+    ) -> Change:
+        """Return all that is left of these columns as one change, and leave nothing of them."""
+        ns = float(self.change_ns[columns].sum())
+        change = Change(
+            code,
+            round(ns),
+            len(columns) if repeats is None else repeats,
+            where,
+            self._times(columns, 0),
+            self._times(columns, 1),
+            evidence=evidence,
+            values=values,
+        )
+        self.after_ns[columns] = self.before_ns[columns]
+        return change
+
+    def _times(self, columns: np.ndarray, side: int) -> tuple[KernelTime, ...]:
+        """Return the kernels of a side in these columns, with what is left of their times."""
+        positions = (self.before, self.after)[side][columns]
+        ns = (self.before_ns, self.after_ns)[side][columns]
+        inside = positions >= 0
+        return self.sides[side].times_of(positions[inside].tolist(), ns[inside].tolist())
+
+    def kernel_names(self, columns: np.ndarray, side: int) -> tuple[str, ...]:
+        """Return the distinct names of the kernels of a side in these columns."""
+        positions = (self.before, self.after)[side][columns]
+        of = self.sides[side]
+        return tuple(
+            dict.fromkeys(of.names[of.profile.operators[at]] for at in positions if at >= 0)
+        )
+
+
+def _apart_by_shapes(
+    sides: tuple[ExplainedSide, ExplainedSide], alignment: Alignment
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the positions of the columns on both sides and their evidence; kernels of one name
+    whose tensors are others, not only of another batch, and whose times are not near one another
+    stand in columns of their own."""
+    before, after = (alignment.columns[:, side] for side in (0, 1))
+    evidence = alignment.evidence
+    inputs = [side.trace.texts("inputs") for side in sides]
+    pairs = np.flatnonzero((before >= 0) & (after >= 0))
+    known: dict[tuple[int, int], bool] = {}
+    apart = []
+    for column in pairs.tolist():
+        key = (
+            int(sides[0].profile.operators[before[column]]),
+            int(sides[1].profile.operators[after[column]]),
+        )
+        if key not in known:
+            one, other = inputs[0][key[0]], inputs[1][key[1]]
+            known[key] = (
+                bool(one and other) and sizes(one) != sizes(other) and (factor(one, other) is None)
+            )
+        if known[key] and not _are_near(sides, int(before[column]), int(after[column])):
+            apart.append(column)
+    alone = np.full(len(apart), -1, dtype="int64")
+    more = np.array(apart, dtype="int64")
+    first = np.concatenate((before, alone))
+    second = np.concatenate((after, after[more]))
+    second[more] = -1
+    evidence = np.concatenate((evidence, np.full(len(apart), ONE_SIDE, evidence.dtype)))
+    evidence[more] = ONE_SIDE
+    return first, second, evidence
+
+
+def _are_near(sides: tuple[ExplainedSide, ExplainedSide], before: int, after: int) -> bool:
+    """True for two kernels of which none takes much longer than the other."""
+    first, second = float(sides[0].ns[before]), float(sides[1].ns[after])
+    return max(first, second) <= _NEAR * min(first, second)
+
+
+def _pair_far_ones(
+    sides: tuple[ExplainedSide, ExplainedSide],
+    before: np.ndarray,
+    after: np.ndarray,
+    partners: np.ndarray,
+) -> None:
+    """Enter as partners kernels that stand alone on both sides, of one name and one set of shapes,
+    however far apart: blocks run in another order, as those of pipeline stages do. The k-th of one
+    side is the k-th of the other."""
+    alone: list[dict[tuple[str, str], list[int]]] = [{}, {}]
+    for side, (of, positions) in enumerate(zip(sides, (before, after), strict=True)):
+        inputs = of.trace.texts("inputs")
+        for column in _alone(side, before, after, partners):
+            operator = of.profile.operators[positions[column]]
+            key = (of.kernels[operator].lasting_name, inputs[operator])
+            alone[side].setdefault(key, []).append(column)
+    for key, columns in alone[0].items():
+        for one, other in zip(columns, alone[1].get(key, ()), strict=False):
+            partners[one], partners[other] = other, one
+
+
+def _pair_equal_ones(
+    sides: tuple[ExplainedSide, ExplainedSide],
+    before: np.ndarray,
+    after: np.ndarray,
+    partners: np.ndarray,
+) -> None:
+    """Enter as partners kernels of one operator (where it is not known, of one class) with one set
+    of shapes that take the same time under another name: they were renamed. The k-th of one side is
+    the k-th of the other."""
+    alone: list[dict[tuple[str, str], list[int]]] = [{}, {}]
+    for side, (of, positions) in enumerate(zip(sides, (before, after), strict=True)):
+        inputs = of.trace.texts("inputs")
+        for column in _alone(side, before, after, partners):
+            operator = int(of.profile.operators[positions[column]])
+            key = (of.launchers[operator] or of.kernels[operator].op_class, inputs[operator])
+            alone[side].setdefault(key, []).append(column)
+    for key, columns in alone[0].items():
+        for one, other in zip(columns, alone[1].get(key, ()), strict=False):
+            took, takes = sides[0].ns[before[one]], sides[1].ns[after[other]]
+            if abs(takes - took) <= _EQUAL * took:
+                partners[one], partners[other] = other, one
+
+
+def _alone(side: int, before: np.ndarray, after: np.ndarray, partners: np.ndarray) -> list[int]:
+    """Return the columns of kernels that stand on this side alone and have no partner."""
+    alone: list[int] = np.flatnonzero(((after, before)[side] < 0) & (partners < 0)).tolist()
+    return alone

@@ -1,0 +1,187 @@
+"""One side of an explanation: the kernels of one unit in order, with their names and modules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from analysis.align.sequence import Kernel
+from analysis.align.sequence import Sequence as KernelSequence
+from analysis.compare.explanation.explanation import KernelTime
+from analysis.metrics.spans import busy_until, call_times, union_ns
+from analysis.operators.short_names import short_names
+from analysis.trace import Trace
+from analysis.work_units import Units
+from analysis.work_units.profile import Profile, profile_of
+
+_OPERATOR = re.compile(
+    r"[\w.]+::"
+)  # of a framework; 'aten::mul', 'flash_attn::_flash_attn_forward'
+_MODULE = "nn.Module: "
+_LIBRARY = re.compile(r"^(?:hcom_|(?:nccl|rccl)(?:Dev)?Kernel_)")
+_CALL = re.compile(r"(?:_+\d+)+_*$")
+_CHARS = 40  # of the name of a kernel in a sentence
+_NUMBER = re.compile(r"_\d+$")
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainedSide:
+    """A trace by its units of work. `profile` has the kernels of a unit without communication,
+    which is in `communication`: how many collectives of a unit, and their time in ns, by name."""
+
+    trace: Trace
+    units: Units
+    profile: Profile
+    communication: Mapping[str, tuple[float, float]]
+
+    @classmethod
+    def of(cls, trace: Trace, units: Units) -> ExplainedSide:
+        """Return the side of a trace with these units."""
+        whole = profile_of(trace, units)
+        talks = trace.operators["is_communication"].to_numpy(dtype=bool)
+        extra = {at: ns for at, ns in whole.extra_ns.items() if not talks[at]}
+        profile = replace(whole.taken(~talks[whole.operators]), extra_ns=extra)
+        return cls(trace, units, profile, _communication(trace, units, talks))
+
+    @cached_property
+    def ns(self) -> np.ndarray:
+        """The mean time of each kernel of a unit, in ns."""
+        return self.profile.totals_ns / max(1, self.profile.count)
+
+    @cached_property
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The distinct operators of the trace as kernels that alignment compares."""
+        columns = ("name", "op_type", "op_class", "inputs")
+        texts = zip(*(self.trace.texts(column) for column in columns), self.launchers, strict=True)
+        return tuple(
+            Kernel(name, op_type or name, op_class, f"{by} {inputs}" if by and inputs else "")
+            for name, op_type, op_class, inputs, by in texts
+        )
+
+    @cached_property
+    def launchers(self) -> tuple[str, ...]:
+        """The operator of the framework that launched each operator of the trace, '' for none."""
+        names = self.trace.texts("launched_by")
+        return tuple(name if _OPERATOR.match(name) else "" for name in names)
+
+    @cached_property
+    def sequence(self) -> KernelSequence:
+        """The kernels of one unit in order, each with its mean time."""
+        return KernelSequence(
+            self.kernels, self.profile.operators, np.rint(self.ns).astype("int64")
+        )
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """A short name of each operator of the trace."""
+        names = self.trace.texts("name")
+        short = short_names(set(names), _CHARS)
+        return tuple(short[name] for name in names)
+
+    @cached_property
+    def modules(self) -> tuple[tuple[str, ...], ...]:
+        """The types of the modules around each kernel of a unit, outermost first."""
+        stacks = self.trace.stacks
+        count = len(self.profile.calls)
+        if stacks is None:
+            return ((),) * count
+        rows = self.trace.calls["source_row"].to_numpy("int64", na_value=-1)
+        nodes = stacks.of(rows[self.profile.calls])
+        paths: list[tuple[str, ...]] = []
+        for name, parent in zip(stacks.names, stacks.parents.tolist(), strict=True):
+            above = paths[parent] if parent >= 0 else ()
+            is_module = name.startswith(_MODULE)
+            paths.append((*above, _NUMBER.sub("", name[len(_MODULE) :])) if is_module else above)
+        return tuple(paths[node] if node >= 0 else () for node in nodes.tolist())
+
+    @cached_property
+    def busy_ns(self) -> float:
+        """The mean time of a unit in which anything runs on the device."""
+        return float(self.busy_of_units.mean()) if self.units.count else 0.0
+
+    @cached_property
+    def busy_of_units(self) -> np.ndarray:
+        """The time of each unit in which anything runs, of whatever unit; of a single one, and
+        where the file has no start of its units, that of their own calls."""
+        starts, lasts = call_times(self.trace.calls)
+        units = self.units
+        if units.count == 1 or (units.starts_ns < 0).any():
+            return np.array(
+                [
+                    union_ns(starts[units.unit_of == at], lasts[units.unit_of == at])
+                    for at in range(units.count)
+                ]
+            )
+        edges = np.stack((units.starts_ns, units.starts_ns + units.walls_ns), axis=1)
+        until = busy_until(starts, lasts)
+        inside: np.ndarray = until(edges[:, 1]) - until(edges[:, 0])
+        return inside
+
+    @cached_property
+    def kernels_ns(self) -> float:
+        """The mean time of all kernels and collectives of a unit, in ns: their sum, which is more
+        than the time in which anything runs where streams overlap."""
+        return self.profile.kernels_ns / max(1, self.profile.count) + sum(
+            ns for _, ns in self.communication.values()
+        )
+
+    def times_of(self, positions: Iterable[int], ns: Iterable[float]) -> tuple[KernelTime, ...]:
+        """Return the kernels at these positions of a unit by name, with these times, the one of
+        most time first."""
+        totals: dict[int, list[float]] = {}
+        for position, time_ns in zip(positions, ns, strict=True):
+            entry = totals.setdefault(int(self.profile.operators[position]), [0, 0.0])
+            entry[0] += 1
+            entry[1] += time_ns
+        return self.named_times(totals)
+
+    def named_times(self, totals: Mapping[int, Sequence[float]]) -> tuple[KernelTime, ...]:
+        """Return operators of the trace, with count and ns of each, by name."""
+        named: dict[tuple[str, str], list[float]] = {}
+        for operator, (count, ns) in totals.items():
+            key = (self.names[operator], self.kernels[operator].op_class)
+            entry = named.setdefault(key, [0, 0.0])
+            entry[0] += count
+            entry[1] += ns
+        ranked = sorted(named.items(), key=lambda item: -item[1][1])
+        return tuple(
+            KernelTime(name, count, round(ns), op_class) for (name, op_class), (count, ns) in ranked
+        )
+
+    def module_of(self, positions: Sequence[int]) -> tuple[str, ...]:
+        """Return the two innermost modules that all these kernels share; none where they differ."""
+        paths = {self.modules[position] for position in positions}
+        common: list[str] = []
+        for level in zip(*paths, strict=False):
+            if len(set(level)) > 1:
+                break
+            common.append(level[0])
+        return tuple(common[-2:])
+
+
+def _communication(
+    trace: Trace, units: Units, talks: np.ndarray
+) -> Mapping[str, tuple[float, float]]:
+    """Return the collectives of a unit by name without their numbers: how many, and their time."""
+    calls = trace.calls
+    operators = calls["operator"].to_numpy()
+    chosen = np.flatnonzero(talks[operators] & (units.unit_of >= 0))
+    names = trace.texts("name")
+    found: dict[str, tuple[float, float]] = {}
+    for operator, dur_ns in zip(
+        operators[chosen].tolist(), calls["dur_ns"].to_numpy()[chosen].tolist(), strict=True
+    ):
+        name = collective(names[operator])
+        count, ns = found.get(name, (0.0, 0.0))
+        found[name] = (count + 1 / units.count, ns + dur_ns / units.count)
+    return found
+
+
+def collective(name: str) -> str:
+    """Return what a collective is called, without its library and the numbers of the call:
+    'hcom_batchSendRecv__128_4_1' is batchSendRecv, 'ncclDevKernel_SendRecv(…)' is SendRecv."""
+    return _CALL.sub("", _LIBRARY.sub("", name.split("(")[0])) or name

@@ -1,0 +1,138 @@
+"""Single executions and single layers that take far longer than the others of their kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analysis.align.repeats import Repeat, fold, walk
+from analysis.compare.explanation.explanation import Change
+from analysis.compare.explanation.remaining import Remaining
+from analysis.compare.explanation.sides import ExplainedSide
+
+_BEYOND = 3.0  # times the others of its kind
+_FEWEST = 6  # executions, or layers, that one is compared with
+_SHARE = 0.6  # of what its kind takes longer
+
+
+def outliers(left: Remaining, least_ns: float) -> list[Change]:
+    """Return executions that took more than three times as long as the others of the same kernel,
+    and cost at least `least_ns` a unit. Those of the baseline make the candidate seem faster."""
+    return [
+        change
+        for side in (0, 1)
+        for change in (*_runs(left, side, least_ns), *_positions(left, side, least_ns))
+    ]
+
+
+def slow_layers(left: Remaining, least_ns: float) -> list[Change]:
+    """Return the one layer of those that repeat that takes longer or shorter than before while the
+    others do not."""
+    side = left.sides[0]
+    names = [kernel.family for kernel in side.kernels]
+    numbers = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    of = np.array([numbers[name] for name in names], dtype="int64")
+    ids = of[side.profile.operators]
+    for _, repeat in sorted(walk(fold(ids)), key=lambda entry: -entry[1].copies):
+        change = _slow_layer(left, repeat, least_ns) if repeat.copies >= _FEWEST else None
+        if change is not None:
+            return [change]
+    return []
+
+
+def _runs(left: Remaining, side: int, least_ns: float) -> Iterator[Change]:
+    """Executions that stand out among those of other units at the same place."""
+    of = left.sides[side]
+    profile = of.profile
+    if profile.count < 3:
+        return
+    others = (profile.totals_ns - profile.longest_ns) / (profile.count - 1)
+    excess = (profile.longest_ns - others) / profile.count
+    chosen = np.flatnonzero((profile.longest_ns > _BEYOND * others) & (excess >= least_ns))
+    for position in chosen.tolist():
+        yield _outlier(left, side, position, float(excess[position]))
+
+
+def _positions(left: Remaining, side: int, least_ns: float) -> Iterator[Change]:
+    """Executions that stand out among those of the same kernel in the unit, and not on the other
+    side."""
+    of = left.sides[side]
+    ns, operators = of.ns, of.profile.operators
+    order = np.argsort(operators, kind="stable")
+    edges = np.flatnonzero(np.diff(operators[order], prepend=-1))
+    for places in np.split(order, edges[1:]):
+        if len(places) < _FEWEST:
+            continue
+        usual = float(np.median(ns[places]))
+        far = places[(ns[places] > _BEYOND * usual) & (ns[places] - usual >= least_ns)]
+        if len(far) != 1:
+            continue  # several are another kind of work under the same name
+        position = int(far[0])
+        if not _is_long_on_both(left, side, position, usual):
+            yield _outlier(left, side, position, float(ns[position]) - usual)
+
+
+def _is_long_on_both(left: Remaining, side: int, position: int, usual: float) -> bool:
+    column = np.flatnonzero((left.before, left.after)[side] == position)
+    other = (left.after_ns, left.before_ns)[side][column]
+    return bool((other > _BEYOND * usual).any())
+
+
+def _outlier(left: Remaining, side: int, position: int, excess_ns: float) -> Change:
+    """Return one execution as a change, and take its excess from what is left."""
+    of = left.sides[side]
+    column = np.flatnonzero((left.before, left.after)[side] == position)
+    (left.before_ns, left.after_ns)[side][column] -= excess_ns
+    shown = (of.times_of([position], [float(of.ns[position])]), ())
+    return Change(
+        "outlier",
+        round(excess_ns if side else -excess_ns),
+        1,
+        of.module_of([position]),
+        before=shown[side],
+        after=shown[1 - side],
+        evidence="named",
+        values={
+            "side": side,
+            "of": _executions(of, position),
+            "longest_ns": _longest(of, position),
+        },
+    )
+
+
+def _executions(of: ExplainedSide, position: int) -> int:
+    operators = of.profile.operators
+    return int((operators == operators[position]).sum()) * of.profile.count
+
+
+def _longest(of: ExplainedSide, position: int) -> int:
+    return int(of.profile.longest_ns[position])
+
+
+def _slow_layer(left: Remaining, repeat: Repeat, least_ns: float) -> Change | None:
+    """Return the layer of a repeat whose pairs changed unlike those of the other layers."""
+    layer = np.searchsorted(repeat.starts, left.before, side="right") - 1
+    inside = (left.before >= repeat.start) & (left.before < repeat.stop) & left.is_pair
+    if not inside.any():
+        return None
+    changes = np.bincount(layer[inside], weights=left.change_ns[inside], minlength=repeat.copies)
+    apart = changes - np.median(changes)
+    at = int(np.argmax(np.abs(apart)))
+    others = np.delete(apart, at)
+    is_alone = abs(apart[at]) >= max(least_ns, 5 * float(np.abs(others).max(initial=0.0)))
+    moves_all = abs(float(changes.sum())) >= _SHARE * abs(apart[at])
+    if not (is_alone and moves_all):
+        return None  # else times of one layer are in another
+    columns = np.flatnonzero(inside & (layer == at))
+    changed = np.abs(left.change_ns[columns])
+    columns = columns[changed >= 0.02 * changed.sum()]
+    return left.take(
+        "place",
+        columns,
+        "ordered",
+        left.sides[0].module_of(left.before[columns].tolist()),
+        1,
+        layer=at + 1,
+        layers=repeat.copies,
+    )

@@ -1,0 +1,69 @@
+"""An explanation as plain values: what `compare --json` has as `explanation` (docs/json.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from analysis.compare.explanation.explanation import Change, Explanation, KernelTime, UnitTimes
+from analysis.wording.explanation import change_sentence, leading_sentence
+
+
+def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None:
+    """Return the values of an explanation, times in ns a unit; None where nothing is explained.
+
+    `change_ns` of all changes and `rest_ns` add up to `after_ns - before_ns` of the unit.
+    """
+    if explanation is None:
+        return None
+    return {
+        "outcome": explanation.outcome,
+        "difference": explanation.difference,
+        "sentence": leading_sentence(explanation),
+        "unit": _unit(explanation.unit),
+        "drift": explanation.drift,
+        "classes": [
+            {
+                "op_class": each.op_class,
+                "before": {"count": each.counts[0], "ns": each.before_ns},
+                "after": {"count": each.counts[1], "ns": each.after_ns},
+            }
+            for each in explanation.classes
+        ],
+        "changes": [_change(change, explanation.unit) for change in explanation.changes],
+        "rest_ns": explanation.rest_ns,
+    }
+
+
+def _unit(unit: UnitTimes) -> dict[str, Any]:
+    return {
+        "kind": unit.kind,
+        "name": unit.name,
+        "evidence": unit.evidence,
+        "count": unit.counts[0],
+        "count_after": unit.counts[1],
+        "before_ns": unit.before_ns,
+        "after_ns": unit.after_ns,
+        "busy_before_ns": unit.busy_ns[0],
+        "busy_after_ns": unit.busy_ns[1],
+        "work": {"before": asdict(unit.works[0]), "after": asdict(unit.works[1])},
+    }
+
+
+def _change(change: Change, unit: UnitTimes) -> dict[str, Any]:
+    return {
+        "code": change.code,
+        "sentence": change_sentence(change, unit),
+        "change_ns": change.change_ns,
+        "repeats": change.repeats,
+        "where": list(change.where),
+        "before": _kernels(change.before),
+        "after": _kernels(change.after),
+        "host": list(change.host),
+        "evidence": change.evidence,
+    }
+
+
+def _kernels(kernels: Iterable[KernelTime]) -> list[dict[str, Any]]:
+    return [{"name": each.name, "count": each.count, "ns": each.ns} for each in kernels]

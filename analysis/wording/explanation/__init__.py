@@ -1,0 +1,86 @@
+"""An explanation in sentences, as a colleague would write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.compare.explanation.explanation import (
+    Change,
+    Explanation,
+    UnitTimes,
+)
+from analysis.messages import Message, Part, Said, paragraph
+from analysis.wording.explanation.changes import change_said
+from analysis.wording.explanation.units import same_sentence, unit_sentence
+from analysis.wording.explanation.works import phases_sentence
+
+_LEADS = 0.1  # of the change, below which nothing leads
+FEW = 4  # changes that follow the leading one
+_MODELS = Message(
+    "The two files have hardly a kernel in common in the same order, so nothing is said of what "
+    "changed."
+)
+_STAGES = Message("The two files look like two stages of one pipeline, which wait for one another.")
+_UNEXPLAINED = Message("No single cause is large enough to be named.")
+
+
+def leading_sentence(explanation: Explanation) -> str:
+    """Return what changed, where, how often and by how much, and how long a unit takes."""
+    return paragraph(*map(str, leading_said(explanation)))
+
+
+def leading_said(explanation: Explanation) -> Sequence[Said]:
+    """Return the leading sentences, to be told where they are shown."""
+    unit = explanation.unit
+    if explanation.difference == "phases":
+        return phases_sentence(unit, explanation.classes)
+    if explanation.outcome == "not_comparable":
+        return (_MODELS.of(),)
+    if explanation.outcome == "no_change":
+        return (same_sentence(unit),)
+    lead = leading_change(explanation)
+    if lead is None:
+        return (unit_sentence(unit), _UNEXPLAINED.of())
+    stages = (_STAGES.of(),) if explanation.difference == "stages" else ()
+    return (*stages, change_said(lead, unit), unit_sentence(unit))
+
+
+def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
+    """Return what changed, sentence by sentence, the cause of most of it first: without how long a
+    unit takes, which stands in front of it where it is shown."""
+    lead = leading_change(explanation)
+    if explanation.outcome in ("not_comparable", "no_change") or lead is None:
+        return [said.parts() for said in leading_said(explanation)]
+    told = [lead, *following_changes(explanation)]
+    stages = [_STAGES.parts()] if explanation.difference == "stages" else []
+    return [*stages, *(change_said(change, explanation.unit).parts() for change in told)]
+
+
+def leading_change(explanation: Explanation) -> Change | None:
+    """Return the largest change in the direction of what is left without single executions that
+    stand out; of those the largest only where nothing else makes that. Of two stages of a pipeline
+    the largest that is no waiting. None without a change."""
+    changes = explanation.changes
+    if explanation.difference == "stages":
+        work = [change for change in changes if change.code not in ("communication", "idle")]
+        return next(iter(work or changes), None)
+    others = [change for change in changes if change.code != "outlier"]
+    rest_ns = explanation.unit.change_ns - sum(
+        change.change_ns for change in changes if change.code == "outlier"
+    )
+    same = [each for each in others if each.change_ns * rest_ns > 0]
+    lead = next(iter(same), None)
+    if lead is not None and abs(lead.change_ns) >= _LEADS * abs(rest_ns):
+        return lead
+    return next(iter(changes), None)
+
+
+def following_changes(explanation: Explanation) -> list[Change]:
+    """Return the changes that are told after the leading one, the largest first."""
+    lead = leading_change(explanation)
+    return [change for change in explanation.changes if change is not lead][:FEW]
+
+
+def change_sentence(change: Change, unit: UnitTimes) -> str:
+    """Return one change as a sentence."""
+    return str(change_said(change, unit))

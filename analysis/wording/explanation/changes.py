@@ -1,0 +1,382 @@
+"""Each change of an explanation as a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from analysis.compare.explanation.explanation import (
+    Change,
+    ChangeCode,
+    KernelTime,
+    UnitTimes,
+)
+from analysis.messages import Message, Said, Shown
+from analysis.operators.classes import LABELS
+from analysis.wording.explanation.kernels import kernel_text
+from analysis.wording.explanation.units import PER
+
+
+def change_said(change: Change, unit: UnitTimes) -> Said:
+    """Return one change as a sentence, with its time in each unit."""
+    message, values = _SENTENCES[change.code](change, unit)
+    return message.of(ns=change.change_ns, per=PER[unit.kind], **values)
+
+
+Sentence = tuple[Message, Mapping[str, Shown]]
+
+
+def _added(change: Change, unit: UnitTimes) -> Sentence:
+    count, each = _counts(change, change.after)
+    values: dict[str, Shown] = {"kernels": kernel_text(change.after), "n": count}
+    if "size" in change.values:
+        return _ADDED_SIZE[unit.on_device], {**values, "size": change.values["size"]}
+    if each is None:
+        return _ADDED[unit.on_device], values
+    place: dict[str, Shown] = {"places": change.repeats, "next": change.where[-1], "n": each}
+    return _ADDED_BEFORE[unit.on_device], {**values, **place}
+
+
+# Of kernels of a device (True), and of operators of the host (False).
+_ADDED_BEFORE = {
+    True: Message(
+        "{n:count} new kernel runs before each of {places:count} {next:name}: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} new kernels run before each of {places:count} {next:name}: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} new operator runs before each of {places:count} {next:name}: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} new operators run before each of {places:count} {next:name}: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+_ADDED = {
+    True: Message(
+        "{n:count} kernel runs only in the candidate: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels run only in the candidate: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator runs only in the candidate: **{ns:signed_duration}** {per} "
+        "({kernels}).",
+        "{n:count} operators run only in the candidate: **{ns:signed_duration}** {per} "
+        "({kernels}).",
+    ),
+}
+_ADDED_SIZE = {
+    True: Message(
+        "{n:count} kernel over tensors with a dimension of {size:count} runs only in the "
+        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels over tensors with a dimension of {size:count} run only in the "
+        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator over tensors with a dimension of {size:count} runs only in the "
+        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} operators over tensors with a dimension of {size:count} run only in the "
+        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+
+
+def _removed(change: Change, unit: UnitTimes) -> Sentence:
+    count, each = _counts(change, change.before)
+    values: dict[str, Shown] = {"kernels": kernel_text(change.before), "n": count}
+    if "size" in change.values:
+        return _REMOVED_SIZE[unit.on_device], {**values, "size": change.values["size"]}
+    if each is None:
+        return _REMOVED[unit.on_device], values
+    place: dict[str, Shown] = {"places": change.repeats, "next": change.where[-1], "n": each}
+    return _REMOVED_BEFORE[unit.on_device], {**values, **place}
+
+
+_REMOVED_BEFORE = {
+    True: Message(
+        "{n:count} kernel before each of {places:count} {next:name} is gone: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels before each of {places:count} {next:name} are gone: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator before each of {places:count} {next:name} is gone: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} operators before each of {places:count} {next:name} are gone: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+_REMOVED = {
+    True: Message(
+        "{n:count} kernel runs only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels run only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator runs only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} operators run only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+_REMOVED_SIZE = {
+    True: Message(
+        "{n:count} kernel over tensors with a dimension of {size:count} runs only in the "
+        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels over tensors with a dimension of {size:count} run only in the "
+        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator over tensors with a dimension of {size:count} runs only in the "
+        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} operators over tensors with a dimension of {size:count} run only in the "
+        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+
+
+def _counts(change: Change, kernels: Sequence[KernelTime]) -> tuple[int, int | None]:
+    """Return how many kernels came or went in a unit, and how many in each of several equal
+    places; None where the places are not equal, or nothing is known to follow them."""
+    each = change.values.get("kernels")
+    is_each = change.repeats > 1 and bool(change.where) and each is not None
+    is_each = is_each and float(each or 0) == int(each or 0)
+    return round(sum(kernel.count for kernel in kernels)), int(each or 0) if is_each else None
+
+
+def _both(change: Change) -> Mapping[str, Shown]:
+    return {
+        "before": kernel_text(change.before),
+        "after": kernel_text(change.after),
+        "n": change.repeats,
+        "took": change.before_ns,
+        "takes": change.after_ns,
+    }
+
+
+def _fused(change: Change, unit: UnitTimes) -> Sentence:
+    return _FUSED, _both(change)
+
+
+_FUSED = Message(
+    "Fused in {n:count} place: {before} became {after}, **{ns:signed_duration}** {per}.",
+    "Fused in {n:count} places: {before} became {after}, **{ns:signed_duration}** {per}.",
+)
+
+
+def _split(change: Change, unit: UnitTimes) -> Sentence:
+    return _SPLIT, _both(change)
+
+
+_SPLIT = Message(
+    "No longer fused in {n:count} place: {before} became {after}, **{ns:signed_duration}** {per}.",
+    "No longer fused in {n:count} places: {before} became {after}, **{ns:signed_duration}** {per}.",
+)
+
+
+def _replaced(change: Change, unit: UnitTimes) -> Sentence:
+    return _REPLACED, _both(change)
+
+
+_REPLACED = Message(
+    "In {n:count} place {before} became {after}: {takes:duration} instead of {took:duration}, "
+    "**{ns:signed_duration}** {per}.",
+    "In {n:count} places {before} became {after}: {takes:duration} instead of {took:duration}, "
+    "**{ns:signed_duration}** {per}.",
+)
+
+
+def _time(change: Change, unit: UnitTimes) -> Sentence:
+    launcher = change.where[-1] if change.where and "::" in change.where[-1] else None
+    values = {**_both(change), "operator": launcher}
+    return (_TIME_OF, values) if launcher else (_TIME, values)
+
+
+_TIME = Message(
+    "The only execution of {before} takes {takes:duration} instead of {took:duration}: "
+    "**{ns:signed_duration}** {per}.",
+    "The {n:count} executions of {before} take {takes:duration} instead of {took:duration}: "
+    "**{ns:signed_duration}** {per}.",
+)
+_TIME_OF = Message(
+    "{operator:name} takes {takes:duration} instead of {took:duration} in {n:executions} of "
+    "{before}: **{ns:signed_duration}** {per}.",
+)
+
+
+def _operator(change: Change, unit: UnitTimes) -> Sentence:
+    op_class = change.values.get("op_class")
+    values = {**_both(change), "operator": change.where[-1]}
+    if isinstance(op_class, str):
+        return _CLASS, {**values, "operator": LABELS[op_class]}
+    return _OPERATOR, values
+
+
+_OPERATOR = Message(
+    "{operator:name} takes {takes:duration} instead of {took:duration} in {n:executions}: "
+    "**{ns:signed_duration}** {per} ({before} became {after}).",
+)
+_CLASS = Message(
+    "Kernels of which the file does not say who launched them, {operator}, take {takes:duration} "
+    "instead of {took:duration}: **{ns:signed_duration}** {per}.",
+)
+
+
+def _shapes(change: Change, unit: UnitTimes) -> Sentence:
+    values = {**_both(change), "shapes": change.where[-1]}
+    if len(change.where) > 1 and "::" in change.where[-2]:
+        return _SHAPES_OF, {**values, "operator": change.where[-2]}
+    return _SHAPES, values
+
+
+_SHAPES = Message(
+    "The only execution of {before} over {shapes:name} takes {takes:duration} instead of "
+    "{took:duration}: **{ns:signed_duration}** {per}.",
+    "The {n:count} executions of {before} over {shapes:name} take {takes:duration} instead of "
+    "{took:duration}: **{ns:signed_duration}** {per}.",
+)
+_SHAPES_OF = Message(
+    "{operator:name} over {shapes:name} takes {takes:duration} instead of {took:duration} in "
+    "{n:executions}: **{ns:signed_duration}** {per} ({before}).",
+)
+
+
+def _place(change: Change, unit: UnitTimes) -> Sentence:
+    return _PLACE, {**_both(change), **change.values}
+
+
+_PLACE = Message(
+    "Only layer {layer:count} of {layers:count} changed: {before} takes {takes:duration} instead "
+    "of {took:duration}, **{ns:signed_duration}** {per}.",
+)
+
+
+def _outlier(change: Change, unit: UnitTimes) -> Sentence:
+    side = change.values["side"]
+    kernels = kernel_text(change.after or change.before)
+    values = {"kernel": kernels, "of": change.values["of"], "longest": change.values["longest_ns"]}
+    return (_OUTLIER_AFTER if side else _OUTLIER_BEFORE), values
+
+
+_OUTLIER_BEFORE = Message(
+    "One of {of:executions} of {kernel} took {longest:duration} in the baseline, far longer than "
+    "the others: **{ns:signed_duration}** {per}.",
+)
+_OUTLIER_AFTER = Message(
+    "One of {of:executions} of {kernel} takes {longest:duration} in the candidate, far longer than "
+    "the others: **{ns:signed_duration}** {per}.",
+)
+
+
+def _repeats(change: Change, unit: UnitTimes) -> Sentence:
+    return _REPEATS, dict(change.values)
+
+
+_REPEATS = Message(
+    "The model has {after:count} instead of {before:count} layers: **{ns:signed_duration}** {per}.",
+)
+
+
+def _clocks(change: Change, unit: UnitTimes) -> Sentence:
+    ratio = float(change.values["ratio"])
+    message = _SLOWER_CLOCK if ratio > 1 else _FASTER_CLOCK
+    return message, {"ratio": abs(ratio - 1), "n": change.values["kernels"]}
+
+
+_SLOWER_CLOCK = Message(
+    "What did not change takes {ratio:percent} longer all over ({n:count} distinct kernels), as "
+    "with lower clocks: **{ns:signed_duration}** {per}.",
+)
+_FASTER_CLOCK = Message(
+    "What did not change takes {ratio:percent} less time all over ({n:count} distinct kernels), as "
+    "with higher clocks: **{ns:signed_duration}** {per}.",
+)
+
+
+def _idle(change: Change, unit: UnitTimes) -> Sentence:
+    values: dict[str, Shown] = {
+        "took": change.values["before_ns"],
+        "takes": change.values["after_ns"],
+        "cause": change.values.get("cause"),
+    }
+    kind = change.values.get("kind")
+    return (_IDLE[unit.on_device] if kind is None else _IDLE_BY[str(kind)]), values
+
+
+_IDLE = {
+    True: Message(
+        "The device is idle for {takes:duration} instead of {took:duration}: "
+        "**{ns:signed_duration}** {per}. The file does not show what the host did then."
+    ),
+    False: Message(
+        "No operator runs for {takes:duration} instead of {took:duration}: "
+        "**{ns:signed_duration}** {per}."
+    ),
+}
+_IDLE_BY = {
+    "data_loading": Message(
+        "The device waits {takes:duration} instead of {took:duration} for data loading "
+        "({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "synchronisation": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "synchronises ({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "allocation": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "allocates or frees memory ({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "copy_waits": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host waits "
+        "for a copy ({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "compilation": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "compiles ({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "garbage_collection": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "collects garbage ({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "launching": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "launches the next kernel: **{ns:signed_duration}** {per}."
+    ),
+    "python": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host runs "
+        "{cause:name}: **{ns:signed_duration}** {per}."
+    ),
+}
+
+
+def _overlap(change: Change, unit: UnitTimes) -> Sentence:
+    return _OVERLAP, {"took": change.values["before_ns"], "takes": change.values["after_ns"]}
+
+
+_OVERLAP = Message(
+    "Kernels run beside one another for {takes:duration} instead of {took:duration}: "
+    "**{ns:signed_duration}** {per}.",
+)
+
+
+def _communication(change: Change, unit: UnitTimes) -> Sentence:
+    return _COMMUNICATION, {**_both(change), "name": change.where[0]}
+
+
+_COMMUNICATION = Message(
+    "{name:name} takes {takes:duration} instead of {took:duration} in {n:executions}, with the "
+    "wait for other ranks: **{ns:signed_duration}** {per}.",
+)
+
+_SENTENCES: Mapping[ChangeCode, Callable[[Change, UnitTimes], Sentence]] = {
+    "added": _added,
+    "removed": _removed,
+    "fused": _fused,
+    "split": _split,
+    "replaced": _replaced,
+    "time": _time,
+    "operator": _operator,
+    "shapes": _shapes,
+    "place": _place,
+    "outlier": _outlier,
+    "repeats": _repeats,
+    "clocks": _clocks,
+    "idle": _idle,
+    "overlap": _overlap,
+    "communication": _communication,
+}

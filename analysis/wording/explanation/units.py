@@ -1,0 +1,71 @@
+"""What a unit of work is called in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis.compare.explanation.explanation import UnitTimes
+from analysis.messages import Message, Said
+from analysis.work_units.units import UnitKind
+
+# How a change is counted: '+1.2 ms per step'.
+PER: Mapping[UnitKind, Message] = {
+    "step": Message("per step"),
+    "annotation": Message("per step"),
+    "repeat": Message("per repetition of the kernels"),
+    "file": Message("in the file"),
+}
+_ONE: Mapping[UnitKind, Message] = {
+    "step": Message(
+        "A step takes {after:duration} instead of {before:duration} ({change:change})."
+    ),
+    "annotation": Message(
+        "A step takes {after:duration} instead of {before:duration} ({change:change})."
+    ),
+    "repeat": Message(
+        "One repetition of the kernels takes {after:duration} instead of {before:duration} "
+        "({change:change})."
+    ),
+    "file": Message(
+        "The candidate's file spans {after:duration}, the baseline's {before:duration} "
+        "({change:change})."
+    ),
+}
+_SAME: Mapping[UnitKind, Message] = {
+    "step": Message("Nothing changed: a step takes {after:duration}, before {before:duration}."),
+    "annotation": Message(
+        "Nothing changed: a step takes {after:duration}, before {before:duration}."
+    ),
+    "repeat": Message(
+        "Nothing changed: one repetition of the kernels takes {after:duration}, before "
+        "{before:duration}."
+    ),
+    "file": Message(
+        "Nothing changed: the kernels of both files are the same and take the same time."
+    ),
+}
+
+
+_EQUAL = 0.005  # of a unit, by which both sides may differ and take the same time
+_BOTH: Mapping[UnitKind, Message] = {
+    "step": Message("A step takes {after:duration} on both sides."),
+    "annotation": Message("A step takes {after:duration} on both sides."),
+    "repeat": Message("One repetition of the kernels takes {after:duration} on both sides."),
+}
+
+
+def unit_sentence(unit: UnitTimes) -> Said:
+    """Return how long a unit takes on both sides, as a sentence."""
+    if unit.kind in _BOTH and abs(unit.change_ns) < _EQUAL * unit.before_ns:
+        return _BOTH[unit.kind].of(after=unit.after_ns)
+    return _said(_ONE[unit.kind], unit)
+
+
+def same_sentence(unit: UnitTimes) -> Said:
+    """Return that nothing changed, with how long a unit takes on both sides."""
+    return _said(_SAME[unit.kind], unit)
+
+
+def _said(message: Message, unit: UnitTimes) -> Said:
+    change = unit.change_ns / unit.before_ns if unit.before_ns else None
+    return message.of(before=unit.before_ns, after=unit.after_ns, change=change)

@@ -1,0 +1,34 @@
+"""Units of work: what one step of a trace is, named by annotations, else found by repetition."""
+
+from __future__ import annotations
+
+from analysis.trace import Trace
+from analysis.work_units.marked import units_of_annotations, units_of_runs
+from analysis.work_units.repeated import common_repeats, units_of_repeats
+from analysis.work_units.units import UnitKind, Units, whole_file
+
+__all__ = ["UnitKind", "Units", "common_units", "units_of"]
+
+
+def units_of(trace: Trace) -> Units:
+    """Return the units of work of a trace: runs of its profiler, else annotations of its host that
+    cover most launches, else repeats in the order of its kernels, else the file as one."""
+    for find in (units_of_runs, units_of_annotations, units_of_repeats):
+        units = find(trace)
+        if units is not None:
+            return units
+    return whole_file(trace)
+
+
+def common_units(before: Trace, after: Trace) -> tuple[Units, Units]:
+    """Return units of both traces that mean the same: where one side has only repeats or the file,
+    and the other side named steps, repeats of both if both repeat, else the files."""
+    units = (units_of(before), units_of(after))
+    kinds = {each.kind for each in units}
+    if kinds <= {"step", "annotation"}:
+        return units
+    repeats = common_repeats(before, after)
+    if repeats is not None:
+        return repeats
+    one_each = all(each.count == 1 for each in units)
+    return units if one_each else (whole_file(before), whole_file(after))

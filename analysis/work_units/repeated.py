@@ -1,0 +1,183 @@
+"""Units that the order of the kernels shows: one repeat of the sequence that repeats most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analysis.align.repeats import Repeat, best_period
+from analysis.metrics.device import copies_of
+from analysis.metrics.spans import call_times
+from analysis.operators.kernel_names import memory_type
+from analysis.trace import Trace
+from analysis.work_units.units import OUTSIDE, Units
+from analysis.work_units.work import NO_WORK
+
+_COVERED = 0.5  # of the kernels of the busiest stream, which repeats must hold
+_ROCM_COPIES = "__amd_rocclr_"  # ROCm copies and fills memory by kernels of these names
+_DIFFERS = 0.02  # of the kernels of a repeat, which may be others than those of most repeats
+_PAUSE = 0.5  # of a repeat, in which nothing runs behind its last kernel
+_FEWEST = 3  # repeats, so that at least two lie between starts
+_MOST = 4  # repeats of one side that are one of the other, as where two kinds of layers alternate
+
+
+def units_of_repeats(trace: Trace) -> Units | None:
+    """Return the repeats of the busiest stream as units, each from its start to that of the next;
+    the last one, whose end the file does not show, is left out. None where too little repeats.
+
+    Calls of other streams belong to the repeat in which they start.
+    """
+    found = _repeated(trace)
+    return None if found is None else found.units(0, 1)
+
+
+def common_repeats(before: Trace, after: Trace) -> tuple[Units, Units] | None:
+    """Return the repeats of both traces, beginning with the same kernel; None where one of them
+    repeats too little, or their lengths have nothing to do with each other.
+
+    Where a repeat of one side is as long as two to four of the other, those together are one unit.
+    """
+    first, second = _repeated(before), _repeated(after)
+    if first is None or second is None:
+        return None
+    counts = _together(first.repeat.period, second.repeat.period)
+    if counts is None:
+        return None
+    one = first.families[first.repeat.start :][: first.repeat.period * counts[0]]
+    shifts = _shift(one, second, second.repeat.period * counts[1])
+    units = (first.units(0, counts[0]), second.units(shifts, counts[1]))
+    if units[0] is None or units[1] is None:
+        return None
+    if first.are_calls_apart(units[0]) or second.are_calls_apart(units[1]):
+        return first.without_pauses(units[0]), second.without_pauses(units[1])
+    return units[0], units[1]
+
+
+@dataclass(frozen=True, eq=False)
+class _Repeated:
+    """The busiest stream of a trace: its calls in order of start, their families, their repeat."""
+
+    trace: Trace
+    calls: np.ndarray
+    families: list[str]
+    repeat: Repeat
+
+    def units(self, shift: int, together: int) -> Units | None:
+        """Return the repeats from `shift` kernels behind the first one on, so many together."""
+        starts, _ = call_times(self.trace.calls)
+        period = self.repeat.period * together
+        stop = self.repeat.start + self.repeat.period * self.repeat.copies
+        edges = starts[self.calls[np.arange(self.repeat.start + shift, stop, period)]]
+        if len(edges) < _FEWEST or (np.diff(edges) <= 0).any():
+            return None
+        at = np.searchsorted(edges, starts, side="right") - 1
+        found = Units(
+            "repeat",
+            "",
+            "ordered",
+            np.where((at >= 0) & (at < len(edges) - 1), at, OUTSIDE),
+            edges[:-1],
+            np.diff(edges),
+            (NO_WORK,) * (len(edges) - 1),
+        )
+        whole = self._whole(self.repeat.start + shift, period, found.count)
+        return found if len(whole) == found.count else found.taken(whole)
+
+    def are_calls_apart(self, units: Units) -> bool:
+        """True where the device pauses between repeats for more than half of the time, and the file
+        does not show the host: nothing is known of what calls the next one."""
+        pauses = units.walls_ns - self._lengths(units)
+        return self.trace.host is None and float(np.median(pauses / units.walls_ns)) > _PAUSE
+
+    def without_pauses(self, units: Units) -> Units:
+        """Return units that end with their last kernel of the busiest stream; what starts later
+        belongs to none."""
+        lengths = self._lengths(units)
+        starts, _ = call_times(self.trace.calls)
+        ends = np.append(units.starts_ns + lengths, 0)
+        unit_of = np.where(starts < ends[units.unit_of], units.unit_of, OUTSIDE)
+        return replace(units, unit_of=unit_of, walls_ns=lengths)
+
+    def _lengths(self, units: Units) -> np.ndarray:
+        """Return the time from the start of each unit to the end of its last kernel."""
+        starts, lasts = call_times(self.trace.calls)
+        unit_of = units.unit_of[self.calls]
+        ends = np.zeros(units.count, dtype="int64")
+        inside = unit_of >= 0
+        np.maximum.at(ends, unit_of[inside], (starts + lasts)[self.calls[inside]])
+        lengths: np.ndarray = ends - units.starts_ns
+        return lengths
+
+    def _whole(self, first: int, period: int, count: int) -> np.ndarray:
+        """Return which repeats have the kernels of the others: at the edges of what repeats one may
+        hold some of something else. All of them where few agree."""
+        numbers = {family: at for at, family in enumerate(dict.fromkeys(self.families))}
+        of = np.array([numbers[family] for family in self.families], dtype="int64")
+        rows = of[first : first + period * count].reshape(count, period)
+        usual = np.array([np.bincount(column).argmax() for column in rows.T])
+        whole = np.flatnonzero((rows != usual).mean(axis=1) <= _DIFFERS)
+        return whole if len(whole) > 1 else np.arange(count)
+
+
+def _repeated(trace: Trace) -> _Repeated | None:
+    """Return the repeats of the kernels of the busiest stream, without copies and communication;
+    None where they cover too little, or without starts."""
+    calls = trace.calls
+    if not len(calls) or calls["start_ns"].isna().any():
+        return None
+    starts, _ = call_times(calls)
+    computes = ~(trace.operators["is_communication"].to_numpy() | _moves_data(trace))
+    is_kernel = computes[calls["operator"].to_numpy()]
+    stream = calls["stream"].cat.codes.to_numpy()
+    if not is_kernel.any():
+        return None
+    busiest = np.bincount(stream[is_kernel] + 1).argmax() - 1
+    mine = np.flatnonzero((stream == busiest) & is_kernel)
+    mine = mine[np.argsort(starts[mine], kind="stable")]
+    pairs = zip(trace.texts("op_type"), trace.texts("name"), strict=True)
+    families = [family or name for family, name in pairs]
+    numbers = {family: at for at, family in enumerate(dict.fromkeys(families))}
+    of = np.array([numbers[family] for family in families], dtype="int64")
+    operators = calls["operator"].to_numpy()[mine]
+    repeat = best_period(of[operators])
+    if repeat is None or repeat.copies < _FEWEST or repeat.covered < _COVERED * len(mine):
+        return None
+    return _Repeated(trace, mine, [families[at] for at in operators.tolist()], repeat)
+
+
+def _moves_data(trace: Trace) -> np.ndarray:
+    """Return which operators copy or fill memory: how many there are differs from unit to unit."""
+    names = zip(trace.texts("name"), trace.texts("op_type"), strict=True)
+    kinds = [memory_type(name) or memory_type(op_type) for name, op_type in names]
+    named = np.array([bool(kind) for kind in kinds], dtype=bool)
+    named |= np.array([name.startswith(_ROCM_COPIES) for name in trace.texts("name")], dtype=bool)
+    moves: np.ndarray = named | copies_of(trace)
+    return moves
+
+
+def _together(first: int, second: int) -> tuple[int, int] | None:
+    """Return how many repeats of each side are one unit; None where no small number fits. Lengths
+    may differ by a fifth, as where kernels were added."""
+    for count in range(1, _MOST + 1):
+        if abs(first - count * second) <= 0.2 * first:
+            return 1, count
+        if abs(second - count * first) <= 0.2 * second:
+            return count, 1
+    return None
+
+
+def _shift(one: list[str], other: _Repeated, period: int) -> int:
+    """Return how many kernels later a repeat of the other side begins as this one does: where most
+    families stand at the same place."""
+    start, count = other.repeat.start, len(other.families)
+    numbers = {family: at for at, family in enumerate(dict.fromkeys((*one, *other.families)))}
+    wanted = np.array([numbers[family] for family in one], dtype="int64")
+    given = np.array([numbers[family] for family in other.families], dtype="int64")
+    length = min(len(wanted), period)
+    matches = [
+        int((given[start + shift : start + shift + length] == wanted[:length]).sum())
+        for shift in range(period)
+        if start + shift + length <= count
+    ]
+    return int(np.argmax(matches)) if matches else 0

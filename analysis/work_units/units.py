@@ -1,0 +1,91 @@
+"""Units: which calls of a trace belong to which unit of work, and how long each unit takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from analysis.metrics.spans import call_times
+from analysis.trace import Trace
+from analysis.work_units.work import NO_WORK, Work
+
+UnitKind = Literal["step", "annotation", "repeat", "file"]
+UnitEvidence = Literal["named", "ordered", "guessed"]
+OUTSIDE = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """The units of work of one trace, in order of time.
+
+    `unit_of` has the unit of each call of the trace, OUTSIDE for none. `starts_ns` are on the clock
+    of the calls, -1 where the file does not have them; `walls_ns` is how long each unit takes, of
+    units that follow one another from start to start. `work` is what each unit processes. `name` is
+    that of the annotation, '' for repeats and files.
+    """
+
+    kind: UnitKind
+    name: str
+    evidence: UnitEvidence
+    unit_of: np.ndarray
+    starts_ns: np.ndarray
+    walls_ns: np.ndarray
+    work: tuple[Work, ...]
+
+    @property
+    def count(self) -> int:
+        """Return how many units there are."""
+        return len(self.walls_ns)
+
+    @property
+    def mean_ns(self) -> float:
+        """Return how long one unit takes on average."""
+        return float(self.walls_ns.mean())
+
+    def kinds_of_work(self) -> tuple[Work, ...]:
+        """Return the distinct kinds of work, the one that takes most time first."""
+        totals: dict[Work, int] = {}
+        for work, wall_ns in zip(self.work, self.walls_ns.tolist(), strict=True):
+            totals[work] = totals.get(work, 0) + wall_ns
+        return tuple(sorted(totals, key=lambda work: -totals[work]))
+
+    def of_work(self, work: Work) -> Units:
+        """Return only the units of this kind of work."""
+        chosen = np.array([each == work for each in self.work], dtype=bool)
+        return self.taken(np.flatnonzero(chosen))
+
+    def taken(self, chosen: np.ndarray) -> Units:
+        """Return only the units with these numbers, numbered anew in this order."""
+        numbers = np.full(self.count + 1, OUTSIDE, dtype="int64")
+        numbers[chosen] = np.arange(len(chosen))
+        return Units(
+            self.kind,
+            self.name,
+            self.evidence,
+            numbers[self.unit_of],
+            self.starts_ns[chosen],
+            self.walls_ns[chosen],
+            tuple(self.work[at] for at in chosen.tolist()),
+        )
+
+
+def whole_file(trace: Trace) -> Units:
+    """Return the file as one unit, from its first call to the end of its last."""
+    starts, lasts = call_times(trace.calls)
+    has_start = trace.calls["start_ns"].notna().to_numpy()
+    if has_start.any():
+        begin = int(starts[has_start].min())
+        wall_ns = int((starts + lasts)[has_start].max()) - begin
+    else:
+        begin, wall_ns = -1, int(trace.calls["dur_ns"].sum())
+    return Units(
+        "file",
+        "",
+        "guessed",
+        np.zeros(len(trace.calls), dtype="int64"),
+        np.array([begin], dtype="int64"),
+        np.array([wall_ns], dtype="int64"),
+        (NO_WORK,),
+    )

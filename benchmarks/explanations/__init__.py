@@ -1,0 +1,1 @@
+"""Explanations held against changes that were planted: `make validate-explanations`."""

@@ -1,0 +1,214 @@
+"""What is said of two traces: causes, places and times that can be checked by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.compare.explanation import explain
+from analysis.compare.explanation.explanation import Change, Explanation
+from analysis.trace import Trace
+from tests.step_traces import Kernel, steps_of
+
+NORM = Kernel("layer_norm_kernel", 5, "normalisation")
+QKV = Kernel("gemm_qkv", 40, "matrix_product")
+ATTENTION = Kernel("flash_fwd_kernel", 30, "attention")
+SOFTMAX = Kernel("softmax_forward", 10, "softmax")
+MLP = Kernel("gemm_mlp", 80, "matrix_product")
+GELU = Kernel("gelu_kernel", 7, "activation")
+LAYER = (NORM, QKV, ATTENTION, SOFTMAX, NORM, MLP, GELU)  # 177 us
+STEP = LAYER * 8
+
+
+def said(before: Trace, after: Trace) -> Explanation:
+    found = explain(before, after)
+    assert found is not None
+    assert sum(c.change_ns for c in found.changes) + found.rest_ns == found.unit.change_ns
+    return found
+
+
+def only(found: Explanation) -> Change:
+    assert len(found.changes) == 1, found.changes
+    return found.changes[0]
+
+
+def with_kernel(old: Kernel, *new: Kernel) -> tuple[Kernel, ...]:
+    """The step with other kernels in place of one."""
+    return tuple(each for kernel in STEP for each in (new if kernel == old else (kernel,)))
+
+
+def test_the_same_trace_did_not_change() -> None:
+    found = said(steps_of([STEP] * 3), steps_of([STEP] * 3))
+    assert (found.outcome, found.changes, found.rest_ns) == ("no_change", (), 0)
+    assert found.unit.before_ns == found.unit.after_ns == 8 * 177_000
+    assert found.unit.counts == (3, 3)
+    assert found.drift == 1.0
+
+
+def test_a_slower_kernel_is_named_with_its_time_and_how_often_it_runs() -> None:
+    slow = replace(SOFTMAX, us=16)
+    change = only(said(steps_of([STEP] * 3), steps_of([with_kernel(SOFTMAX, slow)] * 3)))
+    assert (change.code, change.change_ns, change.repeats) == ("time", 8 * 6_000, 8)
+    assert [kernel.name for kernel in change.before] == ["softmax_forward"]
+    assert (change.before_ns, change.after_ns) == (80_000, 128_000)
+
+
+def test_new_kernels_stand_before_what_they_prepare() -> None:
+    quantise = [Kernel(f"quantise_{tensor}", 4) for tensor in "qkv"]
+    found = said(steps_of([STEP] * 2), steps_of([with_kernel(ATTENTION, *quantise, ATTENTION)] * 2))
+    change = only(found)
+    assert (change.code, change.change_ns, change.repeats) == ("added", 8 * 12_000, 8)
+    assert change.where[-1] == "flash_fwd_kernel"
+    assert change.values["kernels"] == 3
+    assert found.outcome == "changed"
+
+
+def test_kernels_that_are_gone_are_removed() -> None:
+    change = only(said(steps_of([STEP]), steps_of([with_kernel(GELU)])))
+    assert (change.code, change.change_ns, change.repeats) == ("removed", -8 * 7_000, 8)
+
+
+def test_kernels_that_a_compiler_made_one_are_fused() -> None:
+    fused = Kernel("triton_poi_fused_gelu_mm_0", 3)
+    bias = Kernel("add_bias_kernel", 5)
+    before = with_kernel(GELU, bias, GELU)
+    change = only(said(steps_of([before]), steps_of([with_kernel(GELU, fused)])))
+    assert (change.code, change.change_ns, change.repeats) == ("fused", -8 * 9_000, 8)
+    back = only(said(steps_of([with_kernel(GELU, fused)]), steps_of([before])))
+    assert (back.code, back.change_ns) == ("split", 8 * 9_000)
+
+
+def test_another_kernel_for_the_same_work_replaces_it() -> None:
+    other = Kernel("sage_fwd_kernel", 24, "attention")
+    change = only(said(steps_of([STEP]), steps_of([with_kernel(ATTENTION, other)])))
+    assert (change.code, change.change_ns, change.repeats) == ("replaced", -8 * 6_000, 8)
+
+
+def test_one_slow_layer_is_named_as_one() -> None:
+    slow = tuple(replace(kernel, us=2 * kernel.us) for kernel in LAYER)
+    step = LAYER * 5 + slow + LAYER * 2
+    change = only(said(steps_of([STEP] * 2), steps_of([step] * 2)))
+    assert (change.code, change.change_ns) == ("place", 177_000)
+    assert (change.values["layer"], change.values["layers"]) == (6, 8)
+
+
+def test_one_execution_that_takes_far_longer_is_an_outlier_spread_over_the_steps() -> None:
+    stalled = (replace(MLP, us=480), *STEP[1:])
+    slow = tuple(replace(kernel, us=480) if at == 5 else kernel for at, kernel in enumerate(STEP))
+    assert stalled != slow
+    change = only(said(steps_of([STEP] * 4), steps_of([STEP, STEP, slow, STEP])))
+    assert (change.code, change.change_ns) == ("outlier", 100_000)
+    assert change.values["longest_ns"] == 480_000
+    assert change.values["of"] == 32
+
+
+def test_other_clocks_are_said_as_such() -> None:
+    slower = tuple(replace(kernel, us=kernel.us * 1.08) for kernel in STEP)
+    found = said(steps_of([STEP]), steps_of([slower]))
+    assert found.outcome == "clock"
+    assert only(found).change_ns == pytest.approx(8 * 177_000 * 0.08, abs=2)
+    assert found.drift == pytest.approx(1.08)
+
+
+def test_clocks_are_taken_out_of_another_change() -> None:
+    slower = tuple(
+        replace(kernel, us=kernel.us * (2.0 if kernel == SOFTMAX else 1.02)) for kernel in STEP
+    )
+    codes = {change.code: change for change in said(steps_of([STEP]), steps_of([slower])).changes}
+    assert codes["time"].change_ns == pytest.approx(8 * 10_000 * 0.98, abs=20)
+    assert codes["clocks"].change_ns == pytest.approx(8 * 177_000 * 0.02, abs=20)
+
+
+def test_idle_time_is_a_change_of_its_own() -> None:
+    waits = (replace(NORM, after_us=100), *STEP[1:])
+    change = only(said(steps_of([STEP] * 3), steps_of([waits] * 3)))
+    assert (change.code, change.change_ns) == ("idle", 100_000)
+
+
+def test_a_shorter_window_of_the_same_work_is_no_change() -> None:
+    found = said(steps_of([LAYER] * 30, marked=False), steps_of([LAYER] * 20, marked=False))
+    assert (found.outcome, found.changes) == ("no_change", ())
+    assert found.unit.kind == "repeat"
+    assert found.unit.before_ns == 177_000
+    assert found.unit.counts == (29, 19)
+
+
+def test_slower_repeats_are_slower_though_fewer_fit_into_the_window() -> None:
+    waits = (replace(NORM, after_us=50), *LAYER[1:])
+    before, after = steps_of([LAYER] * 20, marked=False), steps_of([waits] * 15, marked=False)
+    found = said(before, after)
+    assert (found.outcome, found.unit.change_ns) == ("changed", 50_000)
+    assert only(found).code == "idle"
+
+
+def test_kernels_of_other_names_that_take_the_same_time_did_not_change() -> None:
+    renamed = tuple(replace(kernel, name=f"{kernel.name}_v2") for kernel in STEP)
+    found = said(steps_of([STEP]), steps_of([renamed]))
+    assert found.changes == ()
+    assert found.outcome in ("no_change", "not_comparable")
+
+
+def test_collectives_are_compared_by_name_wherever_they_run() -> None:
+    first = Kernel("hcom_allReduce__170_1_1", 50, "communication")
+    second = Kernel("hcom_allReduce__346_5_1", 90, "communication")
+    before, after = (first, *STEP), (*STEP[:20], second, *STEP[20:])
+    change = only(said(steps_of([before]), steps_of([after])))
+    assert (change.code, change.change_ns, change.where) == (
+        "communication",
+        40_000,
+        ("allReduce",),
+    )
+
+
+def test_kernels_over_one_large_dimension_are_told_together() -> None:
+    common = tuple(replace(kernel, inputs="float16[4096,1024]") for kernel in STEP)
+    head = [
+        Kernel(
+            "gemm_head", 300, "matrix_product", inputs="float16[4096,1024]; float16[1024,50257]"
+        ),
+        Kernel("exp_kernel", 90, inputs="float32[4096,50257]"),
+        Kernel("sum_kernel", 60, "reduction", inputs="float32[4096,50257]"),
+    ]
+    change = only(said(steps_of([common]), steps_of([(*common, *head)])))
+    assert (change.code, change.change_ns) == ("added", 450_000)
+    assert change.values["size"] == 50257
+
+
+def test_blocks_in_another_order_are_the_same_blocks() -> None:
+    other = tuple(replace(kernel, name=f"backward_{kernel.name}") for kernel in LAYER)
+    forward_first, interleaved = (LAYER + other) * 4, LAYER * 4 + other * 4
+    found = said(steps_of([forward_first]), steps_of([interleaved]))
+    assert (found.outcome, found.changes) == ("no_change", ())
+
+
+def test_two_models_are_not_explained() -> None:
+    other = tuple(Kernel(f"unrelated_{at % 9}", 11 + at % 5, "unknown") for at in range(60))
+    found = said(steps_of([STEP]), steps_of([other]))
+    assert (found.outcome, found.difference) == ("not_comparable", "models")
+
+
+def test_a_side_without_kernels_is_not_explained() -> None:
+    assert explain(steps_of([STEP]), steps_of([()])) is None
+
+
+KERNELS = st.builds(
+    Kernel,
+    name=st.sampled_from(["gemm", "norm", "softmax", "gelu", "copy", "add"]),
+    us=st.integers(1, 500).map(float),
+    op_class=st.sampled_from(["matrix_product", "normalisation", "elementwise", "communication"]),
+    by=st.sampled_from([None, "aten::mm", "aten::add"]),
+    inputs=st.sampled_from([None, "float32[8,1024]", "float32[8,2048]"]),
+    after_us=st.integers(0, 30).map(float),
+)
+STEPS = st.lists(st.lists(KERNELS, min_size=1, max_size=30), min_size=1, max_size=4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS, STEPS, st.booleans())
+def test_changes_and_the_rest_add_up_whatever_is_compared(
+    before: list[list[Kernel]], after: list[list[Kernel]], marked: bool
+) -> None:
+    said(steps_of(before, marked=marked), steps_of(after, marked=marked))

@@ -1,0 +1,73 @@
+"""Traces of steps of kernels, with times that can be checked by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel of `us`, `after_us` behind the one before it; `by` is the operator that launched
+    it."""
+
+    name: str
+    us: float
+    op_class: str = "elementwise"
+    by: str | None = None
+    inputs: str | None = None
+    after_us: float = 0.0
+
+
+def steps_of(steps: Sequence[Sequence[Kernel]], *, marked: bool = True, name: str = "t") -> Trace:
+    """A trace of these steps, one behind the other; without `marked` the file marks no steps."""
+    distinct = list(
+        dict.fromkeys((k.name, k.op_class, k.by, k.inputs) for step in steps for k in step)
+    )
+    place = {key: at for at, key in enumerate(distinct)}
+    of, run, starts, lengths, begins, ends = [], [], [], [], [], []
+    now = 0.0
+    for number, step in enumerate(steps):
+        begins.append(now)
+        for kernel in step:
+            now += kernel.after_us
+            of.append(place[kernel.name, kernel.op_class, kernel.by, kernel.inputs])
+            run.append(number)
+            starts.append(round(now * 1000))
+            lengths.append(round(kernel.us * 1000))
+            now += kernel.us
+        ends.append(now)
+    count = len(steps) if marked else 1
+    if not marked:
+        begins, ends, run = [0.0], [now], [0] * len(run)
+    return Trace(
+        Meta("kineto", "test", file_name=name),
+        runs_frame(
+            run=list(range(count)),
+            kind=["step" if marked else "file"] * count,
+            start_ns=[round(begin * 1000) for begin in begins],
+            dur_ns=[round((end - begin) * 1000) for begin, end in zip(begins, ends, strict=True)],
+            profiled=[True] * count,
+        ),
+        operators_frame(
+            operator=list(range(len(distinct))),
+            name=[key[0] for key in distinct],
+            op_type=[key[0] for key in distinct],
+            op_class=[key[1] for key in distinct],
+            level=["device_kernel"] * len(distinct),
+            launched_by=[key[2] for key in distinct],
+            inputs=[key[3] for key in distinct],
+            is_communication=[key[1] == "communication" for key in distinct],
+        ),
+        calls_frame(
+            operator=of,
+            run=run,
+            device=["0"] * len(of),
+            stream=["7"] * len(of),
+            start_ns=starts,
+            dur_ns=lengths,
+            source_row=list(range(len(of))),
+        ),
+    )
