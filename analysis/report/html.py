@@ -23,10 +23,10 @@ from analysis.readers.packed.report import GENERATOR
 from analysis.report import cards, languages, tables
 from analysis.report.ablation import ablation_table
 from analysis.report.blocked import apart_rows, blocked_notes, blocked_rows
-from analysis.report.causes import causes, with_minus
 from analysis.report.counters import counters
 from analysis.report.doctor import file_facts
 from analysis.report.embedded import MAX_BYTES, embedded, with_data
+from analysis.report.explanation.causes import causes, with_minus
 from analysis.report.ledger import ledger_table
 from analysis.report.limits import limits
 from analysis.report.method import method

@@ -209,8 +209,8 @@ def test_two_profiles_say_what_they_rest_on() -> None:
     )
     (rests,) = (d for d in comparison.diagnostics if d.code == "profiled_headline")
     assert diagnostic_sentence(rests) == (
-        "The verdict compares this time: profiled run time. Profilers add time to every operator. Fusion "
-        "leaves fewer operators (2 executions instead of 4), so its gain is overstated."
+        "The verdict compares this time: profiled run time. Profilers add time to every operator. "
+        "Fusion leaves fewer operators (2 executions instead of 4), so its gain is overstated."
     )
     assert comparison.figure("memory").baseline.reason == "not_recorded"
     # Without a graph the sizes in the profile count: 768 + 432 + 1024 for each of 4 and 2.

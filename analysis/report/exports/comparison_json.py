@@ -26,7 +26,7 @@ from analysis.compare.timing.verdict import Interval
 from analysis.messages import language
 from analysis.metrics.counters import MEASURES, total_counters
 from analysis.metrics.step import StepParts
-from analysis.report.exports.explanation_json import explanation_values
+from analysis.report.explanation.explanation_json import explanation_values
 from analysis.report.exports.findings_json import findings_values
 from analysis.report.exports.fusion_json import fusion_left_out, fusion_values
 from analysis.report.exports.inspection import diagnostics

@@ -1,0 +1,1 @@
+"""An explanation in a report: its sentences, and its values as JSON."""
