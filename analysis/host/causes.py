@@ -10,9 +10,10 @@ from typing import Literal
 
 from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME
 
+# Queued is what was launched already, but does not run yet.
 CauseKind = Literal[
     "data_loading", "synchronisation", "allocation", "copy_waits", "compilation",
-    "garbage_collection", "launching", "python", "unknown",
+    "garbage_collection", "launching", "python", "queued", "unknown",
 ]  # fmt: skip
 
 
@@ -98,6 +99,10 @@ class Cause:
 
     kind: CauseKind
     name: str
+
+
+STARTING = Cause("launching", "")  # from a launch to its start, where the device waited for it
+QUEUED = Cause("queued", "")
 
 
 def cause_of(stack: Sequence[Frame]) -> Cause:

@@ -3,18 +3,29 @@ stack of the thread that launches what runs next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from analysis.host.causes import STEP_MARK, WAITS_FOR_THREAD, Cause, CauseKind, Frame, cause_of
+from analysis.host.causes import (
+    QUEUED,
+    STARTING,
+    STEP_MARK,
+    WAITS_FOR_THREAD,
+    Cause,
+    CauseKind,
+    Frame,
+    cause_of,
+)
 from analysis.host.intervals import Intervals, idle_intervals
 from analysis.host.leaves import NONE, Leaves, Pieces
 from analysis.host_activity import RUNTIME, HostActivity
 from analysis.trace import Trace
 
+# Nodes of pieces that are of no stack: from a launch to its start, and what was launched before.
+_STARTING, _QUEUED = NONE - 1, NONE - 2
 LONG_NS = 50_000  # a call to the runtime that lasts longer than this waits for something
 
 
@@ -38,8 +49,8 @@ class HostIdle:
 
     Stacks are a tree: `frames` with their `parents`, which stand in front of them, NONE for none.
     The other columns have a row for each piece of an interval: the window, the interval, the node
-    of the innermost span, NONE where no span covers it, and the times; they add up to the idle time
-    of each window exactly.
+    of the innermost span, below 0 where no span covers it or what runs next was launched already,
+    and the times; they add up to the idle time of each window exactly.
     """
 
     frames: tuple[Frame, ...]
@@ -72,13 +83,14 @@ class HostIdle:
         """The causes of the pieces that a mask chooses, most idle time first."""
         at = np.flatnonzero(chosen)
         lengths = (self.ends_ns - self.starts_ns)[at]
-        causes, of_node = self._numbered
-        of = of_node[self.nodes[at]]
-        by_node = np.bincount(self.nodes[at] + 1, weights=lengths, minlength=len(self.frames) + 1)
+        causes, of_piece = self._numbered
+        of = of_piece[at]
+        by_node = np.bincount(self.nodes[at] - _QUEUED, weights=lengths)
         found = []
         for number, group in _groups(of):
             nodes = np.unique(self.nodes[at[group]])
-            most = int(nodes[np.argmax(by_node[nodes + 1])])
+            nodes = nodes[nodes >= 0] if (nodes >= 0).any() else nodes
+            most = int(nodes[np.argmax(by_node[nodes - _QUEUED])])
             intervals, starts, ends = _joined(
                 self.intervals[at[group]], self.starts_ns[at[group]], self.ends_ns[at[group]]
             )
@@ -96,27 +108,41 @@ class HostIdle:
             )
         return tuple(sorted(found, key=lambda one: (-one.idle_ns, one.kind, one.name)))
 
+    def count_of(self, kind: CauseKind) -> int:
+        """In how many intervals causes of a kind occur."""
+        causes, of_piece = self._numbered
+        return len(np.unique(self.intervals[_are(causes, kind)[of_piece]]))
+
     def by_window(self, count: int) -> dict[Cause, np.ndarray]:
         """Idle ns of each of so many windows by cause."""
-        causes, of_node = self._numbered
-        of = of_node[self.nodes]
+        causes, of = self._numbered
         times = np.zeros((len(causes), count), dtype="int64")
         np.add.at(times, (of, self.windows), self.ends_ns - self.starts_ns)
         return {cause: row for cause, row in zip(causes, times, strict=True) if row.any()}
 
     @cached_property
     def _numbered(self) -> tuple[list[Cause], np.ndarray]:
+        """The causes, and which of them each piece has. What is launched after a wait in which the
+        device ran dry is launched too late because of the wait."""
         numbers: dict[Cause, int] = {}
         told = [cause_of(self.stack(node)) for node in range(len(self.frames))]
-        told.append(cause_of(()))  # of NONE, which is the last one
-        of = [numbers.setdefault(cause, len(numbers)) for cause in told]
-        return list(numbers), np.array(of, dtype="int64")
+        told += [QUEUED, STARTING, cause_of(())]  # from the end, as nodes below 0 count
+        of_node = np.array([numbers.setdefault(cause, len(numbers)) for cause in told])
+        causes, of = list(numbers), of_node[self.nodes]
+        if not len(of):
+            return causes, of
+        opens = np.append(True, self.intervals[1:] != self.intervals[:-1])
+        first = of[opens][np.cumsum(opens) - 1]
+        late = _are(causes, "synchronisation")[first] & _are(causes, "launching")[of]
+        return causes, np.where(late, first, of)
 
 
 def idle_by_host(trace: Trace, starts_ns: np.ndarray, ends_ns: np.ndarray) -> HostIdle | None:
     """The idle time in each window [start, end) of the clock of the trace; None where the file does
     not say what the host did, and where a call has no start.
 
+    From the launch of what runs next on, nothing of it is the host's: it is part of launching where
+    it is short and the device waited for the launch; else the device had work in its queue.
     Where the thread that launches next runs nothing that the file shows, or waits for a thread, the
     one counts that launched what ran before.
     """
@@ -130,11 +156,20 @@ def idle_by_host(trace: Trace, starts_ns: np.ndarray, ends_ns: np.ndarray) -> Ho
         leaves = Leaves(host)
     except OverflowError:
         return None
-    pieces = leaves.of(found.next_lanes, found.starts_ns, found.ends_ns)
+    pieces = leaves.of(found.next_lanes, found.starts_ns, found.launched_ns)
     pieces = _with_the_other_thread(host, leaves, found, pieces)
     frames, parents, nodes = _tree(host, leaves.around, pieces.spans)
-    of = pieces.of
-    return HostIdle(frames, parents, found.windows[of], of, nodes, pieces.starts_ns, pieces.ends_ns)
+    count = len(found.windows)
+    of = np.concatenate([pieces.of, np.arange(count)])
+    starts = np.concatenate([pieces.starts_ns, found.launched_ns])
+    ends = np.concatenate([pieces.ends_ns, found.ends_ns])
+    nodes = np.concatenate([nodes, np.where(found.is_queued, _QUEUED, _STARTING)])
+    order = np.lexsort((starts, of))
+    order = order[ends[order] > starts[order]]
+    of = of[order]
+    return HostIdle(
+        frames, parents, found.windows[of], of, nodes[order], starts[order], ends[order]
+    )
 
 
 def _with_the_other_thread(
@@ -194,6 +229,10 @@ def _tree(
             nodes[inner] = node
     of_used = np.array([nodes[span] for span in used.tolist()], dtype="int64")
     return tuple(frames), np.array(parents, dtype="int64"), of_used[place]
+
+
+def _are(causes: Sequence[Cause], kind: CauseKind) -> np.ndarray:
+    return np.array([cause.kind == kind for cause in causes], dtype=bool)
 
 
 def _groups(numbers: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:

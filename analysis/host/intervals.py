@@ -12,16 +12,26 @@ from analysis.metrics.spans import call_times
 from analysis.metrics.stretch import merged
 from analysis.trace import Trace
 
+QUEUED_NS = 100_000  # from a launch to its start; a device that has nothing to do takes some 10 us
+_BEFORE = -(2**62)
+
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Intervals in which nothing ran, in order inside each window: the window, the times, the
-    thread that launched what runs next, and the one that launched what ran before; NONE where no
-    launch is known."""
+    """Intervals in which nothing ran, in order inside each window: the window, the times, when what
+    runs next was launched, in them, and whether it was launched at least QUEUED_NS before it could
+    run; the thread that launched it, and the one that launched what ran before, NONE where no
+    launch is known.
+
+    Where the launch of what runs next is not known it counts as launched at the end, but before the
+    start where nothing was launched yet that the file shows.
+    """
 
     windows: np.ndarray
     starts_ns: np.ndarray
     ends_ns: np.ndarray
+    launched_ns: np.ndarray
+    is_queued: np.ndarray
     next_lanes: np.ndarray
     previous_lanes: np.ndarray
 
@@ -46,26 +56,40 @@ def idle_intervals(
     begins = np.maximum(gap_starts[at], starts_ns[windows])
     ends = np.minimum(gap_ends[at], ends_ns[windows])
     is_idle = ends > begins
-    next_lanes, previous_lanes = _lanes(trace, host, starts, gap_ends)
-    at, windows = at[is_idle], windows[is_idle]
-    return Intervals(windows, begins[is_idle], ends[is_idle], next_lanes[at], previous_lanes[at])
+    at, windows, begins, ends = at[is_idle], windows[is_idle], begins[is_idle], ends[is_idle]
+    next_lanes, previous_lanes, launched = _launches(trace, host, starts, gap_ends)
+    is_queued = gap_ends - np.maximum(launched, gap_starts) >= QUEUED_NS
+    is_queued |= launched <= gap_starts
+    return Intervals(
+        windows,
+        begins,
+        ends,
+        np.clip(launched[at], begins, ends),
+        is_queued[at],
+        next_lanes[at],
+        previous_lanes[at],
+    )
 
 
-def _lanes(
+def _launches(
     trace: Trace, host: HostActivity, starts: np.ndarray, gap_ends: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The thread of the first call with a known launch that begins at the end of each gap or later,
-    else of the last one; and that of the last such call before."""
-    lanes, _ = host.launches_of(trace.calls["source_row"].to_numpy("int64", na_value=-1))
+    else of the last one; that of the last such call before; and when what begins at the end was
+    launched."""
+    lanes, times = host.launches_of(trace.calls["source_row"].to_numpy("int64", na_value=-1))
     known = np.flatnonzero(lanes >= 0)
     if not len(known):
         only = np.full(len(gap_ends), _launching_thread(host))
-        return only, only
-    known = known[np.argsort(starts[known], kind="stable")]
-    ordered, of = starts[known], lanes[known]
+        return only, only, gap_ends
+    known = known[np.lexsort((times[known], starts[known]))]
+    ordered, of, launched = starts[known], lanes[known], times[known]
     at = np.searchsorted(ordered, gap_ends, side="left")
-    following = of[np.minimum(at, len(of) - 1)]
-    return following, np.where(at > 0, of[np.maximum(at - 1, 0)], following)
+    next_one = np.minimum(at, len(of) - 1)
+    is_next = ordered[next_one] == gap_ends
+    unknown = np.where(gap_ends < ordered[0], _BEFORE, gap_ends)
+    before = np.where(at > 0, of[np.maximum(at - 1, 0)], of[next_one])
+    return of[next_one], before, np.where(is_next, launched[next_one], unknown)
 
 
 def _launching_thread(host: HostActivity) -> int:

@@ -32,7 +32,7 @@ def host_of(spans: Sequence[Span], calls: Sequence[Call] = ()) -> HostActivity |
 def trace_of(
     spans: Sequence[Span], calls: Sequence[Call], runs: Sequence[tuple[int, int]] = ()
 ) -> Trace:
-    """A trace of one operator; each call in the run that it begins in."""
+    """A trace of as many operators as calls; each call in the run that it begins in."""
     count = len(calls)
     of_run = [
         next((at for at, (begin, end) in enumerate(runs) if begin <= start < end), None)
@@ -49,9 +49,14 @@ def trace_of(
             dur_ns=[end - start for start, end in bounds],
             profiled=[True] * len(bounds),
         ),
-        operators_frame(operator=[0], name=["gemm"], op_type=["gemm"], level=["device_kernel"]),
+        operators_frame(
+            operator=list(range(count)),
+            name=[f"gemm_{at}" for at in range(count)],
+            op_type=["gemm"] * count,
+            level=["device_kernel"] * count,
+        ),
         calls_frame(
-            operator=[0] * count,
+            operator=list(range(count)),
             run=of_run if runs else [0] * count,
             device=["0"] * count,
             stream=["7"] * count,
