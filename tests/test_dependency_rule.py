@@ -51,7 +51,7 @@ ALLOWED = {
     "analysis.compare.joining": CORE + within("analysis", "metrics"),
     "analysis.compare.groups": CORE + within("analysis", "compare.side compare.joining"),
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),
-    "analysis.advice": CORE + within("analysis", "metrics compare"),
+    "analysis.advice": CORE + within("analysis", "host metrics compare"),
     "analysis.gate": CORE + within("analysis", "compare releases"),
     "analysis.releases": CORE + within("analysis", "compare"),
     "analysis.recipes": CORE + within("analysis", "metrics compare"),

@@ -15,7 +15,8 @@ from analysis.trace import Value
 FindingCode = Literal[
     "communication", "copies", "costly_fusion", "dispatch_bound", "dynamic_dimensions",
     "fallback", "fused_slower",
-    "graph_growth", "host_waits", "idle_after", "idle_before", "idle_threads", "idle_time",
+    "graph_growth", "host_waits", "idle_after", "idle_before", "idle_by_host", "idle_threads",
+    "idle_time",
     "large_tensors", "light_after_heavy", "light_chains", "low_utilisation", "memory_bound",
     "missed_fusion", "not_optimised", "peak_memory", "pieces", "recomputed", "reorders", "run_tail",
     "slow_kernel", "stream_imbalance", "type_conversions", "wide_types",

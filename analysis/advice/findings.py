@@ -21,6 +21,7 @@ from analysis.advice.kinds.data_types import wide_types
 from analysis.advice.kinds.dynamic import dynamic_dimensions
 from analysis.advice.kinds.exposed import communication, copies
 from analysis.advice.kinds.graphs import graph_growth, large_tensors, recomputed
+from analysis.advice.kinds.host_idle import idle_by_host
 from analysis.advice.kinds.host_waits import host_waits
 from analysis.advice.kinds.idle import dispatch_bound, idle_after, idle_before, idle_time, pieces
 from analysis.advice.kinds.memory import peak_memory
@@ -48,6 +49,7 @@ KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
     "communication": communication,
     "copies": copies,
     "host_waits": host_waits,
+    "idle_by_host": idle_by_host,
     "idle_before": idle_before,
     "idle_after": idle_after,
     "idle_time": idle_time,

@@ -14,6 +14,7 @@ from analysis.advice.finding import Finding, FindingCode, Unknown
 from analysis.advice.settings import is_of_engine
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import UnderRoofs, under_roofs
+from analysis.host.runs import IdleOfRuns, idle_of_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.spans import run_spans
 from analysis.metrics.step import StepParts, gaps_of, mean_step, step_of
@@ -114,6 +115,17 @@ class Subject:
         if mean is None or median is None or not median.idle_ns:
             return 1.0
         return mean.idle_ns / median.idle_ns
+
+    @cached_property
+    def host_idle(self) -> IdleOfRuns | None:
+        """The idle time of the device by what the host did; None where that is not known, and
+        without a device."""
+        return idle_of_runs(self.trace) if self.has_kernels else None
+
+    @property
+    def has_kernels(self) -> bool:
+        """True where the file tells what ran on a device that the host launches on."""
+        return bool((self.trace.operators["level"] == "device_kernel").any())
 
     @cached_property
     def run_ns(self) -> float | None:

@@ -89,6 +89,12 @@ class Profile:
         self.host_us = self.device_us + 5
         self._add("cpu_op", name, begin, self.host_us - begin, **link)
 
+    def load(self, loader: str, dur_us: float) -> None:
+        """The host takes this long to get the next batch from a loader."""
+        name = f"enumerate(DataLoader)#_{loader}DataLoaderIter.__next__"
+        self._add("user_annotation", name, self.host_us, dur_us)
+        self.host_us += dur_us + 1
+
     def synchronize(self) -> None:
         """The end of a step, as torch.cuda.synchronize."""
         waited = max(2.0, self.device_us - self.host_us + 3)
@@ -201,6 +207,23 @@ def host_waits() -> None:
         profile.write(f"host_waits/{name}.json")
 
 
+def idle_by_host() -> None:
+    """Four products on each batch, which the host prepares itself, and which others prepare."""
+    loaders = {"before": ("SingleProcess", 190), "after": ("MultiProcessing", 9)}
+    for name, (loader, dur_us) in loaders.items():
+        profile = Profile()
+        for step in range(STEPS):
+            start = profile.host_us
+            profile.load(loader, dur_us)
+            for _ in range(4):
+                gemm = "ampere_bf16_s16816gemm_128x128"
+                profile.op("aten::mm", [[4096, 1024], [1024, 1024]], gemm, 55, 14)
+            profile.synchronize()
+            profile.step(step + 6, start)
+            profile.host_us += 2
+        profile.write(f"idle_by_host/{name}.json")
+
+
 def peak_memory() -> None:
     """A classifier over a large vocabulary: all scores at once, and an eighth at a time."""
     for name, parts in (("before", 1), ("after", 8)):
@@ -274,7 +297,9 @@ def idle_time() -> None:
 
 def main() -> None:
     """Write all pairs anew."""
-    for pair in (light_chains, dispatch_bound, host_waits, peak_memory, idle_time):
+    for pair in (
+        light_chains, dispatch_bound, host_waits, idle_by_host, peak_memory, idle_time,
+    ):  # fmt: skip
         pair()
 
 

@@ -26,7 +26,7 @@ def test_the_script_writes_what_lies_beside_it(
         for path in FOLDER.rglob("*.*")
         if path.suffix in (".json", ".csv")
     }
-    assert written.keys() == lies.keys() and len(lies) == 10
+    assert written.keys() == lies.keys() and len(lies) == 12
     assert [
         str(name) for name in lies if lies[name].read_bytes() != written[name].read_bytes()
     ] == []

@@ -1,4 +1,7 @@
-"""Idle time: between all operators, where starting them is the limit, or at one place."""
+"""Idle time: between all operators, where starting them is the limit, or at one place.
+
+Where the file says what the host did meanwhile, host_idle.py names that instead.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ from analysis.metrics.stretch import Stretch, after_last, longest_gap, most_idle
 _IN_PIECES = frozenset(("eager", "segments", "custom"))
 MAX_BUSY = 0.4  # of the run: with less, what starts the operators is the limit, not they
 _MOST = 0.5  # of all idle time, from which one place explains it
-_MIN_IDLE = 0.05  # of the run
+MIN_IDLE = 0.05  # of the run
+_LAUNCHING = 0.2  # of all idle time: with less, Python code is the limit, not launching
 
 
 def dispatch_bound(subject: Subject) -> Answer:
@@ -27,6 +31,8 @@ def dispatch_bound(subject: Subject) -> Answer:
     if step.span_ns - step.idle_ns >= MAX_BUSY * whole_ns:
         return ()
     if len(subject.operators) < 2 or _in_pieces(subject):
+        return ()
+    if is_explained(subject) and not _is_launching(subject):
         return ()
     if _before_one(subject, step) is not None or _is_most(subject.idle_after_ns, step):
         return ()
@@ -59,7 +65,9 @@ def idle_before(subject: Subject) -> Answer:
     if step is None:
         return no_step(subject)
     place = _before_one(subject, step)
-    if place is None or _in_pieces(subject) or _is_of_profiler(subject, step):
+    if place is None or _in_pieces(subject) or is_of_profiler(subject, step):
+        return ()
+    if is_explained(subject):
         return ()
     gap_ns = float(subject.gaps_ns[place])
     name = shown(subject.operators["name"].iloc[place])
@@ -91,7 +99,7 @@ def idle_after(subject: Subject) -> Answer:
         return no_step(subject)
     if not _is_most(subject.idle_after_ns, step) or _in_pieces(subject):
         return ()
-    if _is_of_profiler(subject, step):
+    if is_of_profiler(subject, step) or is_explained(subject):
         return ()
     share = subject.idle_after_ns / step.span_ns
     most_ns, of_ns = _saving(subject, step, subject.idle_after_ns)
@@ -114,7 +122,7 @@ def idle_time(subject: Subject) -> Answer:
     step = subject.step
     if step is None:
         return no_step(subject)
-    if _is_of_profiler(subject, step) or _in_pieces(subject):
+    if is_of_profiler(subject, step) or _in_pieces(subject) or is_explained(subject):
         return ()
     if dispatch_bound(subject) or idle_before(subject) or idle_after(subject):
         return ()
@@ -149,7 +157,7 @@ def pieces(subject: Subject) -> Answer:
     step = subject.step
     if step is None:
         return no_step(subject)
-    if not _in_pieces(subject) or step.idle_ns < _MIN_IDLE * step.span_ns:
+    if not _in_pieces(subject) or step.idle_ns < MIN_IDLE * step.span_ns:
         return ()
     share = step.idle_ns / step.span_ns
     most_ns, of_ns = _saving(subject, step, step.idle_ns)
@@ -175,9 +183,32 @@ def _in_pieces(subject: Subject) -> bool:
     return is_of_engine(side) and side.own_name.partition(":")[0] in _IN_PIECES
 
 
-def _is_of_profiler(subject: Subject, step: StepParts) -> bool:
+def is_explained(subject: Subject) -> bool:
+    """True where the file says what the host did in at least half of the idle time."""
+    found = subject.host_idle
+    if found is None or not found.idle.idle_ns:
+        return False
+    unknown_ns = sum(one.idle_ns for one in found.idle.causes if one.kind == "unknown")
+    return 2 * unknown_ns <= found.idle.idle_ns
+
+
+def _is_launching(subject: Subject) -> bool:
+    """True where launching is what most idle time goes to, with the Python code between launches,
+    and is a part of it that counts by itself."""
+    found = subject.host_idle
+    if found is None:
+        return False
+    launching_ns, python_ns = (
+        sum(one.idle_ns for one in found.idle.causes if one.kind == kind)
+        for kind in ("launching", "python")
+    )
+    idle_ns = found.idle.idle_ns
+    return launching_ns >= _LAUNCHING * idle_ns and 2 * (launching_ns + python_ns) >= idle_ns
+
+
+def is_of_profiler(subject: Subject, step: StepParts) -> bool:
     """Whether less than 5 % of the run is idle that the profiler need not have made."""
-    return _idle_ns(subject, step) < _MIN_IDLE * step.span_ns
+    return _idle_ns(subject, step) < MIN_IDLE * step.span_ns
 
 
 def _idle_ns(subject: Subject, step: StepParts) -> float:
@@ -215,4 +246,4 @@ def _gap(subject: Subject, place: int) -> Stretch | None:
 
 
 def _is_most(gap_ns: float, step: StepParts) -> bool:
-    return gap_ns >= max(_MOST * step.idle_ns, _MIN_IDLE * step.span_ns)
+    return gap_ns >= max(_MOST * step.idle_ns, MIN_IDLE * step.span_ns)

@@ -11,6 +11,7 @@ from analysis.messages import Message, Part, Shown, listed, say
 from analysis.operators.short_names import short_name, short_pattern
 from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
+from analysis.wording.findings.host import CAUSES, CauseText
 from analysis.wording.findings.particular import (
     FUSIONS_BY_SIZES,
     IDLE_ALONE,
@@ -88,7 +89,8 @@ class _Missed:
 
 def label_text(finding: Finding) -> str:
     """The name of its kind."""
-    return TEXTS[finding.code].label.text()
+    cause = _cause(finding)
+    return (TEXTS[finding.code].label if cause is None else cause.label).text()
 
 
 def limit_parts(finding: Finding) -> tuple[Part, ...]:
@@ -100,6 +102,9 @@ def limit_parts(finding: Finding) -> tuple[Part, ...]:
         limits = REPEATED
     if _is_kept(finding):
         limits = KEPT_LIMITS
+    cause = _cause(finding)
+    if cause is not None:
+        limits = cause.limits
     return limits.parts(**_values(finding))
 
 
@@ -115,6 +120,8 @@ def why_text(finding: Finding) -> str:
         return KEPT_SLOWER.text()
     if finding.code == "run_tail":
         return TAILS[str(finding.values["cause"])].text()
+    if (cause := _cause(finding)) is not None:
+        return cause.why.text()
     if finding.code == "not_optimised":
         light_ns, gain = finding.values.get("light_ns"), finding.gain
         more = gain is not None and isinstance(light_ns, float) and gain.value > light_ns
@@ -134,6 +141,8 @@ def remedy_text(finding: Finding) -> str:
         return near_miss_remedy(_missed(finding))
     if finding.code == "idle_time" and finding.values.get("is_alone"):
         return IDLE_ALONE.text()
+    if (cause := _cause(finding)) is not None:
+        return cause.remedy.text()
     if finding.code == "memory_bound":
         weights = finding.values.get("weights")
         mostly = isinstance(weights, float) and weights > _MOSTLY
@@ -184,6 +193,11 @@ def time_text(finding: Finding, run_ns: float | None, *, has_runs: bool) -> str:
     if value is None or not run_ns:
         return ""
     return (_IN_TIME if has_runs else _OF_FILE_IN_TIME).text(value=value, run=run_ns)
+
+
+def _cause(finding: Finding) -> CauseText | None:
+    """The sentences for what the host did while the device was idle; None of other kinds."""
+    return CAUSES[str(finding.values["cause"])] if finding.code == "idle_by_host" else None
 
 
 def _is_kept(finding: Finding) -> bool:

@@ -270,6 +270,21 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message("Measured: start times of operators as profiled."),
     ),
+    "idle_by_host": FindingText(
+        Message("Idle while the host does something else"),
+        Message(
+            "The device is idle for {idle_ns:duration}, {share:percent} of the time, in one gap "
+            "in which the host launches operators.",
+            "The device is idle for {idle_ns:duration}, {share:percent} of the time, in {n:count} "
+            "gaps in which the host launches operators.",
+        ),
+        None,
+        None,
+        Message(
+            "Measured: what ran on the device, and what the thread did that launches next, on one "
+            "clock. That the device waited for it follows from their order."
+        ),
+    ),
     "idle_time": FindingText(
         Message("Idle time"),
         Message(

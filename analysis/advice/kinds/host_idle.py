@@ -1,0 +1,95 @@
+"""Idle time of the device by what the host did meanwhile: data, waits, allocation, launching."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.advice.finding import Finding
+from analysis.advice.kinds.host_waits import host_waits
+from analysis.advice.kinds.idle import MIN_IDLE, dispatch_bound, is_of_profiler, no_step
+from analysis.advice.subject import MIN_SHARE, Answer, Subject, shown
+from analysis.host.causes import CauseKind
+from analysis.host.idle import IdleCause
+from analysis.host.runs import IdleOfRuns
+from analysis.metrics.step import median_run
+from analysis.metrics.stretch import Stretch
+
+_OF_DEVICE = frozenset(("synchronisation", "allocation", "copy_waits"))
+
+
+def idle_by_host(subject: Subject) -> Answer:
+    """Nothing runs on the device in 5 % of the time or more, and while the host does one kind of
+    thing in 2 %, unless what the profiler adds explains it, or another finding has it: that the run
+    is bound by dispatch, or that the host waits.
+
+    The time is that of the runs that count, or of a file that marks none, from the first call to
+    the last. Of several names of one kind the one with most idle time is named.
+    """
+    if not subject.has_kernels:
+        return ()
+    found = subject.host_idle
+    if found is None:
+        return no_step(subject) if subject.trace.host is not None else "no_host_calls"
+    if found.share < MIN_IDLE or (subject.step and is_of_profiler(subject, subject.step)):
+        return ()
+    by_kind: dict[CauseKind, list[IdleCause]] = {}
+    for cause in found.idle.causes:
+        by_kind.setdefault(cause.kind, []).append(cause)
+    left_out: set[CauseKind] = {"unknown"}
+    left_out |= {"launching", "python"} if _is_found(dispatch_bound(subject)) else set()
+    left_out |= {"synchronisation"} if _is_found(host_waits(subject)) else set()
+    return tuple(
+        _finding(subject, found, kind, causes)
+        for kind, causes in by_kind.items()
+        if kind not in left_out and sum(one.idle_ns for one in causes) >= MIN_SHARE * found.wall_ns
+    )
+
+
+def _is_found(answer: Answer) -> bool:
+    return not isinstance(answer, str) and bool(answer)
+
+
+def _finding(
+    subject: Subject, found: IdleOfRuns, kind: CauseKind, causes: list[IdleCause]
+) -> Finding:
+    idle_ns, most = sum(one.idle_ns for one in causes), causes[0]
+    share = idle_ns / found.wall_ns
+    return Finding(
+        "idle_by_host",
+        values={
+            "cause": kind,
+            "idle_ns": idle_ns / found.count,
+            "share": share,
+            "places": max(1, round(found.idle.count_of(kind) / found.count)),
+            "place": shown(_place(most)) if most.name else "",
+            "place_ns": most.idle_ns / found.count,
+        },
+        at_most_ns=idle_ns / found.count,
+        share=share,
+        of_ns=None if found.runs else float(found.wall_ns),
+        stretch=_stretch(subject, found, most),
+    )
+
+
+def _place(cause: IdleCause) -> str:
+    """The name of a cause; of a call to the runtime behind the operator of the host that makes it:
+    'aten::to › cudaMemcpyAsync'."""
+    if cause.kind not in _OF_DEVICE or "::" in cause.name:
+        return cause.name
+    operators = (name for name in cause.path if "::" in name and not name.startswith("autograd::"))
+    by = next(operators, None)
+    return f"{by} › {cause.name}" if by else cause.name
+
+
+def _stretch(subject: Subject, found: IdleOfRuns, cause: IdleCause) -> Stretch | None:
+    """The longest time that the cause explains in the run that timelines show."""
+    if not found.runs:
+        return Stretch(*cause.longest_ns)
+    median = median_run(subject.trace)
+    if median not in found.runs:
+        return None
+    chosen = found.idle.windows == found.runs.index(median)
+    for one in found.idle.causes_of(np.asarray(chosen)):
+        if (one.kind, one.name) == (cause.kind, cause.name):
+            return Stretch(*one.longest_ns)
+    return None
