@@ -10,6 +10,7 @@ from analysis.advice import Findings
 from analysis.host.causes import CauseKind
 from analysis.metrics.stretch import Stretch
 from analysis.wording import findings as words
+from analysis.wording.explanation.changes import IDLE_BY
 from analysis.wording.findings.host import CAUSES
 from tests.advice.traces import found_in, of_code, reason
 from tests.host.hosts import Call, Span, trace_of
@@ -122,4 +123,4 @@ def test_little_idle_time_is_no_finding() -> None:
 
 def test_every_kind_of_cause_but_the_unknown_has_its_words() -> None:
     kinds = set(CauseKind.__args__)  # type: ignore[attr-defined]
-    assert set(CAUSES) == kinds - {"unknown"}
+    assert set(CAUSES) == set(IDLE_BY) == kinds - {"unknown"}

@@ -295,7 +295,7 @@ def _idle(change: Change, unit: UnitTimes) -> Sentence:
         "cause": change.values.get("cause"),
     }
     kind = change.values.get("kind")
-    return (_IDLE[unit.on_device] if kind is None else _IDLE_BY[str(kind)]), values
+    return (_IDLE[unit.on_device] if kind is None else IDLE_BY[str(kind)]), values
 
 
 _IDLE = {
@@ -308,7 +308,7 @@ _IDLE = {
         "**{ns:signed_duration}** {per}."
     ),
 }
-_IDLE_BY = {
+IDLE_BY = {
     "data_loading": Message(
         "The device waits {takes:duration} instead of {took:duration} for data loading "
         "({cause:name}): **{ns:signed_duration}** {per}."
@@ -340,6 +340,10 @@ _IDLE_BY = {
     "python": Message(
         "The device is idle for {takes:duration} instead of {took:duration} while the host runs "
         "{cause:name}: **{ns:signed_duration}** {per}."
+    ),
+    "queued": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} before kernels that "
+        "are launched already: **{ns:signed_duration}** {per}."
     ),
 }
 
