@@ -19,7 +19,7 @@ FindingCode = Literal[
     "idle_time",
     "large_tensors", "light_after_heavy", "light_chains", "low_utilisation", "memory_bound",
     "missed_fusion", "not_optimised", "peak_memory", "pieces", "recomputed", "reorders", "run_tail",
-    "slow_kernel", "stream_imbalance", "type_conversions", "wide_types",
+    "slow_kernel", "slow_product", "stream_imbalance", "type_conversions", "wide_types",
 ]  # fmt: skip
 # Why a kind cannot be answered for this file.
 Unknown = Literal[

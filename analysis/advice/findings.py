@@ -26,6 +26,7 @@ from analysis.advice.kinds.host_waits import host_waits
 from analysis.advice.kinds.idle import dispatch_bound, idle_after, idle_before, idle_time, pieces
 from analysis.advice.kinds.memory import peak_memory
 from analysis.advice.kinds.missed import missed_fusion
+from analysis.advice.kinds.products import slow_product
 from analysis.advice.kinds.rooflines import low_utilisation, memory_bound
 from analysis.advice.kinds.slow_kernels import slow_kernel
 from analysis.advice.kinds.slower import fused_slower
@@ -43,6 +44,7 @@ KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {
     "fused_slower": fused_slower,
     "costly_fusion": costly_fusion,
     "slow_kernel": slow_kernel,
+    "slow_product": slow_product,
     "light_chains": light_chains,
     "light_after_heavy": light_after_heavy,
     "dispatch_bound": dispatch_bound,

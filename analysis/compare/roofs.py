@@ -1,9 +1,11 @@
-"""Roofs: what the machine of a side can do at most, and its operators under them."""
+"""Roofs: what the machine of a side can do at most, and its operators under them, the largest
+matrix products by the rate that they attained."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from analysis.compare.assumptions import (
@@ -33,6 +35,8 @@ ROOFLINE = (
     "bound_flops_per_s", "bound_share", "bound_by", "roofline_reason", "int8",
     "number_type",
 )  # fmt: skip
+
+PRODUCTS = ("matrix_product",)
 
 
 @dataclass(frozen=True)
@@ -89,3 +93,46 @@ def under_roofs(assumptions: Assumptions, side: Side) -> UnderRoofs:
 
 def _entered(assumptions: Assumptions) -> tuple[float | None, float | None]:
     return assumptions.peak_flops_per_s, assumptions.bandwidth_bytes_per_s
+
+
+@dataclass(frozen=True)
+class Product:
+    """One distinct matrix product: what it reads, its rate, its time per run, and the part of the
+    arithmetic peak that it reached (None where that is not known). `row` is its place in
+    `by_operator`."""
+
+    row: int
+    name: str
+    inputs: str
+    number_type: str
+    flops_per_s: float
+    per_run_ns: float
+    of_peak: float | None
+
+
+def largest_products(operators: pd.DataFrame, under: UnderRoofs, limit: int) -> tuple[Product, ...]:
+    """The matrix products with FLOPs that take most time, of rows of `by_operator` and what stands
+    under the roofs for each of them."""
+    table = under.operators
+    is_product = operators["op_class"].isin(PRODUCTS).to_numpy(dtype=bool)
+    rates = table["attained_flops_per_s"].to_numpy("float64", na_value=np.nan)
+    times = operators["per_run_ns"].to_numpy(dtype=float)
+    known = np.flatnonzero(is_product & (rates > 0) & (times > 0))
+    first = known[np.argsort(-times[known], kind="stable")][:limit]
+    used = table["utilisation"].to_numpy("float64", na_value=np.nan)
+    return tuple(
+        Product(
+            row=int(at),
+            name=str(operators["name"].iloc[at]),
+            inputs=_text(operators["inputs"].iloc[at]),
+            number_type=_text(table["number_type"].iloc[at]),
+            flops_per_s=float(rates[at]),
+            per_run_ns=float(times[at]),
+            of_peak=None if np.isnan(used[at]) else float(used[at]),
+        )
+        for at in first.tolist()
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

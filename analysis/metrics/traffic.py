@@ -27,6 +27,10 @@ def bytes_moved(trace: Trace) -> float | None:
 
 
 def operator_bytes(operators: pd.DataFrame) -> pd.Series:
-    """Bytes of one execution of each row: inputs, parameters, outputs; null without sizes."""
+    """Bytes of one execution of each row: inputs, parameters, outputs; null without sizes. Of a
+    collective its message, the larger of what a rank gives and gets."""
     sized = operators["bytes_in"] + operators["bytes_out"]
+    talks = operators["is_communication"].to_numpy(dtype=bool)
+    message = operators[["bytes_in", "bytes_out"]].max(axis=1)
+    sized = sized.mask(talks, message) if talks.any() else sized
     return (sized + operators["bytes_param"].fillna(0)).astype("Float64")

@@ -42,7 +42,13 @@ from analysis.wording.fusion.terms import (
     waterfall_basis,
 )
 from analysis.wording.fusion.title import came_from_parts, change_parts, change_title
-from analysis.wording.roofline import ROOFLINE_HELP, device_note, no_roofline, roofline_notes
+from analysis.wording.roofline import (
+    ROOFLINE_HELP,
+    device_note,
+    no_roofline,
+    product_sentences,
+    roofline_notes,
+)
 from analysis.wording.sentences import (
     agreement_text,
     assumptions_sentence,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture
-from analysis.compare.roofs import Roofs
+from analysis.compare.roofs import Product, Roofs
 from analysis.messages import Message, Said, Shown, say
 from analysis.quantity import Reason
 from analysis.wording.texts import REASONS
@@ -57,6 +57,11 @@ _BOUND_BY: Mapping[str, Message] = {
     "compute": Message("compute"),
     "memory": Message("memory bandwidth"),
 }
+_PRODUCT = Message("The matrix product {inputs:name} takes {time:duration} and attains {rate}.")
+_PRODUCT_OF_PEAK = Message(
+    "The matrix product {inputs:name} takes {time:duration} and attains {rate}, ~{share:percent} "
+    "of the peak."
+)
 _FLOPS = Message("{rate:flop_rate}")
 _OPS = Message("{rate:op_rate}")
 _BANDWIDTH = Message("{rate:bandwidth}")
@@ -131,6 +136,20 @@ def device_note(roofs: Roofs) -> str:
         "{source:name}, without sparsity.",
         device=roofs.device.name,
         source=roofs.device.source,
+    )
+
+
+def product_sentences(products: Sequence[Product]) -> tuple[str, ...]:
+    """One for each: 'The matrix product bfloat16[…]; bfloat16[…] takes 244 ms and attains
+    457 TFLOP/s, ~34.9 % of the peak.'"""
+    return tuple(
+        (_PRODUCT if one.of_peak is None else _PRODUCT_OF_PEAK).text(
+            inputs=one.inputs or one.name,
+            rate=_operations(one.flops_per_s, int8=one.number_type == "int8"),
+            time=one.per_run_ns,
+            share=one.of_peak or 0.0,
+        )
+        for one in products
     )
 
 

@@ -9,9 +9,10 @@ import streamlit as st
 
 from analysis import wording
 from analysis.advice import Subject
+from analysis.compare.roofs import largest_products
 from analysis.compare.side import Side
 from analysis.messages import Message, say
-from analysis.metrics.breakdown import by_type
+from analysis.metrics.breakdown import by_operator, by_type
 from analysis.metrics.stretch import Stretch
 from analysis.report.origins import origin_of
 from analysis.timeline.payload import drawn_at
@@ -30,6 +31,7 @@ from app.sources import choices, loading
 from app.sources.alone import Drawn, drawn, roofline_of, tree
 
 TABLE = "trace_operators"
+_MAX_PRODUCTS = 4
 MAX_TYPES = 14  # rows that are shown without scrolling
 _SEVERAL = Message("Op types, modules or the host's code: what the boxes on the left stand for")
 
@@ -266,15 +268,18 @@ def _roofline(side: Side) -> None:
 
     with panels.guarded():
         picture = roofline_of(side)
-        if picture is None:
+        under = drawn(side).under
+        products = largest_products(by_operator(side.trace), under, _MAX_PRODUCTS)
+        if picture is None and not products:
             return
         st.subheader(say("Roofline"), anchor=False, help=wording.ROOFLINE_HELP.text())
-        names = (side.label, side.label)
-        figure = roofline(picture, names, panels.mark_colours())
-        panels.chart(figure, "trace_roofline", say("Operators under the machine's roofs"))
-        note = wording.device_note(drawn(side).under.roofs)
-        if note:
-            st.caption(panels.own(note))
+        if picture is not None:
+            names = (side.label, side.label)
+            figure = roofline(picture, names, panels.mark_colours())
+            panels.chart(figure, "trace_roofline", say("Operators under the machine's roofs"))
+        for note in (*wording.product_sentences(products), wording.device_note(under.roofs)):
+            if note:
+                st.caption(panels.own(note))
 
 
 def _runs(side: Side) -> None:

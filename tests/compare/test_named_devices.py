@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pandas as pd
@@ -12,46 +11,22 @@ from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofline import roofline_picture
 from analysis.compare.roofs import under_roofs
-from analysis.compare.side import Side, side_of_trace
+from analysis.compare.side import Side
 from analysis.metrics.breakdown import by_operator
-from analysis.readers import read
-from analysis.readers.input.source import Source
 from analysis.report.exports.roofline_json import roofline_values
-from analysis.trace import Trace
 from analysis.wording import device_note, roofline_notes
 from analysis.wording.roofline import line_name
+from tests.product_traces import Product, traced_side
 
 H100 = "NVIDIA H100 80GB HBM3"
-# (operator, kernel, type, µs) of products [8944, 1024] x [1024, 2816]:
+# Products (kernel, type, µs, m, k, n) of [8944, 1024] x [1024, 2816]:
 # 2 · 8944 · 1024 · 2816 = 51 581 550 592 FLOPs.
+SIZE = (8944, 1024, 2816)
 FLOPS = 2 * 8944 * 1024 * 2816
-HALF = ("aten::mm", "sm90_xmma_gemm_bf16bf16_bf16f32", "c10::BFloat16", 84)
-TF32 = ("aten::mm", "sm90_xmma_gemm_f32f32_tf32f32_f32", "float", 150)
-FLOAT = ("aten::mm", "ampere_sgemm_128x64_tn", "float", 2000)
-COMPLEX = ("aten::mm", "ampere_cgemm_64x64_tn", "c10::complex<float>", 50)
-
-
-def side(device: str, *products: tuple[str, str, str, int]) -> Side:
-    """A Kineto trace of one kernel for each product."""
-    events = []
-    for at, (op, kernel, kind, us) in enumerate(products):
-        ts, args = 10_000 * at, {"correlation": at + 1}
-        dims = {"Input Dims": [[8944, 1024], [1024, 2816]], "Input type": [kind, kind]}
-        for cat, name, start, dur, more in (
-            ("cpu_op", op, ts, 20, dims),
-            ("cuda_runtime", "cudaLaunchKernel", ts + 1, 5, args),
-            ("kernel", kernel, ts + 100, us, {"device": 0, "stream": 7, **args}),
-        ):
-            pid = 0 if cat == "kernel" else 100
-            events.append(
-                {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": 1, "ts": start,
-                 "dur": dur, "args": more}
-            )  # fmt: skip
-    properties = [{"id": 0, "name": device}]
-    file = {"schemaVersion": 1, "deviceProperties": properties, "traceEvents": events}
-    trace = read(Source("t.json", json.dumps(file).encode()))
-    assert isinstance(trace, Trace)
-    return side_of_trace(trace)
+HALF = Product("sm90_xmma_gemm_bf16bf16_bf16f32", "c10::BFloat16", 84, *SIZE)
+TF32 = Product("sm90_xmma_gemm_f32f32_tf32f32_f32", "float", 150, *SIZE)
+FLOAT = Product("ampere_sgemm_128x64_tn", "float", 2000, *SIZE)
+COMPLEX = Product("ampere_cgemm_64x64_tn", "c10::complex<float>", 50, *SIZE)
 
 
 def rows(of: Side, assumptions: Assumptions | None = None) -> pd.DataFrame:
@@ -61,28 +36,32 @@ def rows(of: Side, assumptions: Assumptions | None = None) -> pd.DataFrame:
 
 
 def test_each_data_type_has_its_own_peak() -> None:
-    found = rows(side(H100, HALF, TF32, FLOAT))
+    found = rows(traced_side(H100, HALF, TF32, FLOAT))
     assert found["number_type"].tolist() == ["bfloat16", "tf32", "float32"]
     # 51.58 GFLOP in 84 µs are 614 TFLOP/s, of 989.4; in 150 µs 344 of 494.7; in 2 ms 25.8 of 66.9.
-    for kernel, us, peak in ((HALF[1], 84, 989.4), (TF32[1], 150, 494.7), (FLOAT[1], 2000, 66.9)):
+    for kernel, us, peak in (
+        (HALF.kernel, 84, 989.4),
+        (TF32.kernel, 150, 494.7),
+        (FLOAT.kernel, 2000, 66.9),
+    ):
         row = found.loc[kernel]
         assert row["attained_flops_per_s"] == pytest.approx(FLOPS / us * 1e6)
         assert row["utilisation"] == pytest.approx(FLOPS / us * 1e6 / (peak * 1e12))
     # Both inputs and the output once: (8944·1024 + 1024·2816 + 8944·2816) · 2 B.
     moved = 2 * (8944 * 1024 + 1024 * 2816 + 8944 * 2816)
-    assert found.loc[HALF[1], "bytes"] == moved
-    assert found.loc[HALF[1], "bound_by"] == "compute"  # 691 FLOP/B · 3.35 TB/s are 2 PFLOP/s
+    assert found.loc[HALF.kernel, "bytes"] == moved
+    assert found.loc[HALF.kernel, "bound_by"] == "compute"  # 691 FLOP/B · 3.35 TB/s are 2 PFLOP/s
 
 
 def test_the_figures_are_assumed_and_say_whose_they_are() -> None:
-    given = side(H100, HALF)
+    given = traced_side(H100, HALF)
     roofs = under_roofs(Assumptions(), given).roofs
     assert (roofs.peak.value, roofs.peak.basis) == (989.4e12, "assumed")
     assert (roofs.bandwidth.value, roofs.bandwidth.basis) == (3352e9, "assumed")
     assert "NVIDIA H100 SXM" in device_note(roofs) and "whitepaper" in device_note(roofs)
     told = roofline_values(given)["roofs"]["device"]
     assert told["name"] == "NVIDIA H100 SXM" and told["flops_per_s"]["float8"] == 1978.9e12
-    comparison = compare(given, side("AMD Instinct MI300X", HALF))
+    comparison = compare(given, traced_side("AMD Instinct MI300X", HALF))
     picture = roofline_picture(comparison)
     assert picture is not None
     assert {re.sub(r"(?<=\d)\s(?=\d)", "", line_name(line)) for line in picture.lines} == {
@@ -96,7 +75,7 @@ def test_the_figures_are_assumed_and_say_whose_they_are() -> None:
 
 
 def test_what_a_user_enters_wins() -> None:
-    given = side(H100, HALF)
+    given = traced_side(H100, HALF)
     entered = Assumptions(peak_flops_per_s=1e15)
     assert rows(given, entered)["utilisation"].tolist() == pytest.approx([FLOPS / 84 * 1e6 / 1e15])
     roofs = under_roofs(entered, given).roofs
@@ -113,8 +92,8 @@ def test_what_a_user_enters_wins() -> None:
         ("Tesla V100-SXM2-16GB", HALF, "no_type_peak"),  # no bfloat16
     ],
 )
-def test_nothing_is_guessed(device: str, product: tuple[str, str, str, int], reason: str) -> None:
-    given = side(device, product)
+def test_nothing_is_guessed(device: str, product: Product, reason: str) -> None:
+    given = traced_side(device, product)
     (row,) = rows(given).to_dict("records")
     assert pd.isna(row["utilisation"]) and row["roofline_reason"] == reason
     assert under_roofs(Assumptions(), given).roofs.peak.value is None

@@ -135,6 +135,7 @@ def test_bytes_come_from_the_graph_where_it_knows_them_all() -> None:
             "bytes_in": [1, 1, 7],
             "bytes_param": [None, None, None],
             "bytes_out": [1, 1, 5],
+            "is_communication": [False] * 3,
         }
     )
     graph = Graph(

@@ -45,6 +45,7 @@ def _exposed(
     if exposed_ns < MIN_SHARE * of_ns:
         return ()
     names = subject.names(mask)
+    rate = _message_rate(subject, mask) if code == "communication" else None
     return (
         Finding(
             code,
@@ -53,6 +54,7 @@ def _exposed(
                 "share": exposed_ns / of_ns,
                 "executions": subject.executions(mask),
                 "operator": names[0],
+                **({} if rate is None else {"rate": rate}),
             },
             at_most_ns=float(exposed_ns),
             share=exposed_ns / of_ns,
@@ -62,3 +64,13 @@ def _exposed(
             stretch=longest_exposed(subject.trace, code),
         ),
     )
+
+
+def _message_rate(subject: Subject, mask: np.ndarray) -> float | None:
+    """GB/s of the collectives whose messages the file sizes: bytes / time, waiting for other ranks
+    included; None where it sizes none."""
+    sizes = subject.under.operators["bytes"].to_numpy("float64", na_value=np.nan)
+    times = subject.operators["per_run_ns"].to_numpy(dtype=float)
+    counts = subject.operators["count"].to_numpy(dtype=float)
+    known = mask & (sizes > 0) & (times > 0)
+    return float((sizes * counts)[known].sum() / times[known].sum()) if known.any() else None

@@ -14,6 +14,7 @@ _SMALLER = 0.75  # of the bytes of float32 weights that 8-bit ones save
 _MAX_TYPES = 3
 _ABOVE_ROOF = 1.1  # share of the roofline above which bytes come from a cache
 _FAR_BELOW = 0.4  # share of the roofline below which something else than the roof limits
+_FAR_BELOW_PUBLIC = 0.3  # the same of public figures of a device, which no kernel reaches quite
 
 
 def memory_bound(subject: Subject) -> Answer:
@@ -63,13 +64,15 @@ def memory_bound(subject: Subject) -> Answer:
 
 
 def low_utilisation(subject: Subject) -> Answer:
-    """Heavy operators below 40 % of what their roofline allows: at most the rest can be saved."""
+    """Heavy operators below 40 % of what their roofline allows, below 30 % where it is of public
+    figures: at most the rest can be saved."""
     known = _under(subject)
     if isinstance(known, str):
         return known
     share, _ = known
     heavy = np.array([is_heavy(name) for name in subject.texts["op_class"]], dtype=bool)
-    chosen = heavy & (share < _FAR_BELOW)
+    is_public = subject.under.roofs.tops.by_type is not None
+    chosen = heavy & (share < (_FAR_BELOW_PUBLIC if is_public else _FAR_BELOW))
     time = subject.operators["per_run_ns"].to_numpy(dtype=float)
     lost_ns = float((time * (1 - np.where(chosen, share, 1.0)))[chosen].sum())
     if not subject.matters(lost_ns):

@@ -32,6 +32,7 @@ KERNEL_NUMBERS = {
     "memory bandwidth (GB/s)": "bandwidth",
     "est. achieved occupancy %": "occupancy",
 }
+MESSAGE = ("sent", "received")  # elements that each rank gives and gets
 KERNEL_LABELS = ("device", "stream", "grid", "block")
 
 
@@ -57,6 +58,9 @@ class PlainArgs(msgspec.Struct, gc=False, frozen=True):
     moved: float = msgspec.field(default=_NAN, name="bytes")
     bandwidth: float = msgspec.field(default=_NAN, name="memory bandwidth (GB/s)")
     occupancy: float = msgspec.field(default=_NAN, name="est. achieved occupancy %")
+    sent: float = msgspec.field(default=_NAN, name="In msg nelems")
+    received: float = msgspec.field(default=_NAN, name="Out msg nelems")
+    dtype: msgspec.Raw = _RAW
 
 
 Given = Sequence[msgspec.Raw] | Sequence[PlainArgs]
@@ -75,12 +79,12 @@ class Arguments:
         return self._ids(_decoded(raws))
 
     def ops(self, raws: Given) -> dict[str, np.ndarray]:
-        """Columns of operators: ids, `inputs` and `flops`."""
+        """Columns of operators: ids, `inputs`, `flops`, and MESSAGE of collectives."""
         args = _decoded(raws)
         texts: list[InputTexts] = [
             (
                 bytes(a.input_dims) or bytes(a.input_dims_2021),
-                bytes(a.input_types),
+                _types(a),
                 bytes(a.concrete_inputs),
             )
             for a in args
@@ -88,6 +92,8 @@ class Arguments:
         columns = self._ids(args)
         columns["inputs"] = self.inputs.of(texts)
         columns["flops"] = _floats(args, "flops")
+        for name in MESSAGE:
+            columns[name] = _floats(args, name)
         return columns
 
     def kernels(self, raws: Given) -> dict[str, np.ndarray]:
@@ -133,6 +139,13 @@ class Arguments:
         if text.isdigit() and len(text) <= _MAX_ID_CHARS and (text[:1] != b"0" or text == b"0"):
             return int(text)
         return NONE - 1 - self._odd[text]
+
+
+def _types(args: Any) -> bytes:
+    """The types of the inputs; a collective's list of tensors has that of its message."""
+    types = bytes(args.input_types)
+    dtype = bytes(args.dtype)
+    return types.replace(b'"TensorList"', dtype) if dtype[:1] == b'"' else types
 
 
 def _decoded(args: Sequence[msgspec.Raw] | Sequence[PlainArgs]) -> Sequence[Any]:

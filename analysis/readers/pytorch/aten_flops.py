@@ -213,10 +213,10 @@ def count(op: str, shapes: Shapes, concrete: Sequence[object]) -> Count | None:
         return None
     if not found or found >= _MAX:
         return None
-    return Count(found, FROM_SHAPES, written=_written(op, shapes, found))
+    return Count(found, FROM_SHAPES, written=_written(op, shapes, concrete, found))
 
 
-def _written(op: str, shapes: Shapes, flops: int) -> int | None:
+def _written(op: str, shapes: Shapes, concrete: Sequence[object], flops: int) -> int | None:
     """Elements of the output: a product's has FLOPs / 2k, a convolution's FLOPs / 2 · C_in/groups ·
     kernel. None of transposed convolutions and of products along groups."""
     if op in _PRODUCTS:
@@ -225,8 +225,8 @@ def _written(op: str, shapes: Shapes, flops: int) -> int | None:
         left, right = _at(shapes, 0), _at(shapes, 1)
         inner = 0 if len(left) == len(right) == 2 else left[-1]
     else:
-        indices = _CONVOLUTIONS[op]
-        inner = 0 if indices.transposed is not False else math.prod(_at(shapes, 1)[1:])
+        transposed = _is_transposed(_CONVOLUTIONS[op], concrete)
+        inner = 0 if transposed is not False else math.prod(_at(shapes, 1)[1:])
     return flops // (2 * inner) if inner else None
 
 
@@ -280,12 +280,9 @@ def _convolution(op: str, shapes: Shapes, concrete: Sequence[object]) -> int | N
         size = (1, *size)  # a single image
     if rank < 1 or len(size) != len(weight) or 0 in weight:
         return None
-    transposed = indices.transposed
-    if type(transposed) is int:
-        told = _text(concrete, transposed)
-        if told not in ("True", "False"):
-            return None
-        transposed = told == "True"
+    transposed = _is_transposed(indices, concrete)
+    if transposed is None:
+        return None
     if transposed:
         return 2 * math.prod(size) * math.prod(weight[1:]) if size[1] == weight[0] else None
     if size[1] == 0 or size[1] % weight[1]:
@@ -303,6 +300,13 @@ def _convolution(op: str, shapes: Shapes, concrete: Sequence[object]) -> int | N
             return None
         out *= free // stride[axis] + 1
     return 2 * size[0] * out * math.prod(weight)
+
+
+def _is_transposed(indices: _Convolution, concrete: Sequence[object]) -> bool | None:
+    """Whether a convolution is a transposed one; None where its inputs do not say it."""
+    if isinstance(indices.transposed, bool):
+        return indices.transposed
+    return {"True": True, "False": False}.get(_text(concrete, indices.transposed))
 
 
 def _gradient(of: _Gradient, shapes: Shapes, concrete: Sequence[object]) -> Count | None:

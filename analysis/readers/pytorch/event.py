@@ -69,6 +69,9 @@ class Args(msgspec.Struct, gc=False):
     occupancy: msgspec.Raw = msgspec.field(default=_NONE, name="est. achieved occupancy %")
     grid: msgspec.Raw = _NONE
     block: msgspec.Raw = _NONE
+    sent: msgspec.Raw = msgspec.field(default=_NONE, name="In msg nelems")
+    received: msgspec.Raw = msgspec.field(default=_NONE, name="Out msg nelems")
+    dtype: msgspec.Raw = _NONE
 
     @property
     def external(self) -> bytes:

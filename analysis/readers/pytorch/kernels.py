@@ -24,7 +24,7 @@ from analysis.readers.pytorch.events import Sorted
 from analysis.readers.pytorch.inputs import Inputs
 from analysis.readers.pytorch.kernel_flops import kernel_flops
 from analysis.readers.pytorch.launches import Launched, Launches, launching_names
-from analysis.readers.pytorch.spans import KINDS, NONE
+from analysis.readers.pytorch.spans import KINDS, NONE, Spans
 from analysis.readers.pytorch.steps import Steps
 
 HOST_COMMUNICATION = ("c10d::", "nccl:", "gloo:", "ucc:", "mpi:", "record_param_comms")
@@ -86,6 +86,9 @@ def kernel_rows(
     used = distinct(of_op[of_op >= 0]).tolist()
     texts = {at: inputs.text_of(tables.inputs[at]) for at in used}
     read, written = _bytes_moved(flops, of_op.tolist(), texts, count)
+    if "sent" in ops.more:
+        sent, received = _messages(found.ops, of_op, ops, texts, by)
+        read, written = _either(sent, read), _either(received, written)
     rows: dict[str, Any] = {
         "name": Coded(numbers, columns["name"]),
         "op_type": Coded(numbers, columns["op_type"]),
@@ -136,6 +139,36 @@ def _bytes_moved(
         for counted, at in zip(flops, of_op, strict=True)
     ]
     return Coded.of(read for read, _ in each), Coded.of(written for _, written in each)
+
+
+def _messages(
+    of_kernel: np.ndarray, of_op: np.ndarray, ops: Spans, texts: dict[int, str], by: Coded
+) -> tuple[list[int | None], list[int | None]]:
+    """Bytes that each rank gives and gets in the collective of each kernel that is the only one of
+    it; None of all others."""
+    alone = np.bincount(of_kernel[of_kernel >= 0], minlength=len(ops)) == 1
+    talks = np.array([str(name).startswith(HOST_COMMUNICATION) for name in [*by.values]], bool)
+    of_talk = np.append(talks, False)[by.codes] & (of_kernel >= 0)
+    of_talk[of_talk] = alone[of_kernel[of_talk]]
+    columns = []
+    for name in ("sent", "received"):
+        sizes: list[int | None] = [None] * len(of_kernel)
+        for at in np.flatnonzero(of_talk).tolist():
+            elements = float(ops.more[name][of_kernel[at]])
+            size = dtype_bytes(texts.get(int(of_op[at]), "").partition("[")[0])
+            if size is not None and 0 < elements < _MAX_SIZE:
+                sizes[at] = int(elements * size)
+        columns.append(sizes)
+    return columns[0], columns[1]
+
+
+def _either(first: list[int | None], second: Coded) -> Coded:
+    """The first where it has a value, else the second."""
+    if not any(value is not None for value in first):
+        return second
+    return Coded.of(
+        value if value is not None else other for value, other in zip(first, second, strict=True)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -21,6 +21,7 @@ from analysis.wording.findings.particular import (
     LAYOUT_OFF,
     LEFT_AS_IT_WAS,
     LEFT_OUT_BY_COMPILER,
+    MESSAGE_RATE,
     MORE_THAN_THEIRS,
     MOSTLY_TENSORS,
     MOSTLY_WEIGHTS,
@@ -128,6 +129,8 @@ def why_text(finding: Finding) -> str:
         return (MORE_THAN_THEIRS if more else OPTIMISATION_OFF).text()
     if finding.code == "peak_memory":
         return (PEAK_IN if finding.names else PEAK).text(**_values(finding))
+    if finding.code == "communication" and finding.values.get("rate"):
+        return MESSAGE_RATE.text(**_values(finding))
     roof = ROOFS.get((finding.code, bool(finding.values.get("depthwise_ns"))))
     if roof is not None:
         return roof.text(**_values(finding))

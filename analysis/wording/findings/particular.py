@@ -47,6 +47,11 @@ ROOFS: Mapping[tuple[FindingCode, bool], Message] = {
         "take {depthwise_ns:duration} of their time."
     ),
 }
+MESSAGE_RATE = Message(
+    "Devices exchange data or wait for each other while nothing is computed. The collectives whose "
+    "sizes the file has move {rate:bandwidth}: the bytes of their messages / their time, in which "
+    "they also wait for the last rank. Beside computing it would cost no time."
+)
 # How other engines are kept from what they made, by engine.
 _FEWER_THREADS = Message(
     "Use fewer threads and several requests at once, or a larger batch; the threads belong to the "

@@ -440,6 +440,23 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         None,
         _ROOFS,
     ),
+    "slow_product": FindingText(
+        Message("A matrix product slower than the others"),
+        Message(
+            "The product {inputs:name} runs at {rate:flop_rate}, the other large products of its "
+            "data type at {others:flop_rate} together. At their rate it would take "
+            "{saved_ns:duration} less of {time_ns:duration} ({share:percent} of the time)."
+        ),
+        Message(
+            "Arithmetic limits all of them alike, so it is the kernel that was chosen for this "
+            "shape: {operator:name}."
+        ),
+        Message(
+            "Let the library tune this shape (hipBLASLt and TunableOp, the algorithms of cuBLASLt, "
+            "CUTLASS), pad its dimensions, or split it into products of the shapes that run faster."
+        ),
+        Message("Modelled: operations from shapes, and measured times of operators."),
+    ),
     "low_utilisation": FindingText(
         Message("Low utilisation"),
         Message(

@@ -219,3 +219,29 @@ def test_permuted_inputs_raise_nothing(op: str, shapes: list[Shape | None]) -> N
     for concrete in itertools.chain([[]], [["True"] * 18], [["[1, 1]"] * 18]):
         found = count(op, shapes, concrete)
         assert found is None or found.flops > 0
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "concrete", "written"),
+    [
+        ("aten::mm", [(4, 5), (5, 6)], [], 4 * 6),
+        ("aten::bmm", [(3, 4, 5), (3, 5, 6)], [], 3 * 4 * 6),
+        ("aten::addmm", [(6,), (4, 5), (5, 6)], [], 4 * 6),
+        ("aten::mv", [(4, 5), (5,)], [], 4),
+        ("aten::dot", [(5,), (5,)], [], 1),
+        ("aten::linear", [(2, 3, 4, 5), (6, 5), (6,)], [], 2 * 3 * 4 * 6),
+        ("aten::_grouped_mm", [(90, 5), (3, 5, 6), (3,)], [], 90 * 6),
+        ("aten::_grouped_mm", [(4, 90), (90, 6), (3,)], [], None),  # one product for each group
+        ("aten::convolution", [X, W, B],
+         ["", "", "", STRIDE, PADDING, DILATION, "False", "[0, 0]", "2"], 2 * 8 * 5 * 5),
+        ("aten::conv_transpose1d", [(2, 4, 7), (4, 3, 5)],
+         ["", "", "", "[2]", "[1]", "[0]", "1", "[1]"], None),
+        ("aten::scaled_dot_product_attention", [(2, 3, 4, 8), (2, 3, 9, 8), (2, 3, 9, 16)],
+         [], 2 * 3 * 4 * 16),
+    ],
+)  # fmt: skip
+def test_what_an_operator_writes(
+    op: str, shapes: list[Shape | None], concrete: list[object], written: int | None
+) -> None:
+    found = count(op, shapes, concrete)
+    assert (found.written if found else None) == written

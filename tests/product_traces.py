@@ -1,0 +1,78 @@
+"""Kineto traces of matrix products and collectives, one kernel each, written event by event."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from analysis.compare.side import Side, side_of_trace
+from analysis.readers import read
+from analysis.readers.input.source import Source
+from analysis.trace import Trace
+
+
+class Product(NamedTuple):
+    """`aten::mm` of [m, k] and [k, n], run once by a kernel for so many µs."""
+
+    kernel: str
+    data_type: str
+    us: int
+    m: int
+    k: int
+    n: int
+
+
+class Collective(NamedTuple):
+    """A collective as PyTorch records it: elements that each rank gives and gets."""
+
+    name: str
+    data_type: str
+    us: int
+    sent: int
+    received: int
+
+
+def traced_side(device: str, *kernels: Product | Collective) -> Side:
+    """A Kineto trace of these, one after the other, on one device."""
+    events: list[dict[str, Any]] = []
+    ts = 0
+    for at, one in enumerate(kernels):
+        ts += 100
+        args: dict[str, Any] = {"correlation": at + 1}
+        on_device = {"device": 0, "stream": 7, **args}
+        if isinstance(one, Product):
+            op, kernel = "aten::mm", one.kernel
+            told = {
+                "Input Dims": [[one.m, one.k], [one.k, one.n]],
+                "Input type": [one.data_type, one.data_type],
+            }
+        else:
+            op, kernel = "record_param_comms", "ncclDevKernel_Generic_1(ncclDevKernelArgs)"
+            told = {
+                "Collective name": one.name,
+                "dtype": one.data_type,
+                "In msg nelems": one.sent,
+                "Out msg nelems": one.received,
+                "Input Dims": [[[one.sent]], []],
+                "Input type": ["TensorList", ""],
+            }
+        events += [
+            _event("cpu_op", op, ts, 20, told),
+            _event("cuda_runtime", "cudaLaunchKernel", ts + 1, 5, args),
+            _event("kernel", kernel, ts + 50, one.us, on_device),
+        ]
+        ts += 50 + one.us
+    file = {
+        "schemaVersion": 1,
+        "deviceProperties": [{"id": 0, "name": device}],
+        "traceEvents": events,
+    }
+    trace = read(Source("t.json", json.dumps(file).encode()))
+    assert isinstance(trace, Trace)
+    return side_of_trace(trace)
+
+
+def _event(cat: str, name: str, ts: int, dur: int, args: dict[str, Any]) -> dict[str, Any]:
+    pid = 0 if cat == "kernel" else 100
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": 1, "ts": ts, "dur": dur,
+            "args": args}  # fmt: skip
