@@ -9,7 +9,7 @@ import numpy as np
 from analysis.align.repeats import Repeat, best_period
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import call_times
-from analysis.operators.kernel_names import memory_type
+from analysis.operators.kernel_names import kernel_type, memory_type
 from analysis.trace import Trace
 from analysis.work_units.units import OUTSIDE, Units
 from analysis.work_units.work import NO_WORK
@@ -50,7 +50,7 @@ def common_repeats(before: Trace, after: Trace) -> tuple[Units, Units] | None:
     if units[0] is None or units[1] is None:
         return None
     if first.are_calls_apart(units[0]) or second.are_calls_apart(units[1]):
-        return first.without_pauses(units[0]), second.without_pauses(units[1])
+        return first.calls_apart(0, counts[0]), second.calls_apart(shifts, counts[1])
     return units[0], units[1]
 
 
@@ -63,12 +63,15 @@ class _Repeated:
     families: list[str]
     repeat: Repeat
 
-    def units(self, shift: int, together: int) -> Units | None:
-        """Return the repeats from `shift` kernels behind the first one on, so many together."""
+    def units(self, shift: int, together: int, *, has_last: bool = False) -> Units | None:
+        """Return the repeats from `shift` kernels behind the first one on, so many together, with
+        the last one, whose end is not known, or without."""
         starts, _ = call_times(self.trace.calls)
         period = self.repeat.period * together
         stop = self.repeat.start + self.repeat.period * self.repeat.copies
         edges = starts[self.calls[np.arange(self.repeat.start + shift, stop, period)]]
+        if has_last:
+            edges = np.append(edges, np.iinfo("int64").max)
         if len(edges) < _FEWEST or (np.diff(edges) <= 0).any():
             return None
         at = np.searchsorted(edges, starts, side="right") - 1
@@ -90,9 +93,11 @@ class _Repeated:
         pauses = units.walls_ns - self._lengths(units)
         return self.trace.host is None and float(np.median(pauses / units.walls_ns)) > _PAUSE
 
-    def without_pauses(self, units: Units) -> Units:
-        """Return units that end with their last kernel of the busiest stream; what starts later
-        belongs to none."""
+    def calls_apart(self, shift: int, together: int) -> Units:
+        """Return units that end with their last kernel of the busiest stream, with the last unit;
+        what starts later belongs to none."""
+        units = self.units(shift, together, has_last=True)
+        assert units is not None  # it has one unit more than without the last
         lengths = self._lengths(units)
         starts, _ = call_times(self.trace.calls)
         ends = np.append(units.starts_ns + lengths, 0)
@@ -135,15 +140,25 @@ def _repeated(trace: Trace) -> _Repeated | None:
     busiest = np.bincount(stream[is_kernel] + 1).argmax() - 1
     mine = np.flatnonzero((stream == busiest) & is_kernel)
     mine = mine[np.argsort(starts[mine], kind="stable")]
-    pairs = zip(trace.texts("op_type"), trace.texts("name"), strict=True)
-    families = [family or name for family, name in pairs]
-    numbers = {family: at for at, family in enumerate(dict.fromkeys(families))}
-    of = np.array([numbers[family] for family in families], dtype="int64")
     operators = calls["operator"].to_numpy()[mine]
-    repeat = best_period(of[operators])
+    families, repeat = _best(trace, operators)
     if repeat is None or repeat.copies < _FEWEST or repeat.covered < _COVERED * len(mine):
         return None
     return _Repeated(trace, mine, [families[at] for at in operators.tolist()], repeat)
+
+
+def _best(trace: Trace, operators: np.ndarray) -> tuple[list[str], Repeat | None]:
+    """Return the family of each distinct operator and the repeat of these executions: by op type or
+    by the name of the kernel, whichever repeats more. Some profilers name the operator of some
+    kernels only, some give every operator a name of its own."""
+    names = [kernel_type(name) or name for name in trace.texts("name")]
+    types = [family or name for family, name in zip(trace.texts("op_type"), names, strict=True)]
+    found = []
+    for families in (types, names):
+        numbers = {family: at for at, family in enumerate(dict.fromkeys(families))}
+        of = np.array([numbers[family] for family in families], dtype="int64")
+        found.append((families, best_period(of[operators])))
+    return max(found, key=lambda each: each[1].covered if each[1] else 0)
 
 
 def _moves_data(trace: Trace) -> np.ndarray:

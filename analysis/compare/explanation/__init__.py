@@ -15,7 +15,7 @@ from analysis.compare.explanation.explanation import (
     UnitTimes,
 )
 from analysis.compare.explanation.fusion import together
-from analysis.compare.explanation.idle import WAITS, idle_changes
+from analysis.compare.explanation.idle import WAITS, are_the_same_time, idle_changes
 from analysis.compare.explanation.operators import (
     are_of_other_kernels,
     classes,
@@ -118,17 +118,24 @@ def _outcome(
     """Return whether something changed: kernels that came or went, or a time by more than noise,
     which is a share of the kernels for them, and of the unit for idle time."""
     kernels_ns = min(times.before_ns, sides[0].kernels_ns)
-    told = [
-        change
-        for change in changes
-        if change.code in _STRUCTURE
-        or change.values.get("kind") in WAITS
-        or abs(change.change_ns)
-        >= _NOISE * (times.before_ns if change.code == "idle" else kernels_ns)
-    ]
+    told = []
+    for change in changes:
+        is_seen = change.code in _STRUCTURE or change.values.get("kind") in WAITS
+        noise_ns = _NOISE * (times.before_ns if change.code == "idle" else kernels_ns)
+        if (is_seen or abs(change.change_ns) >= noise_ns) and not _is_warmup(sides, change):
+            told.append(change)
     if not told:
-        return "no_change" if abs(times.change_ns) < _SAME * times.before_ns else "changed"
+        is_same = abs(times.change_ns) < _SAME * times.before_ns or are_the_same_time(sides)
+        return "no_change" if is_same else "changed"
     if told[0].code == "clocks":
         others = sum(abs(change.change_ns) for change in told[1:])
         return "clock" if others < 0.25 * abs(told[0].change_ns) else "changed"
     return "changed"
+
+
+def _is_warmup(sides: tuple[ExplainedSide, ExplainedSide], change: Change) -> bool:
+    """Return whether a change is one long execution in the first of several units."""
+    side = change.values.get("side")
+    if change.code != "outlier" or not isinstance(side, int):
+        return False
+    return sides[side].units.count > 2 and change.values.get("unit") == 0

@@ -39,6 +39,8 @@ def clocks(left: Remaining, alignment: Alignment) -> Change | None:
         return None
     shifts = (ratios - 1) / (found.median - 1)
     follows = (shifts >= _LEAST) & (shifts <= _MOST)
+    if not follows.any():
+        return None
     ratio = float((ratios * weights)[follows].sum() / weights[follows].sum())
     ns = (ratio - 1) * left.before_ns[columns]
     left.before_ns[columns] += ns

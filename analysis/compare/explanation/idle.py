@@ -23,13 +23,16 @@ Key = tuple[CauseKind, str]
 
 
 def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) -> list[Change]:
-    """Return what the device waits at least `least_ns` a unit longer or shorter for. Where a file
-    does not show the host, all idle time is one change."""
+    """Return what the device waits at least `least_ns` a unit longer or shorter for, where units
+    take the same time only beyond noise. Where a file does not show the host, all idle time is one
+    change."""
+    is_same = are_the_same_time(sides)
     before, after = (_causes(side) for side in sides)
     if before is None or after is None:
-        idle = [side.units.mean_ns - side.busy_ns for side in sides]
-        change = _change(idle[0], idle[1], None)
-        return [change] if abs(change.change_ns) >= least_ns else []
+        idle = [side.units.walls_ns - side.busy_of_units for side in sides]
+        change = _change(float(idle[0].mean()), float(idle[1].mean()), None)
+        noise_ns = _spread_ns(*idle) if is_same else 0.0
+        return [change] if abs(change.change_ns) >= max(least_ns, noise_ns) else []
     found = []
     for key in dict.fromkeys((*before, *after)):
         took, takes = (side.get(key) for side in (before, after))
@@ -37,9 +40,16 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
         change = _change(
             took.mean_ns if took else 0.0, takes.mean_ns if takes else 0.0, larger.cause
         )
-        if abs(change.change_ns) >= max(least_ns, _noise_ns(took, takes)):
+        noise_ns = _noise_ns(took, takes) if is_same else 0.0
+        if abs(change.change_ns) >= max(least_ns, noise_ns):
             found.append(change)
     return found
+
+
+def are_the_same_time(sides: tuple[ExplainedSide, ExplainedSide]) -> bool:
+    """Return whether the units of both sides take the same time within the noise of their mean."""
+    walls = [side.units.walls_ns for side in sides]
+    return abs(float(walls[1].mean() - walls[0].mean())) <= _spread_ns(*walls)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +69,14 @@ def _noise_ns(took: _Waited | None, takes: _Waited | None) -> float:
     only one side has, and for fewer than three units."""
     if took is None or takes is None:
         return 0.0
-    of_units = (took.of_units, takes.of_units)
-    if min(map(len, of_units)) < _FEWEST:
+    return _spread_ns(took.of_units, takes.of_units)
+
+
+def _spread_ns(before: np.ndarray, after: np.ndarray) -> float:
+    """Return twice the standard error of the difference of two means; 0 of fewer than three."""
+    if min(len(before), len(after)) < _FEWEST:
         return 0.0
-    return 2 * float(np.sqrt(sum(each.var(ddof=1) / len(each) for each in of_units)))
+    return 2 * float(np.sqrt(sum(each.var(ddof=1) / len(each) for each in (before, after))))
 
 
 def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:

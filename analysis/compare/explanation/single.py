@@ -95,6 +95,7 @@ def _outlier(left: Remaining, side: int, position: int, excess_ns: float) -> Cha
         evidence="named",
         values={
             "side": side,
+            "unit": int(of.profile.longest_unit[position]),
             "of": _executions(of, position),
             "longest_ns": _longest(of, position),
         },

@@ -9,6 +9,8 @@ from analysis.compare.explanation.explanation import Change, ChangeCode, Evidenc
 from analysis.compare.explanation.remaining import Remaining
 
 _MOST = 0.9  # of what an operator takes longer, which one of its kernels or shapes has
+_FEWEST = 8  # executions, from which their times show a spread
+_SPREAD = 0.1  # of the time of fewer, by which two recordings of the same work differ
 _ROUNDS = 60  # changes of time, at most
 
 
@@ -22,8 +24,22 @@ def changed_times(left: Remaining, least_ns: float) -> list[Change]:
         if columns is None or abs(left.change_ns[columns].sum()) < least_ns:
             break
         part = _narrowest(left, columns)
-        found.append(_change(left, part))
+        is_noise = abs(left.change_ns[part].sum()) < _noise_ns(left, part)
+        change = _change(left, part)
+        found += [] if is_noise else [change]
     return found
+
+
+def _noise_ns(left: Remaining, columns: np.ndarray) -> float:
+    """Return the change of these columns that recordings of the same work show: twice the standard
+    error of their sum; of few executions a tenth of their time, of few in each of several units a
+    twentieth."""
+    count = len(columns) * min(side.profile.count for side in left.sides)
+    if count < _FEWEST:
+        return _SPREAD * float(left.before_ns[columns].sum())
+    if len(columns) < _FEWEST:
+        return _SPREAD / 2 * float(left.before_ns[columns].sum())
+    return 2 * float(np.sqrt(len(columns)) * left.change_ns[columns].std())
 
 
 def _largest(left: Remaining) -> np.ndarray | None:

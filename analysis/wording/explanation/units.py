@@ -31,21 +31,22 @@ _ONE: Mapping[UnitKind, Message] = {
         "({change:change})."
     ),
 }
+_SAME_STEP = Message(
+    "Nothing changed beyond noise: the kernels of a step take {busy_after:duration}, before "
+    "{busy_before:duration}."
+)
 _SAME: Mapping[UnitKind, Message] = {
-    "step": Message("Nothing changed: a step takes {after:duration}, before {before:duration}."),
-    "annotation": Message(
-        "Nothing changed: a step takes {after:duration}, before {before:duration}."
-    ),
+    "step": _SAME_STEP,
+    "annotation": _SAME_STEP,
     "repeat": Message(
-        "Nothing changed: one repetition of the kernels takes {after:duration}, before "
-        "{before:duration}."
+        "Nothing changed beyond noise: one repetition of the kernels takes {busy_after:duration}, "
+        "before {busy_before:duration}."
     ),
     "file": Message(
-        "Nothing changed: the kernels of both files are the same and take the same time."
+        "Nothing changed beyond noise: the kernels of the files take {busy_after:duration}, before "
+        "{busy_before:duration}."
     ),
 }
-
-
 _EQUAL = 0.005  # of a unit, by which both sides may differ and take the same time
 _BOTH: Mapping[UnitKind, Message] = {
     "step": Message("A step takes {after:duration} on both sides."),
@@ -68,4 +69,10 @@ def same_sentence(unit: UnitTimes) -> Said:
 
 def _said(message: Message, unit: UnitTimes) -> Said:
     change = unit.change_ns / unit.before_ns if unit.before_ns else None
-    return message.of(before=unit.before_ns, after=unit.after_ns, change=change)
+    return message.of(
+        before=unit.before_ns,
+        after=unit.after_ns,
+        change=change,
+        busy_before=unit.busy_ns[0],
+        busy_after=unit.busy_ns[1],
+    )
