@@ -77,7 +77,8 @@ DiagnosticCode = Literal[
     "recordings_differ", "requests_at_once", "rounded_starts", "rows_lost", "rows_twice",
     "runs_averaged",
     "runs_differ",
-    "runs_entered", "runs_twice", "runs_unknown", "runs_untold", "runs_without_operators",
+    "runs_entered", "runs_repeated", "runs_twice", "runs_unknown", "runs_untold",
+    "runs_without_operators",
     "same_file", "same_variant", "samples_profiled", "samples_summed", "samples_twice",
     "several_processes", "short_rows", "slow_executions", "slow_first_runs",
     "starts_go_back",
@@ -106,7 +107,7 @@ ENDS_EARLY: frozenset[DiagnosticCode] = frozenset(
 # column -> (dtype, may be null). Int64/Float64/boolean are pandas' nullable types.
 RUN_COLUMNS = {
     "run": "int64",
-    "kind": "category",  # model_run, step, iteration, file
+    "kind": "category",  # model_run, step, iteration, repeat, file
     "start_ns": "Int64",
     "dur_ns": "int64",
     "cpu_ns": "Int64",  # process CPU time, where the recorder took it

@@ -45,7 +45,7 @@ ALLOWED = {
     "analysis.align": (),
     "analysis.host": CORE + within("analysis", "metrics readers.building.timetable"),
     "analysis.work_units": CORE + within("analysis", "align metrics"),
-    "analysis.compare": CORE + within("analysis", "metrics"),
+    "analysis.compare": CORE + within("analysis", "metrics work_units"),
     "analysis.compare.explanation": CORE
     + within("analysis", "align host metrics work_units compare.joining"),
     "analysis.compare.joining": CORE + within("analysis", "metrics"),

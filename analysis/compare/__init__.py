@@ -30,6 +30,7 @@ from analysis.compare.joining.matching import (
 from analysis.compare.ledger import ledger
 from analysis.compare.ledger.reconciliation import Reconciliation
 from analysis.compare.naming import named
+from analysis.compare.repeated_runs import with_repeated_runs
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.side import Side, check_whole
 from analysis.compare.timing.latency import judge
@@ -57,6 +58,7 @@ def compare(
         with_entered_runs(side, runs) for side, runs in zip(given, assumptions.runs, strict=True)
     )
     entered = (baseline is not given[0], candidate is not given[1])
+    baseline, candidate = with_repeated_runs(baseline, candidate)
     baseline, candidate, borrowed = with_shared_detail(baseline, candidate)
     baseline, candidate, unmatched = with_originals(baseline, candidate)
     verdict = judge(baseline, candidate, candidates)

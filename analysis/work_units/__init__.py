@@ -25,7 +25,7 @@ def common_units(before: Trace, after: Trace) -> tuple[Units, Units]:
     and the other side named steps, repeats of both if both repeat, else the files."""
     units = (units_of(before), units_of(after))
     kinds = {each.kind for each in units}
-    if kinds <= {"step", "annotation"}:
+    if kinds <= {"step", "annotation"} or (before.has_runs and after.has_runs):
         return units
     repeats = common_repeats(before, after)
     if repeats is not None:

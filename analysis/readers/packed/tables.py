@@ -32,7 +32,7 @@ _CELLS = 64  # a row, on average: times the limit of rows
 # Cleaning again what was cut once must not cut it again: escapes make it longer.
 _CHARS, _MEMBERS = 4, 256  # times those of other text
 _WORDS: Mapping[str, tuple[str, ...]] = {
-    "kind": ("model_run", "step", "iteration", "file"),
+    "kind": ("model_run", "step", "iteration", "repeat", "file"),
     "op_class": OP_CLASSES,
     "level": ("device_kernel", "framework_op", "graph_layer"),
 }

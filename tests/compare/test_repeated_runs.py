@@ -1,0 +1,82 @@
+"""Files that mark no runs: one repetition of their kernels is a run, on both sides alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.assumptions import Assumptions
+from analysis.compare.comparison import Comparison
+from analysis.compare.repeated_runs import with_repeated_runs
+from analysis.compare.side import side_of_trace
+from analysis.trace import Trace
+from analysis.wording import diagnostic_sentence
+from tests.step_traces import Kernel, steps_of
+
+LAYER = (
+    Kernel("layer_norm_kernel", 5, "normalisation"),
+    Kernel("gemm_qkv", 40, "matrix_product"),
+    Kernel("flash_fwd_kernel", 30, "attention"),
+    Kernel("gemm_mlp", 80, "matrix_product"),
+    Kernel("gelu_kernel", 7, "activation"),
+)  # 162 us
+WAITS = (replace(LAYER[0], after_us=38), *LAYER[1:])  # 200 us
+
+
+def compared(before: Trace, after: Trace, assumptions: Assumptions | None = None) -> Comparison:
+    return compare(side_of_trace(before), side_of_trace(after), assumptions or Assumptions())
+
+
+def test_windows_of_one_length_compare_by_what_fits_into_them() -> None:
+    before = steps_of([LAYER] * 20, marked=False)  # 3.2 ms each
+    after = steps_of([WAITS] * 16, marked=False)
+    found = compared(before, after)
+    assert found.verdict.latency_change == pytest.approx(38 / 162)
+    assert found.verdict.times_ns == pytest.approx((162_000, 200_000))
+    assert found.verdict.samples == (19, 15)  # the end of the last one is not in the file
+    assert found.figure("latency").candidate.value == pytest.approx(200_000)
+    assert found.figure("device_idle").candidate.value == pytest.approx(38 / 200)
+    assert found.ledger.reconciliation.delta_ns == pytest.approx(38_000)
+
+
+def test_it_is_said_how_many_repetitions_were_counted() -> None:
+    found = compared(steps_of([LAYER] * 20, marked=False), steps_of([LAYER] * 12, marked=False))
+    notes = [note for note in found.diagnostics if note.code == "runs_repeated"]
+    assert [note.count for note in notes] == [19, 11]
+    assert "each of 19 repetitions that it holds whole counts as one run" in diagnostic_sentence(
+        notes[0]
+    )
+    assert not any(note.code == "no_runs" for note in found.diagnostics)
+
+
+def test_the_explanation_is_of_the_same_repetitions() -> None:
+    found = compared(steps_of([LAYER] * 20, marked=False), steps_of([WAITS] * 16, marked=False))
+    assert found.explanation is not None
+    unit = found.explanation.unit
+    assert (unit.kind, unit.evidence, unit.counts) == ("repeat", "ordered", (19, 15))
+    assert (unit.before_ns, unit.after_ns) == (162_000, 200_000)
+
+
+def test_runs_that_a_file_marks_stay() -> None:
+    sides = side_of_trace(steps_of([LAYER * 4] * 3)), side_of_trace(steps_of([LAYER * 4] * 3))
+    assert with_repeated_runs(*sides) == sides
+
+
+def test_what_repeats_on_one_side_only_stays_whole() -> None:
+    once = steps_of([tuple(Kernel(f"kernel_{at}", 9) for at in range(40))], marked=False)
+    sides = side_of_trace(steps_of([LAYER] * 20, marked=False)), side_of_trace(once)
+    assert with_repeated_runs(*sides) == sides
+
+
+def test_pauses_that_no_file_explains_are_no_part_of_a_run() -> None:
+    pause = (replace(LAYER[0], after_us=400), *LAYER[1:])
+    sides = [side_of_trace(steps_of([pause] * count, marked=False)) for count in (12, 16)]
+    assert with_repeated_runs(*sides) == tuple(sides)
+
+
+def test_entered_runs_win() -> None:
+    before, after = (steps_of([LAYER] * 20, marked=False) for _ in range(2))
+    found = compared(before, after, Assumptions(runs=(10, 10)))
+    assert found.figure("latency").candidate.value == pytest.approx(2 * 162_000)
