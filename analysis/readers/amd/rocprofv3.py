@@ -18,10 +18,9 @@ from analysis.readers.amd.rows import (
     agent_name,
     copy_name,
     durations,
+    is_call,
     kernel_name,
 )
-from analysis.readers.building.host.launch_calls import is_launch
-from analysis.readers.building.host.wait_calls import is_wait
 from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.input.encoding import utf8, valid_utf8
 from analysis.readers.input.event_windows import collect_events
@@ -223,7 +222,7 @@ def _add_tool(rows: RocprofRows, tool: _Tool, process: str, where: str) -> None:
 
 
 def _add_calls(rows: RocprofRows, tool: _Tool, process: str, where: str) -> None:
-    """The calls of HIP that launched kernels, and those that waited for the device."""
+    """The calls of HIP."""
     kinds = [
         [_text(_typed(name, str)) for name in _items(kind.operations, where, rows.limits)]
         if _text(kind.kind).startswith("HIP_")
@@ -262,7 +261,7 @@ class _Array(Source):
 
 
 class _Calls:
-    """Calls of HIP that launched or waited, part by part: name, thread, start and end in ns.
+    """Calls of HIP, part by part: name, thread, start and end in ns.
 
     `kinds` are names of operations by the number of their kind.
     """
@@ -285,7 +284,7 @@ class _Calls:
             if not isinstance(number, int) or not 0 <= number < len(self._kinds):
                 continue
             name = _name_of(self._kinds[number], call.operation)
-            if is_launch(name) or is_wait(name):
+            if is_call(name):
                 start, end = _ns(call.start_timestamp), _ns(call.end_timestamp)
                 self.calls.append((name, _handle(call.thread_id), start, end))
 

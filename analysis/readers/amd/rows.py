@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 
 from analysis.limits import Limits
 from analysis.readers.building.columns import Columns
-from analysis.readers.building.host.launch_calls import is_launch
-from analysis.readers.building.host.wait_calls import is_wait
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, noted
 
 COPY = "MEMORY_COPY"
 MAX_COUNTERS = 300  # of one recording; hardware counts a few dozen at a time
 _OBJECT_FILE = re.compile(r"\s?(?:\(?\.kd\)?|\[clone \.kd\])$")
+
+
+def is_call(name: str | None) -> bool:
+    """True for the name of a call of HIP."""
+    return name is not None and name.startswith("hip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ class RocprofRows:
     products: dict[str, str] = field(default_factory=dict)
     private: dict[str, str] = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
-    calls: list[HipCall] = field(default_factory=list)  # that launch or wait
+    calls: list[HipCall] = field(default_factory=list)
     tool: str = "rocprofv3"
 
     def note_beyond(self, counters: Sequence[str]) -> None:
@@ -100,8 +103,8 @@ class RocprofRows:
         start_ns: int | None,
         end_ns: int | None,
     ) -> None:
-        """A call of HIP: kept where it launches something or waits for the device."""
-        if start_ns is None or name is None or not (is_launch(name) or is_wait(name)):
+        """A call of the host: kept where it is one of HIP."""
+        if start_ns is None or name is None or not is_call(name):
             return
         is_whole = end_ns is not None and end_ns >= start_ns
         self.calls.append(HipCall(name, process, thread, start_ns, end_ns if is_whole else None))

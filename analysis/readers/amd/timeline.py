@@ -13,10 +13,8 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from analysis.readers.amd.rows import RocprofRows, kernel_name
+from analysis.readers.amd.rows import RocprofRows, is_call, kernel_name
 from analysis.readers.building.coded import Whole, coded
-from analysis.readers.building.host.launch_calls import is_launch
-from analysis.readers.building.host.wait_calls import is_wait
 from analysis.readers.building.kernels import kernel_columns
 from analysis.readers.building.numbering import Distinct, Numbered, plain_id
 from analysis.readers.building.timetable import Ints
@@ -62,7 +60,7 @@ def is_timeline(head: bytes) -> bool:
 
 
 def add_timeline(rows: RocprofRows, source: Source) -> None:
-    """What ran on devices; calls of the host and markers are counted."""
+    """What ran on devices, and calls of HIP; other calls of the host and markers are counted."""
     found, _, notes = collect_events(source, _Event, EventFile, _Timed)
     rows.notes += notes
     rows.tool = "rocprof"
@@ -71,11 +69,13 @@ def add_timeline(rows: RocprofRows, source: Source) -> None:
     is_device = np.array([pid in found.devices for pid in pids], dtype=bool)
     on_device = is_device[spans.lanes] if len(spans.rows) else np.zeros(0, dtype=bool)
     names = found.names.cells()
-    _add_calls(rows, spans, names, list(found.lanes))
+    hip = np.array([is_call(name) for name in names], dtype=bool)
+    calls = ~on_device & hip[spans.names] if len(spans.rows) else on_device
+    _add_calls(rows, spans, np.flatnonzero(calls), names, list(found.lanes))
     is_barrier = np.array([name == _BARRIER for name in names], dtype=bool)
     barriers = on_device & is_barrier[spans.names] if len(spans.rows) else on_device
     ran = np.flatnonzero(on_device & ~barriers)
-    rows.notes += noted("info", "other_events", int((~on_device).sum()))
+    rows.notes += noted("info", "other_events", int((~on_device & ~calls).sum()))
     rows.notes += noted("info", "not_operators", int(barriers.sum()), _BARRIER)
     begins, ends = spans.begins.take(ran), spans.ends.take(ran)
     starts, dur_ns = begins, Whole(ends.numbers - begins.numbers, begins.known & ends.known)
@@ -97,11 +97,13 @@ def add_timeline(rows: RocprofRows, source: Source) -> None:
 
 
 def _add_calls(
-    rows: RocprofRows, spans: _Spans, names: Sequence[str | None], lanes: Sequence[Lane]
+    rows: RocprofRows,
+    spans: _Spans,
+    calls: Ints,
+    names: Sequence[str | None],
+    lanes: Sequence[Lane],
 ) -> None:
-    """Calls of HIP that launched kernels, and those that waited for the device."""
-    is_call = np.array([is_launch(name) or is_wait(name) for name in names], dtype=bool)
-    calls = np.flatnonzero(is_call[spans.names]) if len(spans.rows) else spans.rows
+    """The calls of HIP at these places."""
     begins, ends = spans.begins.take(calls), spans.ends.take(calls)
     starts, lengths = spans.starts.take(calls), spans.lengths.take(calls)
     times = zip(calls.tolist(), begins, ends, starts, lengths, strict=True)

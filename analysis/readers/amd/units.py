@@ -7,9 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from analysis.host_activity import HostActivity
+from analysis.limits import Limits
 from analysis.readers.amd.rows import HipCall, RocprofRows
 from analysis.readers.building.checks.clocks import clock_skew
 from analysis.readers.building.coded import Whole
+from analysis.readers.building.host.calls import Host, HostCall, Key
 from analysis.readers.building.host.launch_calls import (
     LaunchCall,
     is_launch,
@@ -35,16 +38,14 @@ def trace_of(rows: RocprofRows, name: str, source: Source) -> Trace:
     kernels = [not str(kind).startswith("Memcpy") for kind in columns["op_type"]]
     units = units_of(processes, columns["device"], kernels)
     if units.is_one:
-        return taken_apart(units, lambda _: _trace(rows, columns, rows.calls, name, source))
+        every = rows.calls
+        return taken_apart(units, lambda _: _trace(rows, columns, every, every, name, source))
 
     def build(at: Sequence[int]) -> Trace:
         own = {processes[row] for row in at} - {None}
-        calls = [
-            call
-            for call in rows.calls
-            if (not own or call.process in own) and not (by_device and is_launch(call.name))
-        ]
-        return _trace(rows, rows_of(columns, at), calls, name, source)
+        every = [call for call in rows.calls if not own or call.process in own]
+        calls = [call for call in every if not (by_device and is_launch(call.name))]
+        return _trace(rows, rows_of(columns, at), calls, every, name, source)
 
     by_device = any("device:" in unit for unit, _ in units.parts)
     return taken_apart(units, build)
@@ -54,10 +55,12 @@ def _trace(
     rows: RocprofRows,
     columns: Mapping[str, Sequence[object]],
     calls: Sequence[HipCall],
+    every: Sequence[HipCall],
     name: str,
     source: Source,
 ) -> Trace:
-    """The trace of one process or device; all of it is one run, for rocprof marks none."""
+    """The trace of one process or device, whose own are `calls` of `every` call of its host; all of
+    it is one run, for rocprof marks none."""
     meta = source.meta(
         name,
         rows.tool,
@@ -66,7 +69,9 @@ def _trace(
         private=rows.private,
     )
     own, clocks = _on_the_hosts_clock(columns, calls)
-    trace = build_trace(meta, own, notes=[*rows.notes, *clocks], limits=source.limits)
+    host, left = _host(every, source.limits)
+    notes = [*rows.notes, *clocks, *left]
+    trace = replace(build_trace(meta, own, notes=notes, limits=source.limits), host=host)
     if calls:
         waits = [
             (call.name, call.start_ns, call.end_ns)
@@ -84,6 +89,16 @@ def _trace(
         if is_launch(call.name)
     ]
     return with_launches(trace, launch_calls(launches))
+
+
+def _host(calls: Sequence[HipCall], limits: Limits) -> tuple[HostActivity | None, list[Diagnostic]]:
+    """What the host did; which of its calls launched which kernel is not known here."""
+    known: dict[Key, HostCall] = {
+        (call.process, at): HostCall(call.start_ns, call.thread, call.name, call.end_ns)
+        for at, call in enumerate(calls)
+    }
+    none: dict[str, list[object]] = {"process": [], "correlation": [], "source_row": []}
+    return Host(known, ()).activity(none, limits)
 
 
 def _on_the_hosts_clock(

@@ -409,3 +409,4 @@ def test_kernels_cannot_begin_before_as_many_were_launched(behind: int, moved: i
     starts = trace.calls["start_ns"].tolist()
     assert starts == [107 - behind + moved, 307 - behind + moved]
     assert ("kernels_before_launch" in notes(trace)) == bool(moved)
+    assert trace.host is not None and trace.host.starts_ns.tolist() == [100, 300]

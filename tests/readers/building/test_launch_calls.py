@@ -157,3 +157,10 @@ def test_rocprof_json_names_calls_by_number() -> None:
     assert trace.runs[["launches", "launch_ns"]].to_numpy().tolist() == [[1, 20]]
     assert not pd.isna(trace.runs["launches"][0])
     assert waits_of(trace) == [("hipMemcpy", 60, 155)]
+    host = trace.host  # one call has no end; one of HSA is none of HIP
+    assert host is not None and host.lane_names == ("thread 3",)
+    told = zip(host.name_of, host.starts_ns, host.ends_ns, strict=True)
+    assert [(host.names[name], int(start), int(end)) for name, start, end in told] == [
+        ("hipLaunchKernel", 10, 30), ("hipMalloc", 40, 90), ("hipMemcpy", 60, 155),
+        ("hipMemcpy", 160, 160),
+    ]  # fmt: skip
