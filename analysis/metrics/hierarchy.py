@@ -38,7 +38,7 @@ def hierarchies(trace: Trace, graph: Graph | None) -> tuple[By, ...]:
     """The ways in which the time of this trace can be divided, op types first."""
     found: list[By] = ["op_class"]
     table = by_operator(trace)
-    if _scopes(_names(table), table["per_run_ns"].tolist(), graph):
+    if scopes_of(_names(table), table["per_run_ns"].tolist(), graph):
         found.append("scope")
     if table["launched_by"].notna().any():
         found.append("launcher")
@@ -70,7 +70,7 @@ def hierarchy(trace: Trace, graph: Graph | None, by: By) -> tuple[Node, ...]:
         heads = [(launcher,) for launcher in launchers]
         levels = ("launcher",)
     else:
-        heads = _scopes(names, times, graph)
+        heads = scopes_of(names, times, graph)
         levels = ["scope"] * MAX_SCOPES
     paths = [(*head, name) for head, name in zip(heads, names, strict=True)]
     return _tree(list(zip(paths, times, strict=True)), levels)
@@ -123,17 +123,21 @@ def _grow(nodes: list[Node], parent: int, rows: _Rows, levels: Sequence[Level], 
             _grow(nodes, len(nodes) - 1, inside, levels, depth + 1)
 
 
-def _scopes(
-    names: Sequence[str], times: Sequence[float], graph: Graph | None
+def scopes_of(
+    names: Sequence[str],
+    times: Sequence[float],
+    graph: Graph | None,
+    least: float = _MIN_SCOPED,
 ) -> list[tuple[str, ...]]:
-    """The modules of each operator; empty where too few operators have one."""
+    """The modules of each operator; empty where those of operators with no more than the part
+    `least` of the time are known."""
     found = []
     for name in names:
         node = graph.node.get(name) if graph is not None else None
         scope = node.scope if node is not None else "" if graph is not None else _path(name)
         found.append(tuple(filter(None, scope.split("/")))[:MAX_SCOPES])
     scoped = sum(ns for ns, path in zip(times, found, strict=True) if path)
-    return found if scoped > _MIN_SCOPED * sum(times) and scoped else []
+    return found if scoped > least * sum(times) and scoped else []
 
 
 def _names(table: pd.DataFrame) -> list[str]:

@@ -28,6 +28,7 @@ from app.parts import (
     explained,
     exports,
     ledger,
+    model_tree,
     operators,
     pair,
     panels,
@@ -137,6 +138,7 @@ def _results(
     tries.show(Subject(comparison.candidate, comparison), shown.findings, record_page)
     _cards(comparison)
     _bought(comparison, fusion_page)
+    model_tree.show(comparison)
     operators.show(shown)
     _op_types(comparison)
     roofline.show(comparison)

@@ -30,6 +30,7 @@ from analysis.report.explanation.explanation_json import explanation_values
 from analysis.report.exports.findings_json import findings_values
 from analysis.report.exports.fusion_json import fusion_left_out, fusion_values
 from analysis.report.exports.inspection import diagnostics
+from analysis.report.exports.model_tree_json import by_part
 from analysis.report.exports.roofline_json import quantity_values, roofs_values
 from analysis.report.multiple.ladder_json import ladder_values
 from analysis.report.text import plain
@@ -96,10 +97,7 @@ def _values(comparison: Comparison, operators: list[Any], top: int | None) -> di
         "by_type": _rows(comparison.op_types, ["op_type"]),
         "by_class": _rows(comparison.op_classes, ["op_class"]),
         "by_launcher": _launchers(comparison),
-        "by_module": [
-            {name: plain(value) for name, value in row.items()}
-            for row in modules(comparison.ledger).to_dict("records")
-        ],
+        "by_module": _modules(comparison),
         "operators": operators,
         "diagnostics": diagnostics(comparison.diagnostics),
         **({} if top is None else {"left_out": _left_out(comparison, top)}),
@@ -274,6 +272,14 @@ def _launchers(comparison: Comparison) -> list[dict[str, Any]]:
         return []
     table = match_launchers(*traces)
     return _rows(table if comparison.has_changes else without_changes(table), ["launched_by"])
+
+
+def _modules(comparison: Comparison) -> list[dict[str, Any]]:
+    """The gains of groups by module; else the parts of the model tree."""
+    rows = modules(comparison.ledger).to_dict("records")
+    if not rows:
+        return by_part(comparison)
+    return [{str(name): plain(value) for name, value in row.items()} for row in rows]
 
 
 def _rows(table: pd.DataFrame, names: list[str]) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ from analysis.wording.explanation import explained_parts
 from analysis.wording.quantities import MISSING
 from app.cli.printing.ladder import print_ladder
 from app.cli.printing.ledger import print_ledger
+from app.cli.printing.model_tree import print_model_tree
 
 _TOP_ROWS = 12
 _MAX_OTHERS = 8
@@ -68,6 +69,7 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
         )
         _print_kinds(console, comparison, classes, "op_class")
         _print_modules(console, comparison)
+    print_model_tree(console, comparison)
     _print_kinds(console, comparison, comparison.op_types, "op_type")
     console.print(clean_text(wording.kinds_sentence(comparison, "op_types"), 1000))
     print_ledger(console, comparison)

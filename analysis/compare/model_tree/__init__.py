@@ -1,0 +1,25 @@
+"""Model tree: the time of both sides by module of the model, operator and shapes."""
+
+from __future__ import annotations
+
+from analysis.compare.comparison import Comparison
+from analysis.compare.model_tree.paths import Levels, located
+from analysis.compare.model_tree.tree import ModelTree, Node, tree_of
+from analysis.compare.modules import modules
+from analysis.metrics.memo import once
+
+__all__ = ["Levels", "ModelTree", "Node", "model_tree"]
+
+
+@once
+def model_tree(comparison: Comparison) -> ModelTree | None:
+    """Return the tree of a pair of traces; None of recordings, whose groups have their modules, and
+    where a file has neither modules nor shapes, so that op types say as much."""
+    sides = (comparison.baseline, comparison.candidate)
+    if any(side.experiment is not None for side in sides) or not modules(comparison.ledger).empty:
+        return None
+    traces = (sides[0].trace, sides[1].trace)
+    levels, places = located(*traces)
+    if levels.modules is None and not levels.shapes:
+        return None
+    return tree_of(*places, levels, has_changes=comparison.has_changes)

@@ -1,0 +1,98 @@
+"""Rows of the model tree as text, for the dashboard, the report and the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.compare.model_tree import ModelTree, Node, model_tree
+from analysis.messages import say
+from analysis.report.text import minus, signed_duration
+from analysis.wording import model_tree as words
+
+_SLIGHT = 0.005  # of the whole change, below which a change has no colour
+
+
+@dataclass(frozen=True)
+class TreeRow:
+    """A part of the model on both sides; `kind` is what its change means: faster, slower or same.
+
+    `names` are its modules, operator and shapes, outermost first. Of a part that one side lacks the
+    times of that side are dashes.
+    """
+
+    names: tuple[str, ...]
+    instances: str
+    executions: str
+    before: str
+    after: str
+    change: str
+    share: str
+    kind: str
+    is_open: bool
+    rows: tuple[TreeRow, ...]
+
+
+@dataclass(frozen=True)
+class TreeRows:
+    """The whole tree: its title, the heads of its columns, and its rows."""
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[TreeRow, ...]
+
+
+def tree_rows(comparison: Comparison) -> TreeRows | None:
+    """Return the rows of the tree of a comparison, open where the largest change is; None where it
+    has no tree."""
+    tree = model_tree(comparison)
+    if tree is None:
+        return None
+    heads = (
+        say("Part of the model"),
+        say("Executions"),
+        say("Baseline"),
+        say("Candidate"),
+        say("Change"),
+        say("Share of change"),
+    )
+    return TreeRows(words.title(tree.levels), heads, _rows(tree, tree.roots, is_open=True))
+
+
+def _rows(tree: ModelTree, nodes: tuple[Node, ...], *, is_open: bool) -> tuple[TreeRow, ...]:
+    """Return these nodes as rows: of those inside an open one, the first is open, too."""
+    return tuple(
+        _row(tree, node, is_open=is_open and place == 0) for place, node in enumerate(nodes)
+    )
+
+
+def _row(tree: ModelTree, node: Node, *, is_open: bool) -> TreeRow:
+    (before_ns, after_ns), change_ns = tree.times_ns(node), tree.change_ns(node)
+    before, after = units.durations_apart(before_ns, after_ns, change_ns)
+    first, second = tree.executions(node)
+    share = tree.share(node)
+    return TreeRow(
+        names=words.step_texts(node),
+        instances=words.instances_text(node),
+        executions=_executions(first, second),
+        before=before if first else units.MISSING,
+        after=after if second else units.MISSING,
+        change=signed_duration(change_ns) if tree.has_changes else "",
+        share="" if share is None else minus(units.percent(share)),
+        kind=_kind(tree, change_ns),
+        is_open=is_open,
+        rows=_rows(tree, node.children, is_open=is_open),
+    )
+
+
+def _executions(before: float, after: float) -> str:
+    if before == after:
+        return units.count(before)
+    return say("{before:count} → {after:count}", before=before, after=after)
+
+
+def _kind(tree: ModelTree, change_ns: float) -> str:
+    if not tree.has_changes or abs(change_ns) <= _SLIGHT * abs(tree.whole_change_ns):
+        return "same"
+    return "slower" if change_ns > 0 else "faster"

@@ -1,0 +1,308 @@
+"""The model tree: trees that are added up by hand, and what always holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.compare import compare
+from analysis.compare.model_tree import ModelTree, Node, model_tree
+from analysis.compare.model_tree.paths import without_number
+from analysis.compare.model_tree.tree import MAX_CHILDREN
+from analysis.compare.side import Side
+from analysis.stacks import Stacks
+from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from tests.host.hosts import host_of
+from tests.module_traces import NARROW, WIDE, Launch, model, trace_of
+
+
+def tree(before: Trace, after: Trace) -> ModelTree | None:
+    return model_tree(compare(Side("a", before), Side("b", after)))
+
+
+def grown(before: Trace, after: Trace) -> ModelTree:
+    found = tree(before, after)
+    assert found is not None
+    return found
+
+
+def told(found: ModelTree) -> list[tuple[int, str, tuple[int, int], int, int]]:
+    """Depth, name, instances, and ns of both sides of each node."""
+    return [
+        (depth, " > ".join(name for _, name in node.steps), node.instances, *node.total_ns)
+        for depth, _, node in found.walk()
+    ]
+
+
+def named(found: ModelTree, name: str) -> Node:
+    [node] = [node for _, _, node in found.walk() if node.steps[-1][1] == name]
+    return node
+
+
+BMM_NARROW = "float32[8,64,64]; float32[8,64,64]"
+BMM_WIDE = "float32[8,64,512]; float32[8,512,64]"
+
+
+def test_a_product_of_one_shape_that_is_28_times_slower_is_a_row_of_its_own() -> None:
+    """Of two layers the narrow products take 600 -> 80 µs each, the wide ones 25 -> 700: together
+    +310 µs, which hides +1350."""
+    before = trace_of(model(layers=2, narrow_us=600, wide_us=25))
+    after = trace_of(model(layers=2, narrow_us=80, wide_us=700))
+    found = grown(before, after)
+    norm = "Norm > aten::native_layer_norm > float32[64,64]"
+    embedding = "Embedding > aten::index_select > float32[64]"
+    assert told(found) == [
+        (0, "Net", (1, 1), 1_261_000, 1_571_000),
+        (1, "Layer", (2, 2), 1_256_000, 1_566_000),
+        (2, "Attention > aten::bmm", (0, 0), 1_250_000, 1_560_000),
+        (3, BMM_WIDE, (0, 0), 50_000, 1_400_000),
+        (3, BMM_NARROW, (0, 0), 1_200_000, 160_000),
+        (2, norm, (0, 0), 6_000, 6_000),
+        (1, embedding, (0, 0), 5_000, 5_000),
+    ]
+    wide = named(found, BMM_WIDE)
+    assert found.change_ns(wide) == 1_350_000
+    assert found.share(wide) == pytest.approx(1350 / 310)
+    assert found.executions(wide) == (2, 2)
+
+
+def test_times_are_those_of_one_unit_where_the_sides_have_more_or_fewer() -> None:
+    """Two steps of 100 µs a product beside one step of 90: 100 -> 90 a step."""
+    launch = [Launch(("Net_0",), "aten::bmm", NARROW, 90), Launch(("Net_0",), "aten::mm", WIDE, 7)]
+    one = trace_of(launch)
+    two = trace_of([replace(launch[0], us=us) for us in (80, 120)] + [replace(launch[1], us=14)])
+    runs = runs_frame(
+        run=[0, 1], kind=["step"] * 2, start_ns=[0, 1000], dur_ns=[1000] * 2, profiled=[True] * 2
+    )
+    two = replace(two, runs=runs, calls=two.calls.assign(run=[0, 1, 1]).astype({"run": "Int64"}))
+    found = grown(two, one)
+    assert found.unit_counts == (2, 1)
+    assert found.times_ns(named(found, BMM_NARROW)) == (100_000, 90_000)
+    assert found.executions(named(found, BMM_NARROW)) == (1, 1)
+    assert found.whole_change_ns == -10_000
+
+
+def test_a_part_of_one_side_alone_stays() -> None:
+    before = trace_of(model(layers=1, narrow_us=10, wide_us=20))
+    after = trace_of(model(layers=1, narrow_us=10, wide_us=20, norm="aten::rms_norm"))
+    rows = told(grown(before, after))
+    assert (3, "aten::native_layer_norm > float32[64,64]", (0, 0), 3_000, 0) in rows
+    assert (3, "aten::rms_norm > float32[64,64]", (0, 0), 0, 3_000) in rows
+
+
+def test_without_modules_operators_and_shapes_are_left() -> None:
+    bare = [Launch((), "aten::bmm", NARROW, 10), Launch((), "aten::bmm", WIDE, 20)]
+    with_modules = [replace(one, modules=("Net_0",)) for one in bare]
+    found = grown(trace_of(bare), trace_of(with_modules))
+    assert found.levels.modules is None
+    assert [row[:2] for row in told(found)] == [(0, "aten::bmm"), (1, BMM_WIDE), (1, BMM_NARROW)]
+
+
+def test_what_stands_in_no_module_is_together() -> None:
+    inside = Launch(("Net_0",), "aten::bmm", NARROW, 10)
+    backward = Launch((), "aten::mul", NARROW, 4)
+    found = grown(trace_of([inside, backward]), trace_of([inside, replace(backward, us=9)]))
+    outside, net = found.roots
+    assert (outside.steps[0], outside.total_ns) == (("module", ""), (4_000, 9_000))
+    assert net.total_ns == (10_000, 10_000)
+
+
+def by_type(
+    rows: list[tuple[str, str | None, int]], names: list[str] | None = None, **more: object
+) -> Trace:
+    """Operators as (op type, inputs, duration), one call each."""
+    count = len(rows)
+    return Trace(
+        Meta("hand", "test", sha256=str(rows)),
+        runs_frame(run=[0], kind=["step"], dur_ns=[10_000], profiled=[True]),
+        operators_frame(
+            operator=list(range(count)),
+            name=names or [f"{op_type}_{at}" for at, (op_type, _, _) in enumerate(rows)],
+            op_type=[op_type for op_type, _, _ in rows],
+            inputs=[inputs for _, inputs, _ in rows],
+        ),
+        calls_frame(
+            operator=list(range(count)),
+            run=[0] * count,
+            dur_ns=[ns for *_, ns in rows],
+            start_ns=list(range(count)),
+            source_row=list(range(count)),
+        ),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def test_without_operators_op_types_have_shapes() -> None:
+    """As kernels of Ascend do."""
+    before = by_type([("MatMulV3", "float16[8,8]", 50), ("MatMulV3", "float16[9,9]", 5)])
+    after = by_type([("MatMulV3", "float16[8,8]", 40), ("MatMulV3", "float16[9,9]", 25)])
+    assert told(grown(before, after)) == [
+        (0, "MatMulV3", (0, 0), 55, 65),
+        (1, "float16[9,9]", (0, 0), 5, 25),
+        (1, "float16[8,8]", (0, 0), 50, 40),
+    ]
+
+
+def test_shapes_that_one_side_lacks_do_not_divide_an_operator() -> None:
+    before = by_type([("allReduce_", None, 50), ("Add", "float16[2]", 3), ("Add", None, 1)])
+    after = by_type([("allReduce", "float16[8]", 40), ("Add", "float16[2]", 3)])
+    assert told(grown(before, after)) == [
+        (0, "allReduce", (0, 0), 50, 40),
+        (0, "Add", (0, 0), 4, 3),
+        (1, "", (0, 0), 1, 0),
+        (1, "float16[2]", (0, 0), 3, 3),
+    ]
+
+
+def test_scopes_in_names_are_modules() -> None:
+    """As in names of MindSpore; numbered cells count together."""
+    names = ["Default/network/0-Block/Add-op1", "Default/network/1-Block/Add-op2", "Cast-op3"]
+    rows = [("Add", "float16[2]", 3), ("Add", "float16[2]", 4), ("Cast", "float16[2]", 1)]
+    found = grown(by_type(rows, names), by_type(rows, names))
+    assert told(found) == [
+        (0, "Default > network > Block > Add > float16[2]", (0, 0), 7, 7),
+        (0, " > Cast > float16[2]", (0, 0), 1, 1),
+    ]
+
+
+def test_ranges_of_the_host_are_modules() -> None:
+    """NVTX ranges around launches, but not the one of the step, which holds all, and operators."""
+    spans = [
+        (0, "annotation", "step", 0, 100),
+        (0, "annotation", "block_0", 10, 20),
+        (0, "annotation", "aten::mm", 11, 15),
+        (0, "annotation", "block_1", 20, 30),
+    ]
+    host = host_of(spans, [(0, 1, 0, 12), (1, 2, 0, 22), (2, 3, 0, 50)])
+    rows = [("gemm", "float16[8]", 5), ("gemm", "float16[8]", 6), ("norm", "float16[8]", 2)]
+    trace = by_type(rows, host=host)
+    found = grown(trace, replace(trace))
+    assert found.levels.modules == "annotation"
+    assert told(found) == [
+        (0, "block > gemm > float16[8]", (0, 0), 11, 11),
+        (0, " > norm > float16[8]", (0, 0), 2, 2),
+    ]
+
+
+def test_sides_that_do_not_compare_have_no_changes() -> None:
+    """One file marks its runs, and the other one does not: the longest time stands first."""
+    before = by_type([("A", "float16[8]", 5), ("B", "float16[8]", 60)])
+    after = replace(
+        by_type([("A", "float16[8]", 50), ("B", "float16[8]", 61)]),
+        runs=runs_frame(run=[0], kind=["file"], dur_ns=[10_000], profiled=[True]),
+    )
+    found = grown(before, after)
+    assert not found.has_changes
+    assert [node.steps[0][1] for node in found.roots] == ["B", "A"]
+    assert found.share(found.roots[0]) is None
+
+
+def test_op_types_alone_make_no_tree() -> None:
+    trace = by_type([("A", None, 5)])
+    assert tree(trace, replace(trace)) is None
+
+
+def test_many_parts_with_small_changes_are_one_together() -> None:
+    count = MAX_CHILDREN + 20
+    before = by_type([(f"T{at}", "float16[2]", 100 + at) for at in range(count)])
+    after = by_type([(f"T{at}", "float16[2]", 100 + 2 * at) for at in range(count)])
+    found = grown(before, after)
+    more = found.roots[-1]
+    assert len(found.roots) == MAX_CHILDREN
+    assert (more.kind, more.instances) == ("more", (21, 21))
+    assert more.total_ns == (sum(range(100, 121)), sum(range(100, 142, 2)))
+    assert found.roots[0].steps == (("op_type", f"T{count - 1}"), ("shapes", "float16[2]"))
+
+
+@pytest.mark.parametrize(
+    ("name", "shared"),
+    [
+        ("layer_5", "layer"),
+        ("model.layers.5.mlp", "model.layers.#.mlp"),
+        ("0-Bottleneck", "Bottleneck"),
+        ("conv1", "conv1"),
+        ("resnet50", "resnet50"),
+        ("7", "#"),
+        ("", ""),
+    ],
+)
+def test_numbered_copies_share_a_name(name: str, shared: str) -> None:
+    assert without_number(name) == shared
+
+
+NAMES = st.sampled_from(["nn.Module: A_0", "nn.Module: A_1", "nn.Module: B_0", "f", "aten::mm"])
+SHAPES = st.sampled_from([None, "float16[2]", "float16[3]"])
+LAUNCHERS = st.sampled_from([None, "aten::mm", "aten::add", "cudaGraphLaunch"])
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> Trace:
+    """Traces with stacks, operators and runs of any kind; some calls in no run or no stack."""
+    operators = draw(
+        st.lists(st.tuples(st.sampled_from("XYZ"), SHAPES, LAUNCHERS), min_size=1, max_size=6)
+    )
+    names = draw(st.lists(NAMES, min_size=1, max_size=8))
+    parents = [draw(st.integers(-1, at - 1)) for at in range(len(names))]
+    runs = draw(st.integers(1, 3))
+    columns = (
+        st.integers(0, len(operators) - 1),
+        st.integers(0, runs - 1) | st.none(),
+        st.integers(0, 10**12),
+        st.integers(-1, len(names) - 1),
+    )
+    calls = draw(st.lists(st.tuples(*columns), min_size=1, max_size=20))
+    rows = np.arange(len(calls))
+    return Trace(
+        Meta("hand", "test"),
+        runs_frame(
+            run=list(range(runs)),
+            kind=[draw(st.sampled_from(["step", "file"]))] * runs,
+            dur_ns=[10**13] * runs,
+            profiled=[True] * runs,
+        ),
+        operators_frame(
+            operator=list(range(len(operators))),
+            name=[op_type for op_type, _, _ in operators],
+            op_type=[op_type for op_type, _, _ in operators],
+            inputs=[inputs for _, inputs, _ in operators],
+            launched_by=[launcher for _, _, launcher in operators],
+        ),
+        calls_frame(
+            operator=[operator for operator, *_ in calls],
+            run=[run for _, run, *_ in calls],
+            dur_ns=[ns for _, _, ns, _ in calls],
+            start_ns=rows,
+            source_row=rows,
+        ),
+        stacks=Stacks(tuple(names), np.array(parents), rows, np.array([at for *_, at in calls])),
+    )
+
+
+def in_units(trace: Trace) -> int:
+    """The time of the calls that belong to a run, or to the file where it has none."""
+    if not trace.has_runs:
+        return int(trace.calls["dur_ns"].sum())
+    return int(trace.calls["dur_ns"][trace.calls["run"].isin(trace.told_runs["run"])].sum())
+
+
+@given(traces(), traces())
+def test_leaves_and_children_add_up_exactly(before: Trace, after: Trace) -> None:
+    found = tree(before, after)
+    if found is None:
+        return
+    whole = (in_units(before), in_units(after))
+    assert found.total_ns == whole
+    leaves = [node.total_ns for node in found.leaves()]
+    assert (sum(b for b, _ in leaves), sum(a for _, a in leaves)) == whole
+    for _, _, node in found.walk():
+        assert len(node.children) != 1
+        for side in (0, 1):
+            held = [child.total_ns[side] for child in node.children]
+            assert not held or sum(held) == node.total_ns[side]
+            ran = [child.executions[side] for child in node.children]
+            assert not ran or sum(ran) == node.executions[side]
+            assert node.instances[side] == 0 or node.executions[side] > 0

@@ -1,0 +1,86 @@
+"""The model tree in JSON and in the report."""
+
+from __future__ import annotations
+
+import re
+
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
+from analysis.report.exports.comparison_json import comparison_values
+from analysis.report.html import report_html
+from analysis.report.model_tree import tree_rows
+from tests.module_traces import Launch, model, trace_of
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def layers() -> Comparison:
+    """Two layers whose wide products are 28 times slower, and whose narrow ones hide it."""
+    before = trace_of(model(layers=2, narrow_us=600, wide_us=25))
+    after = trace_of(model(layers=2, narrow_us=80, wide_us=700))
+    return compare(Side("a", before), Side("b", after))
+
+
+def test_json_has_each_part_with_its_place() -> None:
+    parts = comparison_values(layers())["by_module"]
+    assert [part["depth"] for part in parts] == [0, 1, 2, 3, 3, 2, 1]
+    assert parts[1] == {
+        "module": "Net/Layer",
+        "operator": None,
+        "op_type": None,
+        "shapes": None,
+        "kind": "module",
+        "depth": 1,
+        "is_leaf": False,
+        "parts": None,
+        "instances": {"baseline": 2, "candidate": 2},
+        "executions": {"baseline": 6.0, "candidate": 6.0},
+        "units": {"baseline": 1, "candidate": 1},
+        "before_ns": 1_256_000.0,
+        "after_ns": 1_566_000.0,
+        "gain_ns": -310_000.0,
+        "delta_ns": 310_000.0,
+        "share": 1.0,
+    }
+    wide = parts[3]
+    assert wide["module"] == "Net/Layer/Attention"
+    assert (wide["operator"], wide["shapes"]) == (
+        "aten::bmm",
+        "float32[8,64,512]; float32[8,512,64]",
+    )
+    assert (wide["before_ns"], wide["after_ns"], wide["delta_ns"]) == (5e4, 1.4e6, 1.35e6)
+    leaves = [part for part in parts if part["is_leaf"]]
+    assert sum(part["before_ns"] for part in leaves) == 1_261_000
+    assert sum(part["after_ns"] for part in leaves) == 1_571_000
+
+
+def test_rows_are_open_where_the_largest_change_is() -> None:
+    rows = tree_rows(layers())
+    assert rows is not None
+    assert rows.title == "Modules, operators and shapes"
+    net = rows.rows[0]
+    layer, embedding = net.rows
+    attention, norm = layer.rows
+    assert (net.is_open, layer.is_open, attention.is_open) == (True, True, True)
+    assert (embedding.is_open, norm.is_open) == (False, False)
+    assert (layer.names, layer.instances) == (("Layer",), "×2")
+    wide, narrow = attention.rows
+    assert (wide.before, wide.after, wide.change) == ("50.0 µs", "1.40 ms", "+1.35 ms")
+    assert (wide.kind, narrow.kind, norm.kind) == ("slower", "faster", "same")
+
+
+def test_report_folds_rows_without_a_script() -> None:
+    page = report_html(layers())
+    [section] = re.findall(r'<section id="tree">.*?</section>', page, re.DOTALL)
+    assert section.count('<details class="part" open>') == 3
+    assert "<bdi>float32[8,64,512]; float32[8,512,64]</bdi>" in section
+    assert "+1.35 ms" in section
+    assert "<script" not in section
+
+
+def test_names_of_modules_are_not_interpreted() -> None:
+    launch = [Launch((f"{HOSTILE}_0",), HOSTILE, ((2,),), 5)]
+    comparison = compare(Side("a", trace_of(launch)), Side("b", trace_of(launch)))
+    page = report_html(comparison)
+    assert "<img" not in page
