@@ -12,7 +12,7 @@ from analysis.colours import DARK, LIGHT, Colours, ink_on, mixed
 from analysis.messages import say
 from analysis.metrics.hierarchy import Node
 from analysis.operators.short_names import short_names
-from analysis.wording.hierarchy import node_text
+from analysis.wording.trees.hierarchy import node_text
 
 _LEVELS = 4  # that are seen at once; a click leads deeper
 _FRAMES = 6  # of call stacks, whose frames have little beside them

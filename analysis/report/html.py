@@ -30,7 +30,7 @@ from analysis.report.explanation.causes import causes, with_minus
 from analysis.report.ledger import ledger_table
 from analysis.report.limits import limits
 from analysis.report.method import method
-from analysis.report.model_tree import tree_rows
+from analysis.report.model_tree.rows import tree_rows
 from analysis.report.multiple.ladder import ladder_html
 from analysis.report.multiple.table import (
     pareto_html,
@@ -56,7 +56,7 @@ from analysis.wording.fusion.apart import APART_HELP
 from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
 from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS
 from analysis.wording.fusion.terms import WATERFALL_HELP
-from analysis.wording.model_tree import TREE_HELP
+from analysis.wording.trees.model_tree import TREE_HELP
 from analysis.wording.waterfall import waterfall_terms
 
 MAX_HEAD = 18  # characters

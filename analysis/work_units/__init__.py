@@ -7,7 +7,7 @@ from analysis.work_units.marked import units_of_annotations, units_of_runs
 from analysis.work_units.repeated import common_repeats, units_of_repeats
 from analysis.work_units.units import UnitKind, Units, whole_file
 
-__all__ = ["UnitKind", "Units", "common_units", "units_of"]
+__all__ = ["UnitKind", "Units", "common_units", "same_work", "units_of"]
 
 
 def units_of(trace: Trace) -> Units:
@@ -32,3 +32,10 @@ def common_units(before: Trace, after: Trace) -> tuple[Units, Units]:
         return repeats
     one_each = all(each.count == 1 for each in units)
     return units if one_each else (whole_file(before), whole_file(after))
+
+
+def same_work(before: Units, after: Units) -> tuple[Units, Units]:
+    """Return the units of the kind of work that both sides have and that takes most time; all of
+    them where they have none in common."""
+    shared = [work for work in before.kinds_of_work() if work in after.kinds_of_work()]
+    return (before.of_work(shared[0]), after.of_work(shared[0])) if shared else (before, after)

@@ -28,7 +28,6 @@ from app.parts import (
     explained,
     exports,
     ledger,
-    model_tree,
     operators,
     pair,
     panels,
@@ -38,6 +37,7 @@ from app.parts import (
 )
 from app.parts.advice import findings, tried, tries
 from app.parts.heads import SIDES, told
+from app.parts.model_tree.fold import show_tree
 from app.parts.pair import Chosen
 from app.parts.several import all_engines, steps
 from app.parts.table import choice
@@ -138,7 +138,7 @@ def _results(
     tries.show(Subject(comparison.candidate, comparison), shown.findings, record_page)
     _cards(comparison)
     _bought(comparison, fusion_page)
-    model_tree.show(comparison)
+    show_tree(comparison)
     operators.show(shown)
     _op_types(comparison)
     roofline.show(comparison)

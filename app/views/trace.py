@@ -16,10 +16,10 @@ from analysis.metrics.breakdown import by_operator, by_type
 from analysis.metrics.stretch import Stretch
 from analysis.report.origins import origin_of
 from analysis.timeline.payload import drawn_at
-from analysis.wording import hierarchy as tree_words
 from analysis.wording import single as memory_words
 from analysis.wording import step as step_words
 from analysis.wording.diagnostics.early_end import end_caution
+from analysis.wording.trees import hierarchy as tree_words
 from app import state
 from app.language import spoken
 from app.parts import alone, doctor, pair, panels

@@ -20,8 +20,9 @@ def printed(before: Sequence[Launch], after: Sequence[Launch]) -> list[str]:
     console = Console(file=text, width=120, highlight=False, markup=False, emoji=False)
     sides = (Side("a", trace_of(before)), Side("b", trace_of(after)))
     print_model_tree(console, compare(*sides))
-    title, heads, *rows = text.getvalue().strip().splitlines()
-    assert title == "Modules, operators and shapes per run, as profiled, largest change first"
+    title, basis, heads, *rows = text.getvalue().strip().splitlines()
+    assert title == "Modules, operators and shapes"
+    assert basis == "Kernel time per step, as profiled; largest change first."
     assert heads.split()[-3:] == ["before", "after", "change"]
     return rows
 

@@ -9,7 +9,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
 from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.html import report_html
-from analysis.report.model_tree import tree_rows
+from analysis.report.model_tree.rows import tree_rows
 from tests.module_traces import Launch, model, trace_of
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -36,6 +36,7 @@ def test_json_has_each_part_with_its_place() -> None:
         "parts": None,
         "instances": {"baseline": 2, "candidate": 2},
         "executions": {"baseline": 6.0, "candidate": 6.0},
+        "unit": "step",
         "units": {"baseline": 1, "candidate": 1},
         "before_ns": 1_256_000.0,
         "after_ns": 1_566_000.0,

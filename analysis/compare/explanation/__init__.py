@@ -26,7 +26,7 @@ from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.explanation.single import outliers, slow_layers
 from analysis.compare.explanation.subjects import changed_times
 from analysis.trace import Trace
-from analysis.work_units import Units, common_units
+from analysis.work_units import common_units, same_work
 
 _LEAST = 0.003  # of the kernels of a unit of the baseline: a change below it is part of the rest
 _SEEN = 1 / 3  # of that for kernels that came or went, which no noise makes
@@ -42,7 +42,7 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
     """Return what changed from one trace to the other; None where a side has no kernels."""
     if not len(before.calls) or not len(after.calls):
         return None
-    units = _same_work(*common_units(before, after))
+    units = same_work(*common_units(before, after))
     sides = (ExplainedSide.of(before, units[0]), ExplainedSide.of(after, units[1]))
     times = _times(sides)
     phases = {work.phase for work in times.works} - {None}
@@ -88,13 +88,6 @@ def _kernel_changes(
     if clock is not None and abs(clock.change_ns) >= least_ns:
         changes.append(clock)
     return changes, ratio
-
-
-def _same_work(before: Units, after: Units) -> tuple[Units, Units]:
-    """Return the units of the kind of work that both sides have and that takes most time; all of
-    them where they have none in common."""
-    shared = [work for work in before.kinds_of_work() if work in after.kinds_of_work()]
-    return (before.of_work(shared[0]), after.of_work(shared[0])) if shared else (before, after)
 
 
 def _times(sides: tuple[ExplainedSide, ExplainedSide]) -> UnitTimes:

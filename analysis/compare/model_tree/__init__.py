@@ -22,4 +22,12 @@ def model_tree(comparison: Comparison) -> ModelTree | None:
     levels, places = located(*traces)
     if levels.modules is None and not levels.shapes:
         return None
-    return tree_of(*places, levels, has_changes=comparison.has_changes)
+    return tree_of(*places, levels, has_changes=_compares(comparison))
+
+
+def _compares(comparison: Comparison) -> bool:
+    """Return True where both sides do the same work."""
+    explanation = comparison.explanation
+    if explanation is None:
+        return comparison.has_changes
+    return explanation.outcome != "not_comparable"

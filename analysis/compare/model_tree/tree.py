@@ -16,7 +16,8 @@ from analysis.compare.model_tree.paths import (
     Step,
     operator_steps,
 )
-from analysis.trace import Trace
+from analysis.work_units import UnitKind, common_units, same_work
+from analysis.work_units.units import OUTSIDE
 
 MAX_CHILDREN = 50  # of one node; those of smaller changes are one node together
 
@@ -45,11 +46,12 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class ModelTree:
-    """The parts of the model of two traces. `unit_counts` are the units of work of each side, over
-    which times are means; without `has_changes` the two sides do not compare."""
+    """The parts of the model of two traces. `unit_counts` are the units of work of each side, of
+    `unit_kind`, over which times are means; without `has_changes` the two sides do not compare."""
 
     roots: tuple[Node, ...]
     levels: Levels
+    unit_kind: UnitKind
     unit_counts: tuple[int, int]
     has_changes: bool
 
@@ -103,27 +105,17 @@ def tree_of(before: Located, after: Located, levels: Levels, *, has_changes: boo
     not compare, the longest time."""
     whole = _Part()
     sides = (before, after)
-    units = [_units(side.trace) for side in sides]
-    for number, (side, (chosen, _)) in enumerate(zip(sides, units, strict=True)):
-        _add(whole, number, side, chosen, levels)
-    counts = (units[0][1], units[1][1])
+    units = same_work(*common_units(before.trace, after.trace))
+    for number, (side, of) in enumerate(zip(sides, units, strict=True)):
+        _add(whole, number, side, of.unit_of != OUTSIDE, levels)
+    counts = (units[0].count, units[1].count)
 
     def rank(node: Node) -> tuple[float, float]:
         change = abs(_change(node.total_ns, counts)) if has_changes else 0.0
         times = (ns / count for ns, count in zip(node.total_ns, counts, strict=True))
         return -change, -max(times)
 
-    return ModelTree(whole.nodes(rank), levels, counts, has_changes)
-
-
-def _units(trace: Trace) -> tuple[np.ndarray, int]:
-    """Return which calls belong to a unit of work, and how many units there are."""
-    if not trace.has_runs:
-        return np.ones(len(trace.calls), dtype=bool), 1
-    runs = trace.told_runs[~trace.told_runs["warmup"].to_numpy()]
-    runs = runs if len(runs) else trace.told_runs
-    of = trace.calls["run"].to_numpy("int64", na_value=-1)
-    return np.isin(of, runs["run"].to_numpy()), len(runs)
+    return ModelTree(whole.nodes(rank), levels, units[0].kind, counts, has_changes)
 
 
 _Rank = Callable[[Node], tuple[float, float]]

@@ -30,8 +30,8 @@ from analysis.report.explanation.explanation_json import explanation_values
 from analysis.report.exports.findings_json import findings_values
 from analysis.report.exports.fusion_json import fusion_left_out, fusion_values
 from analysis.report.exports.inspection import diagnostics
-from analysis.report.exports.model_tree_json import by_part
 from analysis.report.exports.roofline_json import quantity_values, roofs_values
+from analysis.report.model_tree.model_tree_json import by_part
 from analysis.report.multiple.ladder_json import ladder_values
 from analysis.report.text import plain
 from analysis.wording import verdict_basis, verdict_sentence

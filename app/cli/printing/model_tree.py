@@ -7,19 +7,15 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.table import Table
 
-from analysis import units, wording
+from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.model_tree import ModelTree, model_tree
-from analysis.messages import Message, say
+from analysis.messages import say
 from analysis.text import clean_text
-from analysis.wording import model_tree as words
+from analysis.wording.trees import model_tree as words
 
 _ROWS = 12
 _NAME_CHARS = 64
-_TITLES = {
-    True: Message("Modules, operators and shapes {per}, as profiled, {order}"),
-    False: Message("Operators and shapes {per}, as profiled, {order}"),
-}
 
 
 def print_model_tree(console: Console, comparison: Comparison) -> None:
@@ -34,11 +30,8 @@ def print_model_tree(console: Console, comparison: Comparison) -> None:
         table.add_column(head, justify="right", no_wrap=True)
     for cells in _lines(tree):
         table.add_row(*cells)
-    title = _TITLES[tree.levels.modules is not None].text(
-        per=wording.per_text(comparison),
-        order=wording.order_text(comparison),
-    )
-    console.print(f"\n{title}", style="bold")
+    console.print(f"\n{words.title(tree.levels)}", style="bold")
+    console.print(words.basis(tree))
     console.print(table)
 
 

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from analysis.compare import compare
 from analysis.compare.model_tree import ModelTree, Node, model_tree
-from analysis.compare.model_tree.paths import without_number
-from analysis.compare.model_tree.tree import MAX_CHILDREN
+from analysis.compare.model_tree.paths import located, without_number
+from analysis.compare.model_tree.tree import MAX_CHILDREN, tree_of
 from analysis.compare.side import Side
 from analysis.stacks import Stacks
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from analysis.work_units import common_units, same_work
+from analysis.work_units.units import OUTSIDE
 from tests.host.hosts import host_of
 from tests.module_traces import NARROW, WIDE, Launch, model, trace_of
 
@@ -76,9 +78,15 @@ def test_times_are_those_of_one_unit_where_the_sides_have_more_or_fewer() -> Non
     one = trace_of(launch)
     two = trace_of([replace(launch[0], us=us) for us in (80, 120)] + [replace(launch[1], us=14)])
     runs = runs_frame(
-        run=[0, 1], kind=["step"] * 2, start_ns=[0, 1000], dur_ns=[1000] * 2, profiled=[True] * 2
+        run=[0, 1],
+        kind=["step"] * 2,
+        start_ns=[0, 1_080_000],
+        dur_ns=[1_080_000, 140_000],
+        profiled=[True] * 2,
     )
-    two = replace(two, runs=runs, calls=two.calls.assign(run=[0, 1, 1]).astype({"run": "Int64"}))
+    two = replace(
+        two, host=None, runs=runs, calls=two.calls.assign(run=[0, 1, 1]).astype({"run": "Int64"})
+    )
     found = grown(two, one)
     assert found.unit_counts == (2, 1)
     assert found.times_ns(named(found, BMM_NARROW)) == (100_000, 90_000)
@@ -189,14 +197,11 @@ def test_ranges_of_the_host_are_modules() -> None:
 
 
 def test_sides_that_do_not_compare_have_no_changes() -> None:
-    """One file marks its runs, and the other one does not: the longest time stands first."""
+    """The longest time stands first."""
     before = by_type([("A", "float16[8]", 5), ("B", "float16[8]", 60)])
-    after = replace(
-        by_type([("A", "float16[8]", 50), ("B", "float16[8]", 61)]),
-        runs=runs_frame(run=[0], kind=["file"], dur_ns=[10_000], profiled=[True]),
-    )
-    found = grown(before, after)
-    assert not found.has_changes
+    after = by_type([("A", "float16[8]", 50), ("B", "float16[8]", 61)])
+    levels, sides = located(before, after)
+    found = tree_of(*sides, levels, has_changes=False)
     assert [node.steps[0][1] for node in found.roots] == ["B", "A"]
     assert found.share(found.roots[0]) is None
 
@@ -282,19 +287,16 @@ def traces(draw: st.DrawFn) -> Trace:
     )
 
 
-def in_units(trace: Trace) -> int:
-    """The time of the calls that belong to a run, or to the file where it has none."""
-    if not trace.has_runs:
-        return int(trace.calls["dur_ns"].sum())
-    return int(trace.calls["dur_ns"][trace.calls["run"].isin(trace.told_runs["run"])].sum())
-
-
 @given(traces(), traces())
 def test_leaves_and_children_add_up_exactly(before: Trace, after: Trace) -> None:
     found = tree(before, after)
     if found is None:
         return
-    whole = (in_units(before), in_units(after))
+    units = same_work(*common_units(before, after))
+    whole = tuple(
+        int(trace.calls["dur_ns"][of.unit_of != OUTSIDE].sum())
+        for trace, of in zip((before, after), units, strict=True)
+    )
     assert found.total_ns == whole
     leaves = [node.total_ns for node in found.leaves()]
     assert (sum(b for b, _ in leaves), sum(a for _, a in leaves)) == whole

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from analysis.compare.model_tree import Levels, Node
+from collections.abc import Mapping
+
+from analysis.compare.model_tree import Levels, ModelTree, Node
 from analysis.messages import Message
+from analysis.work_units.units import UnitKind
 
 TITLES = {
     True: Message("Modules, operators and shapes"),
@@ -15,12 +18,25 @@ TREE_HELP = Message(
     "has one part alone, both are in one row. What a row holds adds up to it."
 )
 KEYS_HELP = Message("Arrow keys go from row to row, open and close them.")
-TREE_BASIS = Message("Kernel time {mean}, as profiled; {order}.")
+BASIS: Mapping[UnitKind, Message] = {
+    "step": Message("Kernel time per step, as profiled; {order}."),
+    "annotation": Message("Kernel time per step, as profiled; {order}."),
+    "repeat": Message("Kernel time per repetition of the kernels, as profiled; {order}."),
+    "file": Message("Kernel time in the file, as profiled; {order}."),
+}
+_CHANGES = Message("largest change first")
+_TIMES = Message("no change is shown, because the two sides do different work; longest time first")
 OUTSIDE = Message("outside all modules")
 NO_SHAPES = Message("shapes not in the file")
 MORE = Message("{n:count} part with a smaller change", "{n:count} parts with smaller changes")
 INSTANCES = Message("×{n:count}")
 INSTANCES_DIFFER = Message("×{before:count} → ×{after:count}")
+
+
+def basis(tree: ModelTree) -> str:
+    """Return what the times of a tree are, and in which order its parts stand."""
+    order = _CHANGES if tree.has_changes else _TIMES
+    return BASIS[tree.unit_kind].text(order=order.text())
 
 
 def title(levels: Levels) -> str:

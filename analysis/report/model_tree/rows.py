@@ -9,7 +9,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.model_tree import ModelTree, Node, model_tree
 from analysis.messages import say
 from analysis.report.text import minus, signed_duration
-from analysis.wording import model_tree as words
+from analysis.wording.trees import model_tree as words
 
 _SLIGHT = 0.005  # of the whole change, below which a change has no colour
 
@@ -36,9 +36,10 @@ class TreeRow:
 
 @dataclass(frozen=True)
 class TreeRows:
-    """The whole tree: its title, the heads of its columns, and its rows."""
+    """The whole tree: its title, what its times are, the heads of its columns, and its rows."""
 
     title: str
+    basis: str
     heads: tuple[str, ...]
     rows: tuple[TreeRow, ...]
 
@@ -57,7 +58,9 @@ def tree_rows(comparison: Comparison) -> TreeRows | None:
         say("Change"),
         say("Share of change"),
     )
-    return TreeRows(words.title(tree.levels), heads, _rows(tree, tree.roots, is_open=True))
+    return TreeRows(
+        words.title(tree.levels), words.basis(tree), heads, _rows(tree, tree.roots, is_open=True)
+    )
 
 
 def _rows(tree: ModelTree, nodes: tuple[Node, ...], *, is_open: bool) -> tuple[TreeRow, ...]:

@@ -7,11 +7,10 @@ from importlib.resources import files
 
 import streamlit as st
 
-from analysis import wording
 from analysis.compare.comparison import Comparison
 from analysis.messages import paragraph
-from analysis.report.model_tree import tree_rows
-from analysis.wording import model_tree as words
+from analysis.report.model_tree.rows import tree_rows
+from analysis.wording.trees import model_tree as words
 from app.parts import panels
 
 _SOURCES = files(__package__)
@@ -23,7 +22,7 @@ _component = st.components.v2.component(
 )
 
 
-def show(comparison: Comparison) -> None:
+def show_tree(comparison: Comparison) -> None:
     """Draw the tree; nothing where the comparison has none."""
     tree = tree_rows(comparison)
     if tree is None:
@@ -33,5 +32,4 @@ def show(comparison: Comparison) -> None:
             tree.title, anchor=False, help=paragraph(words.TREE_HELP.text(), words.KEYS_HELP.text())
         )
         _component(key="model_tree", data=asdict(tree))
-        mean, order = wording.mean_text(comparison), wording.order_text(comparison)
-        st.caption(panels.own(words.TREE_BASIS.text(mean=mean, order=order)))
+        st.caption(panels.own(tree.basis))

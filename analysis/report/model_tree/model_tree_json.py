@@ -31,6 +31,7 @@ def _part(tree: ModelTree, depth: int, steps: tuple[Step, ...], node: Node) -> d
         "parts": max(node.instances) if node.kind == "more" else None,
         "instances": _both(*(node.instances if node.kind == "module" else (None, None))),
         "executions": _both(*tree.executions(node)),
+        "unit": tree.unit_kind,
         "units": _both(*tree.unit_counts),
         "before_ns": before_ns,
         "after_ns": after_ns,

@@ -1,0 +1,1 @@
+"""The model tree in the report and in JSON."""

@@ -1,0 +1,1 @@
+"""The words of trees: the time of one trace, and the model of two."""

@@ -1,0 +1,1 @@
+"""The model tree on a page."""
