@@ -49,7 +49,7 @@ ALLOWED = {
     "analysis.compare.explanation": CORE
     + within("analysis", "align host metrics work_units compare.joining"),
     "analysis.compare.model_tree": CORE
-    + within("analysis", "metrics work_units compare.comparison compare.modules"),
+    + within("analysis", "metrics work_units compare.comparison compare.ledger"),
     "analysis.compare.joining": CORE + within("analysis", "metrics"),
     "analysis.compare.groups": CORE + within("analysis", "compare.side compare.joining"),
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),

@@ -13,7 +13,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import BIASED_BELOW_NS
 from analysis.compare.joining.launchers import launchers_that_differ
 from analysis.compare.ledger import gain_kind
-from analysis.compare.modules import modules
+from analysis.compare.ledger.modules import modules
 from analysis.messages import say
 from analysis.operators.short_names import short_names
 from analysis.report.text import known, minus, signed_duration

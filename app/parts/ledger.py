@@ -12,7 +12,7 @@ from analysis import units, wording
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group
 from analysis.compare.ledger import Ledger
-from analysis.compare.modules import modules
+from analysis.compare.ledger.modules import modules
 from analysis.messages import Message, listed, say
 from analysis.wording import MODULES_HELP, NO_MODULE
 from app.parts.heads import NO_HEAD, Counted, Head, told

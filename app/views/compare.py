@@ -10,7 +10,7 @@ import streamlit as st
 from analysis import wording
 from analysis.advice import Subject
 from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.modules import modules
+from analysis.compare.ledger.modules import modules
 from analysis.compare.multiple.comparison import MAX_SIDES
 from analysis.compare.side import engines_differ
 from analysis.compare.totals import totals

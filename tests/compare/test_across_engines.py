@@ -15,8 +15,8 @@ from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import Ledger
+from analysis.compare.ledger.modules import MAX_MODULES, modules
 from analysis.compare.ledger.reconciliation import Reconciliation
-from analysis.compare.modules import MAX_MODULES, modules
 from analysis.compare.side import engines_differ, side_of_variant
 from analysis.experiment import Engine, Experiment
 from analysis.readers import read

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from analysis.compare.comparison import Comparison
+from analysis.compare.ledger.modules import modules
 from analysis.compare.model_tree.paths import Levels, located
 from analysis.compare.model_tree.tree import ModelTree, Node, tree_of
-from analysis.compare.modules import modules
 from analysis.metrics.memo import once
 
 __all__ = ["Levels", "ModelTree", "Node", "model_tree"]

@@ -17,7 +17,7 @@ from analysis.advice import Subject, findings
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.figures import DEVICE_FIGURES
 from analysis.compare.joining.matching import match_launchers, without_changes
-from analysis.compare.modules import modules
+from analysis.compare.ledger.modules import modules
 from analysis.compare.multiple.ladder import ladder_of
 from analysis.compare.roofs import ROOFLINE
 from analysis.compare.side import Side
