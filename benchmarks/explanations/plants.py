@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.align.repeats import fold, walk
 from benchmarks.explanations.document import (
     Document,
     Event,
@@ -19,6 +20,7 @@ from benchmarks.explanations.document import (
 
 _FAMILY = re.compile(r"[<(]|_\d+$")
 _ATTENTION = r"(?!triton).*(?:fmha|flash_|attention|sage_fwd)"
+_SEEN = 0.005  # of the time of the kernels: less is no change that anybody looks for
 _NEW = "my_quantise_rows_kernel"
 
 
@@ -196,6 +198,26 @@ def shorter_window(document: Document) -> Truth | None:
     return Truth((), (), 0.0, 0, ("no_change",))
 
 
+def fewer_layers(document: Document) -> Truth | None:
+    """Leave out one of the layers that repeat in the order of kernels."""
+    kernels = document.kernels()
+    names = {name: at for at, name in enumerate(dict.fromkeys(str(k["name"]) for k in kernels))}
+    ids = np.array([names[str(kernel["name"])] for kernel in kernels], dtype="int64")
+    layers = [repeat for _, repeat in walk(fold(ids)) if repeat.copies >= 8 and not repeat.lengths]
+    if not layers or len(document.steps()) > 1:
+        return None
+    repeat = max(layers, key=lambda each: each.copies * each.period)
+    first = repeat.start + repeat.period * (repeat.copies // 2)
+    gone = kernels[first : first + repeat.period]
+    begin, end = float(gone[0]["ts"]), float(kernels[first + repeat.period]["ts"])
+    if _total(gone) < _SEEN * _total(kernels):
+        return None
+    removed = {id(kernel) for kernel in gone}
+    document.events = [event for event in document.events if id(event) not in removed]
+    document.scale([{"ts": begin, "dur": end - begin}], 1e-6)
+    return Truth(("repeats",), ("layer",), begin - end, 1)
+
+
 def renamed(document: Document) -> Truth | None:
     """Give every kernel a name with a new suffix, as another version of a library does."""
     for kernel in document.kernels():
@@ -295,6 +317,6 @@ PLANTS: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
         slower_kernel, faster_kernel, new_kernels, lost_fusion, slow_place, host_stall,
-        synchronisation, clocks, shorter_window, renamed, nothing,
+        synchronisation, clocks, shorter_window, fewer_layers, renamed, nothing,
     )
 }  # fmt: skip

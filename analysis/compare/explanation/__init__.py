@@ -10,12 +10,14 @@ from analysis.compare.explanation.differing import differing_kernels, other_kern
 from analysis.compare.explanation.explanation import (
     Change,
     ChangeCode,
+    Difference,
     Explanation,
     Outcome,
     UnitTimes,
 )
 from analysis.compare.explanation.fusion import together
 from analysis.compare.explanation.idle import WAITS, are_the_same_time, idle_changes
+from analysis.compare.explanation.layers import layers_of, more_layers
 from analysis.compare.explanation.operators import (
     are_of_other_kernels,
     classes,
@@ -47,14 +49,14 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
     times = _times(sides)
     phases = {work.phase for work in times.works} - {None}
     if len(phases) > 1:
-        return Explanation("not_comparable", times, difference="phases", classes=classes(sides))
+        return _not_compared("phases", times, sides)
     least_ns = _LEAST * min(times.before_ns, sides[0].kernels_ns)
     if are_of_other_kernels(sides):
         changes, ratio = operator_changes(sides, least_ns), None
     else:
         alignment = align(sides[0].sequence, sides[1].sequence)
         if not alignment.is_ordered:
-            return Explanation("not_comparable", times, difference="models", classes=classes(sides))
+            return _not_compared("models", times, sides)
         changes, ratio = _kernel_changes(Remaining.of(sides, alignment), alignment, least_ns)
     changes += communication_changes(sides, least_ns)
     changes += idle_changes(sides, _IDLE * times.before_ns)
@@ -68,6 +70,17 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
         "stages" if are_stages(changes, times) else None,
         classes(sides),
         ratio,
+        (layers_of(sides[0]), layers_of(sides[1])),
+    )
+
+
+def _not_compared(
+    difference: Difference, times: UnitTimes, sides: tuple[ExplainedSide, ExplainedSide]
+) -> Explanation:
+    """Return what is known of two sides that do different work."""
+    layers = (layers_of(sides[0]), layers_of(sides[1]))
+    return Explanation(
+        "not_comparable", times, difference=difference, classes=classes(sides), layers=layers
     )
 
 
@@ -78,6 +91,7 @@ def _kernel_changes(
     the kernels that are the same."""
     changes = outliers(left, least_ns)
     ratio = ratio_of_same(left)
+    changes += more_layers(left, least_ns)
     changes += kernels_of_one_size(left, least_ns)
     changes += other_kernels_of_operators(left, least_ns * _SEEN)
     changes += differing_kernels(left, alignment, least_ns * _SEEN)
@@ -101,6 +115,7 @@ def _times(sides: tuple[ExplainedSide, ExplainedSide]) -> UnitTimes:
         round(after.mean_ns),
         (before.work[0], after.work[0]),
         (round(sides[0].busy_ns), round(sides[1].busy_ns)),
+        (sides[0].count, sides[1].count),
         all((side.trace.operators["level"] == "device_kernel").any() for side in sides),
     )
 

@@ -85,6 +85,15 @@ class ClassTime:
 
 
 @dataclass(frozen=True)
+class Layers:
+    """What repeats in a unit: so many copies of so many kernels, at `depth` 0 or inside others."""
+
+    copies: int
+    kernels: int
+    depth: int
+
+
+@dataclass(frozen=True)
 class UnitTimes:
     """The unit of work that both sides are compared by, and its mean time on each, in ns.
 
@@ -99,6 +108,7 @@ class UnitTimes:
     after_ns: int
     works: tuple[Work, Work]
     busy_ns: tuple[int, int]  # of which anything runs
+    kernels: tuple[float, float]  # on average
     on_device: bool  # kernels of a device, not operators of the host
 
     @property
@@ -117,7 +127,8 @@ class Explanation:
     """What changed, the largest change first. `change_ns` of all changes and `rest_ns` add up to
     the change of the unit exactly. `difference` says why the sides do different work. `classes` is
     what each class of operators takes on both sides, the one of most time first. `drift` is the
-    ratio of the times of kernels that are the same on both sides, None where none are."""
+    ratio of the times of kernels that are the same on both sides, None where none are. `layers` is
+    what repeats in a unit of each side."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -125,6 +136,7 @@ class Explanation:
     difference: Difference | None = None
     classes: tuple[ClassTime, ...] = ()
     drift: float | None = None
+    layers: tuple[tuple[Layers, ...], tuple[Layers, ...]] = ((), ())
 
     @property
     def rest_ns(self) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analysis.compare.explanation.explanation import Change
+from analysis.compare.explanation.host_calls import calls_behind
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.host.causes import CauseKind
 from analysis.host.idle import IdleCause, idle_by_host
@@ -37,8 +38,10 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
     for key in dict.fromkeys((*before, *after)):
         took, takes = (side.get(key) for side in (before, after))
         larger = max((each for each in (took, takes) if each), key=lambda each: each.mean_ns)
-        change = _change(
-            took.mean_ns if took else 0.0, takes.mean_ns if takes else 0.0, larger.cause
+        change = replace(
+            _change(took.mean_ns if took else 0.0, takes.mean_ns if takes else 0.0, larger.cause),
+            before=calls_behind(sides[0], took.cause) if took else (),
+            after=calls_behind(sides[1], takes.cause) if takes else (),
         )
         noise_ns = _noise_ns(took, takes) if is_same else 0.0
         if abs(change.change_ns) >= max(least_ns, noise_ns):

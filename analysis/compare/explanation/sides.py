@@ -122,6 +122,11 @@ class ExplainedSide:
         return inside
 
     @cached_property
+    def count(self) -> float:
+        """How many kernels and collectives a unit has, on average."""
+        return float((self.units.unit_of >= 0).sum()) / max(1, self.units.count)
+
+    @cached_property
     def kernels_ns(self) -> float:
         """The mean time of all kernels and collectives of a unit, in ns: their sum, which is more
         than the time in which anything runs where streams overlap."""

@@ -23,6 +23,10 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
         "sentence": leading_sentence(explanation),
         "unit": _unit(explanation.unit),
         "drift": explanation.drift,
+        "layers": {
+            side: [asdict(each) for each in layers]
+            for side, layers in zip(("before", "after"), explanation.layers, strict=True)
+        },
         "classes": [
             {
                 "op_class": each.op_class,
@@ -45,6 +49,8 @@ def _unit(unit: UnitTimes) -> dict[str, Any]:
         "count_after": unit.counts[1],
         "before_ns": unit.before_ns,
         "after_ns": unit.after_ns,
+        "kernels_before": unit.kernels[0],
+        "kernels_after": unit.kernels[1],
         "busy_before_ns": unit.busy_ns[0],
         "busy_after_ns": unit.busy_ns[1],
         "work": {"before": asdict(unit.works[0]), "after": asdict(unit.works[1])},
@@ -57,6 +63,11 @@ def _change(change: Change, unit: UnitTimes) -> dict[str, Any]:
         "sentence": change_sentence(change, unit),
         "change_ns": change.change_ns,
         "repeats": change.repeats,
+        "kernels_each": change.values.get("kernels"),
+        "kernels": {
+            "before": sum(each.count for each in change.before),
+            "after": sum(each.count for each in change.after),
+        },
         "where": list(change.where),
         "before": _kernels(change.before),
         "after": _kernels(change.after),

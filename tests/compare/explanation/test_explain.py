@@ -184,6 +184,15 @@ def test_blocks_in_another_order_are_the_same_blocks() -> None:
     assert (found.outcome, found.changes) == ("no_change", ())
 
 
+def test_a_model_with_fewer_layers_is_said_to_have_them() -> None:
+    found = said(steps_of([LAYER * 12]), steps_of([LAYER * 9]))
+    change = only(found)
+    assert (change.code, change.change_ns, change.repeats) == ("repeats", -3 * 177_000, 3)
+    assert (change.values["before"], change.values["after"]) == (12, 9)
+    assert [each.copies for each in found.layers[0]] == [12]
+    assert [each.kernels for each in found.layers[1]] == [7]
+
+
 def test_two_models_are_not_explained() -> None:
     other = tuple(Kernel(f"unrelated_{at % 9}", 11 + at % 5, "unknown") for at in range(60))
     found = said(steps_of([STEP]), steps_of([other]))

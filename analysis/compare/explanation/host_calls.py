@@ -1,0 +1,55 @@
+"""Calls of the host behind idle time: how many in a unit, and how long they take."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from analysis.compare.explanation.explanation import KernelTime
+from analysis.compare.explanation.sides import ExplainedSide
+from analysis.host.causes import CauseKind, Frame, cause_of
+from analysis.host.idle import IdleCause
+from analysis.host_activity import FRAME, RUNTIME, HostActivity
+
+# Kinds of causes that explain all that happens inside them, so that the outermost frame is named.
+_SCOPES: tuple[CauseKind, ...] = ("data_loading", "compilation", "garbage_collection")
+_LAUNCH = re.compile(r"(?:cuda|cu|hip|aclrt|musa|mu)\w{0,20}Launch")
+
+
+def calls_behind(side: ExplainedSide, cause: IdleCause) -> tuple[KernelTime, ...]:
+    """Return the calls of the host that a cause of idle time names, a unit, with all their time,
+    also while the device runs; none where the file names no call."""
+    host = side.trace.host
+    if host is None or not side.units.count:
+        return ()
+    names = _launches(host) if cause.kind == "launching" else _named(cause)
+    numbers = [number for number, name in enumerate(host.names) if name in names]
+    chosen = np.flatnonzero(np.isin(host.name_of, numbers))
+    starts = side.units.starts_ns
+    at = np.searchsorted(starts, host.starts_ns[chosen], side="right") - 1
+    ends = (starts + side.units.walls_ns)[np.maximum(at, 0)]
+    chosen = chosen[(at >= 0) & (host.starts_ns[chosen] < ends)]
+    if not len(chosen):
+        return ()
+    ns = int((host.ends_ns - host.starts_ns)[chosen].sum())
+    name = host.names[np.bincount(host.name_of[chosen]).argmax()]
+    count = side.units.count
+    return (KernelTime(name, len(chosen) / count, round(ns / count)),)
+
+
+def _launches(host: HostActivity) -> set[str]:
+    """Return the names of calls to the runtime that launch kernels."""
+    runtime = np.unique(host.name_of[host.kind_of == RUNTIME])
+    names = (host.names[number] for number in runtime.tolist())
+    return {name for name in names if _LAUNCH.match(name)}
+
+
+def _named(cause: IdleCause) -> set[str]:
+    """Return the name of the call that a cause is about: of a scope the outermost frame that says
+    it, else the innermost one."""
+    if cause.kind in _SCOPES:
+        for name in cause.path:
+            if cause_of((Frame(name, FRAME),)).kind == cause.kind:
+                return {name}
+    return set(cause.path[-1:])
