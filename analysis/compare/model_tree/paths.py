@@ -13,10 +13,11 @@ from analysis.host_activity import ANNOTATION, HostActivity
 from analysis.metrics.hierarchy import scopes_of
 from analysis.trace import Trace
 
-Kind = Literal["module", "operator", "op_type", "shapes", "more"]
+Kind = Literal["module", "unplaced", "operator", "op_type", "shapes", "more"]
 Source = Literal["stack", "annotation", "scope"]
 Step = tuple[Kind, str]
 OUTSIDE_MODULES: Step = ("module", "")
+UNPLACED: Step = ("unplaced", "")
 NO_SHAPES: Step = ("shapes", "")
 MAX_MODULES = 24  # of one path, the outermost ones
 _MODULE = "nn.Module: "
@@ -41,11 +42,13 @@ class Levels:
 @dataclass(frozen=True, eq=False)
 class Places:
     """The place in the model of each call of a trace: `modules` has the modules of each place, and
-    `instances` the same with their numbers; `of` is the place of each call."""
+    `instances` the same with their numbers; `of` is the place of each call, `unknown` that of calls
+    whose place the file does not show, such as those launched before it begins."""
 
     modules: Sequence[tuple[str, ...]]
     instances: Sequence[tuple[str, ...]]
     of: np.ndarray
+    unknown: int = -1
 
     def has_modules(self, trace: Trace) -> bool:
         """Return True where more than very little of the time of a trace stands in modules."""
@@ -120,7 +123,7 @@ def _places_in_stacks(trace: Trace) -> Places:
             types, numbered = (*types, _INSTANCE.sub("", module)), (*numbered, module)
         modules.append(types)
         instances.append(numbered)
-    return Places(modules, instances, stacks.of(rows) + 1)
+    return Places(modules, instances, stacks.of(rows) + 1, unknown=0)
 
 
 def _places_in_annotations(trace: Trace) -> Places:
@@ -137,8 +140,11 @@ def _places_in_annotations(trace: Trace) -> Places:
     ]
     rows = trace.calls["source_row"].to_numpy("int64", na_value=-1)
     at = np.minimum(np.searchsorted(host.launch_rows, rows), len(host.launch_rows) - 1)
-    of = np.where(host.launch_rows[at] == rows, chain_of[at], 0)
-    return Places([tuple(map(without_number, chain)) for chain in instances], instances, of)
+    unknown = len(instances)
+    instances.append(())
+    of = np.where(host.launch_rows[at] == rows, chain_of[at], unknown)
+    modules = [tuple(map(without_number, chain)) for chain in instances]
+    return Places(modules, instances, of, unknown)
 
 
 def _open_annotations(host: HostActivity) -> tuple[list[tuple[str, ...]], np.ndarray]:

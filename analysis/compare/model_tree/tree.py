@@ -10,9 +10,11 @@ import numpy as np
 from analysis.compare.model_tree.paths import (
     NO_SHAPES,
     OUTSIDE_MODULES,
+    UNPLACED,
     Kind,
     Levels,
     Located,
+    Places,
     Step,
     operator_steps,
 )
@@ -194,10 +196,16 @@ def _add(whole: _Part, side: int, located: Located, chosen: np.ndarray, levels: 
             part = part.parts.setdefault(("module", name), _Part())
             part.numbered[side].add(places.instances[place][: depth + 1])
             _count(part, side, count, total_ns)
-        outside = (OUTSIDE_MODULES,) if levels.modules and not names else ()
-        for step in (*outside, *below[operator]):
+        for step in (*_outside(places, place, levels), *below[operator]):
             part = part.parts.setdefault(step, _Part())
             _count(part, side, count, total_ns)
+
+
+def _outside(places: Places, place: int, levels: Levels) -> tuple[Step, ...]:
+    """Return the step that stands for a place in no module; none in a tree without modules."""
+    if levels.modules is None or places.modules[place]:
+        return ()
+    return (UNPLACED if place == places.unknown else OUTSIDE_MODULES,)
 
 
 def _count(part: _Part, side: int, executions: int, total_ns: int) -> None:

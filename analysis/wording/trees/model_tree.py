@@ -27,6 +27,7 @@ BASIS: Mapping[UnitKind, Message] = {
 _CHANGES = Message("largest change first")
 _TIMES = Message("no change is shown, because the two sides do different work; longest time first")
 OUTSIDE = Message("outside all modules")
+UNPLACED = Message("place in the model not in the file")
 NO_SHAPES = Message("shapes not in the file")
 MORE = Message("{n:count} part with a smaller change", "{n:count} parts with smaller changes")
 INSTANCES = Message("×{n:count}")
@@ -52,7 +53,7 @@ def step_texts(node: Node) -> tuple[str, ...]:
 def _unnamed(kind: str, node: Node) -> str:
     if kind == "more":
         return MORE.text(n=node.instances[0])
-    return (NO_SHAPES if kind == "shapes" else OUTSIDE).text()
+    return {"shapes": NO_SHAPES, "unplaced": UNPLACED}.get(kind, OUTSIDE).text()
 
 
 def instances_text(node: Node) -> str:

@@ -119,6 +119,19 @@ def test_what_stands_in_no_module_is_together() -> None:
     assert net.total_ns == (10_000, 10_000)
 
 
+def test_what_was_launched_before_the_file_begins_is_not_said_to_be_outside() -> None:
+    """The file has the launch of the first kernel alone."""
+    launch = Launch(("Net_0",), "aten::bmm", NARROW, 10)
+    trace = trace_of([launch, replace(launch, us=30)])
+    stacks = trace.stacks
+    assert stacks is not None
+    trace = replace(trace, stacks=replace(stacks, nodes=stacks.nodes[:1], rows=stacks.rows[:1]))
+    found = grown(trace, replace(trace))
+    unplaced, net = found.roots
+    assert (unplaced.steps[0], unplaced.total_ns) == (("unplaced", ""), (30_000, 30_000))
+    assert net.total_ns == (10_000, 10_000)
+
+
 def by_type(
     rows: list[tuple[str, str | None, int]], names: list[str] | None = None, **more: object
 ) -> Trace:
