@@ -83,13 +83,14 @@ class HostIdle:
         """The causes of the pieces that a mask chooses, most idle time first."""
         at = np.flatnonzero(chosen)
         lengths = (self.ends_ns - self.starts_ns)[at]
-        causes, of_piece = self._numbered
+        causes, of_piece, of_node = self._numbered
         of = of_piece[at]
         by_node = np.bincount(self.nodes[at] - _QUEUED, weights=lengths)
         found = []
         for number, group in _groups(of):
             nodes = np.unique(self.nodes[at[group]])
-            nodes = nodes[nodes >= 0] if (nodes >= 0).any() else nodes
+            own = nodes[(of_node[nodes] == number) & (nodes >= 0)]
+            nodes = own if len(own) else nodes
             most = int(nodes[np.argmax(by_node[nodes - _QUEUED])])
             intervals, starts, ends = _joined(
                 self.intervals[at[group]], self.starts_ns[at[group]], self.ends_ns[at[group]]
@@ -110,31 +111,31 @@ class HostIdle:
 
     def count_of(self, kind: CauseKind) -> int:
         """In how many intervals causes of a kind occur."""
-        causes, of_piece = self._numbered
+        causes, of_piece, _ = self._numbered
         return len(np.unique(self.intervals[_are(causes, kind)[of_piece]]))
 
     def by_window(self, count: int) -> dict[Cause, np.ndarray]:
         """Idle ns of each of so many windows by cause."""
-        causes, of = self._numbered
+        causes, of, _ = self._numbered
         times = np.zeros((len(causes), count), dtype="int64")
         np.add.at(times, (of, self.windows), self.ends_ns - self.starts_ns)
         return {cause: row for cause, row in zip(causes, times, strict=True) if row.any()}
 
     @cached_property
-    def _numbered(self) -> tuple[list[Cause], np.ndarray]:
-        """The causes, and which of them each piece has. What is launched after a wait in which the
-        device ran dry is launched too late because of the wait."""
+    def _numbered(self) -> tuple[list[Cause], np.ndarray, np.ndarray]:
+        """The causes, and which of them each piece and each node has. What is launched after a wait
+        in which the device ran dry is launched too late because of the wait."""
         numbers: dict[Cause, int] = {}
         told = [cause_of(self.stack(node)) for node in range(len(self.frames))]
         told += [QUEUED, STARTING, cause_of(())]  # from the end, as nodes below 0 count
         of_node = np.array([numbers.setdefault(cause, len(numbers)) for cause in told])
         causes, of = list(numbers), of_node[self.nodes]
         if not len(of):
-            return causes, of
+            return causes, of, of_node
         opens = np.append(True, self.intervals[1:] != self.intervals[:-1])
         first = of[opens][np.cumsum(opens) - 1]
         late = _are(causes, "synchronisation")[first] & _are(causes, "launching")[of]
-        return causes, np.where(late, first, of)
+        return causes, np.where(late, first, of), of_node
 
 
 def idle_by_host(trace: Trace, starts_ns: np.ndarray, ends_ns: np.ndarray) -> HostIdle | None:

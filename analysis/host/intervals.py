@@ -18,10 +18,10 @@ _BEFORE = -(2**62)
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Intervals in which nothing ran, in order inside each window: the window, the times, when what
-    runs next was launched, in them, and whether it was launched at least QUEUED_NS before it could
-    run; the thread that launched it, and the one that launched what ran before, NONE where no
-    launch is known.
+    """Intervals in which nothing ran, in order inside each window: the window, the times, when the
+    call returned that launched what runs next, in them, and whether that was at least QUEUED_NS
+    before it ran, or before the interval; the thread that launched it, and the one that launched
+    what ran before, NONE where no launch is known.
 
     Where the launch of what runs next is not known it counts as launched at the end, but before the
     start where nothing was launched yet that the file shows.
@@ -89,7 +89,25 @@ def _launches(
     is_next = ordered[next_one] == gap_ends
     unknown = np.where(gap_ends < ordered[0], _BEFORE, gap_ends)
     before = np.where(at > 0, of[np.maximum(at - 1, 0)], of[next_one])
-    return of[next_one], before, np.where(is_next, launched[next_one], unknown)
+    returned = _returned(host, of[next_one], launched[next_one])
+    return of[next_one], before, np.where(is_next, returned, unknown)
+
+
+def _returned(host: HostActivity, lanes: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """When the call to the runtime returned that launched something on a thread at a time; that
+    time where no call is known. Until then the host is in it: some copies return when they are
+    done."""
+    is_call = host.kind_of == RUNTIME
+    returned = times.copy()
+    for lane in np.unique(lanes).tolist():
+        calls = np.flatnonzero(is_call & (host.lanes == lane))
+        own = np.flatnonzero(lanes == lane)
+        starts = host.starts_ns[calls]
+        at = np.searchsorted(starts, times[own], side="left")
+        found = at < len(calls)
+        found[found] = starts[at[found]] == times[own[found]]
+        returned[own[found]] = host.ends_ns[calls[at[found]]]
+    return returned
 
 
 def _launching_thread(host: HostActivity) -> int:

@@ -112,6 +112,18 @@ def test_what_is_launched_after_a_wait_is_late_because_of_the_wait() -> None:
         ("synchronisation", "cudaStreamSynchronize", 30, 1), ("python", "m.py(1): f", 20, 1),
         ("launching", "", 10, 1),
     ]  # fmt: skip
+    assert found is not None and found.causes[0].path == ("cudaStreamSynchronize",)
+
+
+def test_a_copy_that_returns_when_it_is_done_is_the_hosts_until_then() -> None:
+    """The call lasts from 100 to 300,000 ns, what it copies from 299,000 on."""
+    spans: list[Span] = [
+        (0, "operator", "aten::to", 50, 300_010), (0, "runtime", "cudaMemcpyAsync", 100, 300_000)
+    ]  # fmt: skip
+    found = of(trace_of(spans, [(10, 60, 0, 5), (299_000, 299_900, 0, 100)]), (10, 299_900))
+    assert causes(found) == [
+        ("copy_waits", "cudaMemcpyAsync", 298_900, 1), ("launching", "", 40, 1)
+    ]  # fmt: skip
 
 
 def test_what_was_launched_already_is_not_the_hosts() -> None:
@@ -210,14 +222,14 @@ def test_the_innermost_span_is_the_last_to_begin_of_those_that_run(trace: Trace)
 
 
 def test_the_tree_has_a_row_for_a_chain_of_calls() -> None:
-    """main holds all 92 ns that are covered, of which the operator has 27."""
+    """main holds all 97 ns that are covered, of which the operator has 32."""
     found = of(trace_of(SPANS, CALLS), (0, 200))
     assert found is not None
-    (main,) = idle_tree(found, 27)
-    assert (main.names, main.idle_ns) == (("train.py(3): main",), 92)
+    (main,) = idle_tree(found, 32)
+    assert (main.names, main.idle_ns) == (("train.py(3): main",), 97)
     loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
     assert [(one.names, one.idle_ns) for one in main.inner] == [
-        ((loader,), 45), (("aten::mm",), 27)
+        ((loader,), 45), (("aten::mm",), 32)
     ]  # fmt: skip
     chain: list[Span] = [(0, "frame", name, 0, 100) for name in ("a", "b", "c")]
     found = of(trace_of(chain, [(0, 10, 0, 0), (60, 70, 0, 60)]), (0, 70))

@@ -9,7 +9,7 @@ import numpy as np
 from analysis.compare.explanation.explanation import Change
 from analysis.compare.explanation.host_calls import calls_behind
 from analysis.compare.explanation.sides import ExplainedSide
-from analysis.host.causes import CauseKind
+from analysis.host.causes import Cause, CauseKind
 from analysis.host.idle import IdleCause, idle_by_host
 
 # What the host waits for by a call that says so: it is no noise of launching.
@@ -92,11 +92,11 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
     if found is None:
         return None
     causes: dict[Key, _Waited] = {}
-    for unit in range(units.count):
-        for cause in found.causes_of(found.windows == unit):
-            key: Key = (cause.kind, "" if cause.kind == "launching" else cause.name)
-            known = causes.setdefault(key, _Waited(cause, np.zeros(units.count)))
-            known.of_units[unit] += cause.idle_ns
+    by_unit = found.by_window(units.count)
+    for cause in found.causes:
+        key: Key = (cause.kind, "" if cause.kind == "launching" else cause.name)
+        known = causes.setdefault(key, _Waited(cause, np.zeros(units.count)))
+        known.of_units[:] += by_unit[Cause(cause.kind, cause.name)]
     return causes
 
 
