@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from analysis.work_units import UnitKind, common_units, same_work
 from analysis.work_units.units import OUTSIDE
 
 MAX_CHILDREN = 50  # of one node; those of smaller changes are one node together
+MAX_PARTS = 1000  # of a tree with the largest changes, which it shows with what holds them
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,7 @@ def tree_of(before: Located, after: Located, levels: Levels, *, has_changes: boo
     units = same_work(*common_units(before.trace, after.trace))
     for number, (side, of) in enumerate(zip(sides, units, strict=True)):
         _add(whole, number, side, of.unit_of != OUTSIDE, levels)
+    whole.add_up()
     counts = (units[0].count, units[1].count)
 
     def rank(node: Node) -> tuple[float, float]:
@@ -117,13 +119,14 @@ def tree_of(before: Located, after: Located, levels: Levels, *, has_changes: boo
         times = (ns / count for ns, count in zip(node.total_ns, counts, strict=True))
         return -change, -max(times)
 
-    return ModelTree(whole.nodes(rank), levels, units[0].kind, counts, has_changes)
+    roots = _largest(whole.nodes(rank), rank)
+    return ModelTree(roots, levels, units[0].kind, counts, has_changes)
 
 
 _Rank = Callable[[Node], tuple[float, float]]
 
 
-@dataclass
+@dataclass(slots=True)
 class _Part:
     """A node while its calls are added, by step, of both sides."""
 
@@ -134,20 +137,27 @@ class _Part:
     executions: list[int] = field(default_factory=lambda: [0, 0])
     total_ns: list[int] = field(default_factory=lambda: [0, 0])
 
+    def part(self, step: Step) -> _Part:
+        """Return the part below at this step."""
+        found = self.parts.get(step)
+        if found is None:
+            found = self.parts[step] = _Part()
+        return found
+
+    def add_up(self) -> None:
+        """Give this part the sums of those below, which have theirs then."""
+        for part in self.parts.values():
+            part.add_up()
+            for side in (0, 1):
+                self.executions[side] += part.executions[side]
+                self.total_ns[side] += part.total_ns[side]
+
     def nodes(self, rank: _Rank) -> tuple[Node, ...]:
         """Return the parts below as nodes, those of smaller changes as one."""
         found = sorted((part.node(step, rank) for step, part in self.parts.items()), key=rank)
         if len(found) <= MAX_CHILDREN:
             return tuple(found)
-        kept, rest = found[: MAX_CHILDREN - 1], found[MAX_CHILDREN - 1 :]
-        counts = [sum(any(node.executions) for node in rest)] * 2
-        more = Node(
-            (("more", ""),),
-            (counts[0], counts[1]),
-            _sum(node.executions for node in rest),
-            _sum(node.total_ns for node in rest),
-        )
-        return (*kept, more)
+        return (*found[: MAX_CHILDREN - 1], _together(found[MAX_CHILDREN - 1 :]))
 
     def node(self, step: Step, rank: _Rank) -> Node:
         """Return this part as a node; one that holds a single other one is one with it."""
@@ -175,8 +185,44 @@ class _Part:
         )
 
 
+def _together(rest: Sequence[Node]) -> Node:
+    """Return several parts as one node of kind `more`."""
+    count = sum(node.instances[0] if node.kind == "more" else 1 for node in rest)
+    return Node(
+        (("more", ""),),
+        (count, count),
+        _sum(node.executions for node in rest),
+        _sum(node.total_ns for node in rest),
+    )
+
+
+def _largest(roots: tuple[Node, ...], rank: _Rank) -> tuple[Node, ...]:
+    """Return the nodes of the largest changes with what holds them; of each node the others are one
+    together."""
+    nodes = list(roots)
+    for node in nodes:  # which grows meanwhile
+        nodes += node.children
+    if len(nodes) <= MAX_PARTS:
+        return roots
+    return _cut(roots, {id(node) for node in sorted(nodes, key=rank)[:MAX_PARTS]})
+
+
+def _cut(nodes: tuple[Node, ...], chosen: set[int]) -> tuple[Node, ...]:
+    """Return the nodes that are chosen or hold a chosen one, with the others as one; none where
+    there is no such node."""
+    kept, rest = [], []
+    for node in nodes:
+        children = _cut(node.children, chosen)
+        if node.kind != "more" and (children or id(node) in chosen):
+            kept.append(replace(node, children=children))
+        else:
+            rest.append(node)
+    return (*kept, _together(rest)) if kept and rest else tuple(kept)
+
+
 def _add(whole: _Part, side: int, located: Located, chosen: np.ndarray, levels: Levels) -> None:
-    """Add the chosen calls of one side, those of one operator at one place together."""
+    """Add the chosen calls of one side, those of one operator at one place together, to the parts
+    that hold no others."""
     calls, places = located.trace.calls, located.places
     below = operator_steps(located.trace, levels)
     pairs = places.of[chosen] * max(1, len(below)) + calls["operator"].to_numpy()[chosen]
@@ -186,19 +232,30 @@ def _add(whole: _Part, side: int, located: Located, chosen: np.ndarray, levels: 
         return
     times = np.add.reduceat(calls["dur_ns"].to_numpy()[chosen][order], firsts)
     counts = np.add.reduceat(calls["n"].to_numpy()[chosen][order], firsts)
+    modules: dict[int, _Part] = {}
     for pair, total_ns, count in zip(
         distinct.tolist(), times.tolist(), counts.tolist(), strict=True
     ):
         place, operator = divmod(pair, len(below))
-        names = places.modules[place]
-        part = whole
-        for depth, name in enumerate(names):
-            part = part.parts.setdefault(("module", name), _Part())
-            part.numbered[side].add(places.instances[place][: depth + 1])
-            _count(part, side, count, total_ns)
-        for step in (*_outside(places, place, levels), *below[operator]):
-            part = part.parts.setdefault(step, _Part())
-            _count(part, side, count, total_ns)
+        part = modules.get(place)
+        if part is None:
+            part = modules[place] = _module(whole, side, places, place, levels)
+        for step in below[operator]:
+            part = part.part(step)
+        part.executions[side] += count
+        part.total_ns[side] += total_ns
+
+
+def _module(whole: _Part, side: int, places: Places, place: int, levels: Levels) -> _Part:
+    """Return the part that stands for the innermost module of a place, with one more instance of
+    each of its modules."""
+    part = whole
+    for depth, name in enumerate(places.modules[place]):
+        part = part.part(("module", name))
+        part.numbered[side].add(places.instances[place][: depth + 1])
+    for step in _outside(places, place, levels):
+        part = part.part(step)
+    return part
 
 
 def _outside(places: Places, place: int, levels: Levels) -> tuple[Step, ...]:
@@ -206,11 +263,6 @@ def _outside(places: Places, place: int, levels: Levels) -> tuple[Step, ...]:
     if levels.modules is None or places.modules[place]:
         return ()
     return (UNPLACED if place == places.unknown else OUTSIDE_MODULES,)
-
-
-def _count(part: _Part, side: int, executions: int, total_ns: int) -> None:
-    part.executions[side] += executions
-    part.total_ns[side] += total_ns
 
 
 def _sum(pairs: Iterable[tuple[int, int]]) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analysis.compare import compare
 from analysis.compare.model_tree import ModelTree, Node, model_tree
 from analysis.compare.model_tree.paths import located, without_number
-from analysis.compare.model_tree.tree import MAX_CHILDREN, tree_of
+from analysis.compare.model_tree.tree import MAX_CHILDREN, MAX_PARTS, tree_of
 from analysis.compare.side import Side
 from analysis.stacks import Stacks
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
@@ -234,6 +234,21 @@ def test_many_parts_with_small_changes_are_one_together() -> None:
     assert (more.kind, more.instances) == ("more", (21, 21))
     assert more.total_ns == (sum(range(100, 121)), sum(range(100, 142, 2)))
     assert found.roots[0].steps == (("op_type", f"T{count - 1}"), ("shapes", "float16[2]"))
+
+
+def test_a_large_tree_has_its_largest_parts_and_adds_up() -> None:
+    """60 operators of 30 shapes each; only the last shape of each operator changes."""
+    rows = [(f"T{at}", f"float16[{size}]", 100) for at in range(60) for size in range(30)]
+    after = [(name, inputs, ns + 50 * inputs.endswith("[29]")) for name, inputs, ns in rows]
+    found = grown(by_type(rows), by_type(after))
+    parts = list(found.walk())
+    assert len(parts) <= MAX_PARTS + 3 * MAX_CHILDREN
+    shown = [node for _, _, node in parts if node.steps[-1] == ("shapes", "float16[29]")]
+    assert len(shown) == MAX_CHILDREN - 1
+    for _, _, node in parts:
+        held = [child.total_ns for child in node.children]
+        assert not held or (sum(b for b, _ in held), sum(a for _, a in held)) == node.total_ns
+    assert found.total_ns == (180_000, 183_000)
 
 
 @pytest.mark.parametrize(
