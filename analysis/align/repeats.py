@@ -25,6 +25,7 @@ _NEXT = 4  # distances to the next equal 3-gram, and to the three after it
 _ALIKE = 0.75  # the share of a copy that the first and the last one have in common with it
 _MUCH_ALIKE = 0.9  # the share of one between others
 _PHASES, _SMALL_PERIOD, _SMALL = 32, 500, 50_000
+_LARGE = 0.05  # of the sequence, below which copies that are not all equal are not looked for
 _DEPTH = 4
 _REPEATS = 12  # at one depth
 _SHORTEST = 8  # positions that a repeat covers at least, and of a long sequence a thousandth
@@ -113,7 +114,8 @@ def _folded(ids: Ids, offset: int, lowest: int, highest: int, depth: int) -> tup
             highest,
             depth - 1,
         )
-        whole = _extended(ids, best, first, last)
+        is_large = best.covered >= _LARGE * len(ids)
+        whole = _extended(ids, best, first, last) if is_large else best
         done.append(replace(whole, start=offset + whole.start, inside=parts))
         waiting += _found(ids, first, whole.start, lowest, highest, shortest)
         waiting += _found(ids, whole.stop, last, lowest, highest, shortest)
@@ -192,6 +194,8 @@ def _copy(word: Ids, others: Ids) -> tuple[int, int] | None:
     equal = int(np.count_nonzero(is_equal))
     if equal >= _MUCH_ALIKE * len(word) and is_equal[-1]:
         return len(word), equal
+    if _in_both(word, window) < _ALIKE * len(word):
+        return None
     common = anchors(word, window, 1)
     if len(common) < _ALIKE * len(word):
         return None
@@ -200,6 +204,13 @@ def _copy(word: Ids, others: Ids) -> tuple[int, int] | None:
     if row + slack < len(word) or length + slack < len(word):
         return None
     return length, len(common)
+
+
+def _in_both(one: Ids, other: Ids) -> int:
+    """Return how many kernels two stretches have in common, in whatever order."""
+    highest = int(max(one.max(), other.max())) + 1
+    counts = np.minimum(np.bincount(one, minlength=highest), np.bincount(other, minlength=highest))
+    return int(counts.sum())
 
 
 def _renumbered(ids: Ids) -> Ids:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.align.repeats import fold, walk
 from analysis.align.similarity import ONE_SIDE
 from analysis.compare.explanation.explanation import Change, Layers
 from analysis.compare.explanation.remaining import Remaining
@@ -58,17 +57,16 @@ class _Found:
 
 def _found(side: ExplainedSide) -> list[_Found]:
     """Return the repeats of a unit with the families of kernels in each."""
-    names = [kernel.family for kernel in side.kernels]
-    numbers = {name: at for at, name in enumerate(dict.fromkeys(names))}
-    of = np.array([numbers[name] for name in names], dtype="int64")
-    ids = of[side.profile.operators]
-    distinct = list(numbers)
+    operators = side.profile.operators
     return [
         _Found(
             Layers(repeat.copies, repeat.period, depth),
-            frozenset(distinct[at] for at in ids[repeat.start : repeat.start + repeat.period]),
+            frozenset(
+                side.kernels[at].family
+                for at in operators[repeat.start : repeat.start + repeat.period].tolist()
+            ),
         )
-        for depth, repeat in walk(fold(ids))
+        for depth, repeat in side.repeats
         if repeat.copies >= _FEWEST
     ]
 

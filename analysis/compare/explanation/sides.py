@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from analysis.align.repeats import Repeat, fold, walk
 from analysis.align.sequence import Kernel
 from analysis.align.sequence import Sequence as KernelSequence
 from analysis.compare.explanation.explanation import KernelTime
@@ -120,6 +121,20 @@ class ExplainedSide:
         until = busy_until(starts, lasts)
         inside: np.ndarray = until(edges[:, 1]) - until(edges[:, 0])
         return inside
+
+    @cached_property
+    def repeats(self) -> tuple[tuple[int, Repeat], ...]:
+        """What repeats in the order of a unit's kernels, by family, with its depth."""
+        return tuple(walk(fold(self.families)))
+
+    @cached_property
+    def families(self) -> np.ndarray:
+        """A number for the family of each kernel of a unit, equal for equal families."""
+        names = [kernel.family for kernel in self.kernels]
+        numbers = {name: at for at, name in enumerate(dict.fromkeys(names))}
+        of = np.array([numbers[name] for name in names], dtype="int64")
+        families: np.ndarray = of[self.profile.operators]
+        return families
 
     @cached_property
     def count(self) -> float:

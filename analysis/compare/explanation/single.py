@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.align.repeats import Repeat, fold, walk
+from analysis.align.repeats import Repeat
 from analysis.compare.explanation.explanation import Change
 from analysis.compare.explanation.remaining import Remaining
 from analysis.compare.explanation.sides import ExplainedSide
@@ -29,12 +29,7 @@ def outliers(left: Remaining, least_ns: float) -> list[Change]:
 def slow_layers(left: Remaining, least_ns: float) -> list[Change]:
     """Return the one layer of those that repeat that takes longer or shorter than before while the
     others do not."""
-    side = left.sides[0]
-    names = [kernel.family for kernel in side.kernels]
-    numbers = {name: at for at, name in enumerate(dict.fromkeys(names))}
-    of = np.array([numbers[name] for name in names], dtype="int64")
-    ids = of[side.profile.operators]
-    for _, repeat in sorted(walk(fold(ids)), key=lambda entry: -entry[1].copies):
+    for _, repeat in sorted(left.sides[0].repeats, key=lambda entry: -entry[1].copies):
         change = _slow_layer(left, repeat, least_ns) if repeat.copies >= _FEWEST else None
         if change is not None:
             return [change]
