@@ -51,7 +51,8 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
     if len(phases) > 1:
         return _not_compared("phases", times, sides)
     least_ns = _LEAST * min(times.before_ns, sides[0].kernels_ns)
-    if are_of_other_kernels(sides):
+    has_other_kernels = are_of_other_kernels(sides)
+    if has_other_kernels:
         changes, ratio = operator_changes(sides, least_ns), None
     else:
         alignment = align(sides[0].sequence, sides[1].sequence)
@@ -71,6 +72,7 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
         classes(sides),
         ratio,
         (layers_of(sides[0]), layers_of(sides[1])),
+        has_other_kernels=has_other_kernels,
     )
 
 
@@ -80,7 +82,12 @@ def _not_compared(
     """Return what is known of two sides that do different work."""
     layers = (layers_of(sides[0]), layers_of(sides[1]))
     return Explanation(
-        "not_comparable", times, difference=difference, classes=classes(sides), layers=layers
+        "not_comparable",
+        times,
+        difference=difference,
+        classes=classes(sides),
+        layers=layers,
+        heaviest=tuple(filter(None, (side.heaviest for side in sides))),
     )
 
 

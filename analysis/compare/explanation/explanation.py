@@ -128,7 +128,9 @@ class Explanation:
     the change of the unit exactly. `difference` says why the sides do different work. `classes` is
     what each class of operators takes on both sides, the one of most time first. `drift` is the
     ratio of the times of kernels that are the same on both sides, None where none are. `layers` is
-    what repeats in a unit of each side."""
+    what repeats in a unit of each side, `heaviest` the kernels of most time of each where they do
+    different work. With `has_other_kernels` changes are by operator, since kernels have other names
+    on the other device."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -137,6 +139,8 @@ class Explanation:
     classes: tuple[ClassTime, ...] = ()
     drift: float | None = None
     layers: tuple[tuple[Layers, ...], tuple[Layers, ...]] = ((), ())
+    heaviest: tuple[KernelTime, ...] = ()
+    has_other_kernels: bool = False
 
     @property
     def rest_ns(self) -> int:

@@ -38,15 +38,26 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
     for key in dict.fromkeys((*before, *after)):
         took, takes = (side.get(key) for side in (before, after))
         larger = max((each for each in (took, takes) if each), key=lambda each: each.mean_ns)
-        change = replace(
-            _change(took.mean_ns if took else 0.0, takes.mean_ns if takes else 0.0, larger.cause),
-            before=calls_behind(sides[0], took.cause) if took else (),
-            after=calls_behind(sides[1], takes.cause) if takes else (),
+        change = _change(
+            took.mean_ns if took else 0.0, takes.mean_ns if takes else 0.0, larger.cause
         )
         noise_ns = _noise_ns(took, takes) if is_same else 0.0
         if abs(change.change_ns) >= max(least_ns, noise_ns):
-            found.append(change)
+            found.append(_with_calls(change, sides, (took, takes)))
     return found
+
+
+def _with_calls(
+    change: Change,
+    sides: tuple[ExplainedSide, ExplainedSide],
+    waited: tuple[_Waited | None, _Waited | None],
+) -> Change:
+    """Return a change with the calls of the host behind it on both sides."""
+    before, after = (
+        calls_behind(side, each.cause) if each else ()
+        for side, each in zip(sides, waited, strict=True)
+    )
+    return replace(change, before=before, after=after)
 
 
 def are_the_same_time(sides: tuple[ExplainedSide, ExplainedSide]) -> bool:

@@ -149,6 +149,11 @@ class ExplainedSide:
             ns for _, ns in self.communication.values()
         )
 
+    @property
+    def heaviest(self) -> KernelTime | None:
+        """The kernels of one name that take most time of a unit; None of collectives alone."""
+        return next(iter(self.times_of(range(len(self.ns)), self.ns.tolist())), None)
+
     def times_of(self, positions: Iterable[int], ns: Iterable[float]) -> tuple[KernelTime, ...]:
         """Return the kernels at these positions of a unit by name, with these times, the one of
         most time first."""

@@ -12,7 +12,7 @@ from analysis.compare.explanation.explanation import (
 from analysis.messages import Message, Part, Said, paragraph
 from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.units import same_sentence, unit_sentence
-from analysis.wording.explanation.works import phases_sentence
+from analysis.wording.explanation.works import devices_sentence, phases_sentences
 
 _LEADS = 0.1  # of the change, below which nothing leads
 FEW = 4  # changes that follow the leading one
@@ -33,7 +33,7 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
     """Return the leading sentences, to be told where they are shown."""
     unit = explanation.unit
     if explanation.difference == "phases":
-        return phases_sentence(unit, explanation.classes)
+        return phases_sentences(explanation)
     if explanation.outcome == "not_comparable":
         return (_MODELS.of(),)
     if explanation.outcome == "no_change":
@@ -41,8 +41,7 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
     lead = leading_change(explanation)
     if lead is None:
         return (unit_sentence(unit), _UNEXPLAINED.of())
-    stages = (_STAGES.of(),) if explanation.difference == "stages" else ()
-    return (*stages, change_said(lead, unit), unit_sentence(unit))
+    return (*_first(explanation), change_said(lead, unit), unit_sentence(unit))
 
 
 def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
@@ -52,8 +51,15 @@ def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
     if explanation.outcome in ("not_comparable", "no_change") or lead is None:
         return [said.parts() for said in leading_said(explanation)]
     told = [lead, *following_changes(explanation)]
-    stages = [_STAGES.parts()] if explanation.difference == "stages" else []
-    return [*stages, *(change_said(change, explanation.unit).parts() for change in told)]
+    said = [*_first(explanation), *(change_said(change, explanation.unit) for change in told)]
+    return [each.parts() for each in said]
+
+
+def _first(explanation: Explanation) -> list[Said]:
+    """Return what stands in front of all causes: two stages of a pipeline, or two devices."""
+    if explanation.difference == "stages":
+        return [_STAGES.of()]
+    return [devices_sentence(explanation)] if explanation.has_other_kernels else []
 
 
 def leading_change(explanation: Explanation) -> Change | None:

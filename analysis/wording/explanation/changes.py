@@ -295,9 +295,31 @@ def _idle(change: Change, unit: UnitTimes) -> Sentence:
         "cause": change.values.get("cause"),
     }
     kind = change.values.get("kind")
+    calls = _IDLE_CALLS.get(str(kind))
+    if calls is not None and change.before and change.after:
+        before, after = change.before[0], change.after[0]
+        if kind == "launching":
+            values |= {"call": after.name, "each": after.ns / after.count}
+            values["was"] = before.ns / before.count
+        else:
+            values |= {"each": after.ns, "was": before.ns}
+        return calls, values
     return (_IDLE[unit.on_device] if kind is None else IDLE_BY[str(kind)]), values
 
 
+# With how long the calls of the host take by themselves: each launch, or all loading of a unit.
+_IDLE_CALLS = {
+    "data_loading": Message(
+        "The device waits {takes:duration} instead of {took:duration} for data loading: "
+        "**{ns:signed_duration}** {per} ({cause:name} takes {each:duration}, before "
+        "{was:duration})."
+    ),
+    "launching": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "launches the next kernel: **{ns:signed_duration}** {per} (each {call:name} takes "
+        "{each:duration}, before {was:duration})."
+    ),
+}
 _IDLE = {
     True: Message(
         "The device is idle for {takes:duration} instead of {took:duration}: "

@@ -1,12 +1,13 @@
-"""Units that do different work: two phases of a serving engine."""
+"""Units that do different work, or run on different devices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.compare.explanation.explanation import ClassTime, UnitTimes
+from analysis.compare.explanation.explanation import Explanation
 from analysis.messages import Message, Said
-from analysis.operators.classes import LABELS
+from analysis.operators.classes import is_heavy
+from analysis.wording.explanation.kernels import kernel_text
 from analysis.work_units.work import Phase, Work
 
 _PHASES: Mapping[Phase, Message] = {
@@ -18,31 +19,66 @@ _TWO_PHASES = Message(
     "The two files show two phases of serving, which do different work: the baseline {before} "
     "({took:duration} of the device), the candidate {after} ({takes:duration} of the device)."
 )
-_MOST = Message(
-    "Of the baseline's kernels {before} take most, {took:duration}; of the candidate's {after}, "
-    "{takes:duration}."
+_LAYERS = Message("Both run the same number of layers, {n:count}.")
+_HEAVIEST = Message(
+    "Most of the baseline's time is in {before} ({before_n:executions}, {took:duration}), most of "
+    "the candidate's in {after} ({after_n:executions}, {takes:duration})."
+)
+_TWO_DEVICES = Message(
+    "The two sides run other kernels. Matrix products, attention and convolutions take "
+    "{heavy_after:duration} instead of {heavy_before:duration} "
+    "(**{heavy_change:signed_duration}**), all other operators {light_after:duration} instead of "
+    "{light_before:duration} (**{light_change:signed_duration}**)."
 )
 
 
-def phases_sentence(unit: UnitTimes, classes: Sequence[ClassTime]) -> Sequence[Said]:
-    """Return which phases the two sides are, and which class of operators takes most of each."""
-    said = _TWO_PHASES.of(
-        before=work_said(unit.works[0]),
-        after=work_said(unit.works[1]),
-        took=unit.busy_ns[0],
-        takes=unit.busy_ns[1],
+def phases_sentences(explanation: Explanation) -> Sequence[Said]:
+    """Return which phases the two sides are, how many layers they have, and which kernels take most
+    of each."""
+    unit = explanation.unit
+    said = [
+        _TWO_PHASES.of(
+            before=work_said(unit.works[0]),
+            after=work_said(unit.works[1]),
+            took=unit.busy_ns[0],
+            takes=unit.busy_ns[1],
+        )
+    ]
+    copies = [max((each.copies for each in side), default=0) for side in explanation.layers]
+    if copies[0] == copies[1] > 0:
+        said.append(_LAYERS.of(n=copies[0]))
+    if len(explanation.heaviest) == 2:
+        before, after = explanation.heaviest
+        said.append(
+            _HEAVIEST.of(
+                before=kernel_text([before]),
+                after=kernel_text([after]),
+                before_n=round(before.count),
+                after_n=round(after.count),
+                took=before.ns,
+                takes=after.ns,
+            )
+        )
+    return said
+
+
+def devices_sentence(explanation: Explanation) -> Said:
+    """Return what operators that compute much and what all others take on two devices."""
+    heavy, light = [0, 0], [0, 0]
+    for each in explanation.classes:
+        if each.op_class == "communication":
+            continue
+        total = heavy if is_heavy(each.op_class) else light
+        total[0] += each.before_ns
+        total[1] += each.after_ns
+    return _TWO_DEVICES.of(
+        heavy_before=heavy[0],
+        heavy_after=heavy[1],
+        heavy_change=heavy[1] - heavy[0],
+        light_before=light[0],
+        light_after=light[1],
+        light_change=light[1] - light[0],
     )
-    if not classes:
-        return (said,)
-    first = max(classes, key=lambda each: each.before_ns)
-    second = max(classes, key=lambda each: each.after_ns)
-    most = _MOST.of(
-        before=LABELS[first.op_class],
-        after=LABELS[second.op_class],
-        took=first.before_ns,
-        takes=second.after_ns,
-    )
-    return (said, most)
 
 
 def work_said(work: Work) -> Said:
