@@ -98,6 +98,17 @@ def test_what_is_bound_by_dispatch_is_said_once() -> None:
     assert not OLD & set(codes(found))
 
 
+@pytest.mark.parametrize(("launched", "says"), [(-10, "within 10.0 ns"), (-200_000, "100 µs or")])
+def test_launching_says_whether_the_host_is_ahead_elsewhere(launched: int, says: str) -> None:
+    """Of two kernels the first starts 10 ns, or 200 µs, after its launch, the second 10 ns: in the
+    median 10 ns, or 100.005 µs."""
+    spans: list[Span] = [(0, "operator", "aten::add", -200_000, 1000)]
+    calls: list[Call] = [(0, 690, 0, launched), (790, 1000, 0, 780)]
+    one = of_code(found_in(trace_of(spans, calls, [(0, 1000)])), "idle_by_host")
+    assert one is not None and one.values["cause"] == "launching"
+    assert says in words.why_text(one)
+
+
 def test_what_was_launched_already_is_said_of_the_device() -> None:
     """Both kernels were launched at once; between them the device has nothing running for 100."""
     spans: list[Span] = [(0, "operator", "aten::add", 0, 1000)]

@@ -10,9 +10,11 @@ from analysis.advice.kinds.idle import MIN_IDLE, dispatch_bound, is_of_profiler,
 from analysis.advice.subject import MIN_SHARE, Answer, Subject, shown
 from analysis.host.causes import CauseKind
 from analysis.host.idle import IdleCause
+from analysis.host.latency import launch_latency
 from analysis.host.runs import IdleOfRuns
 from analysis.metrics.step import median_run
 from analysis.metrics.stretch import Stretch
+from analysis.trace import Value
 
 _OF_DEVICE = frozenset(("synchronisation", "allocation", "copy_waits"))
 
@@ -63,12 +65,22 @@ def _finding(
             "places": max(1, round(found.idle.count_of(kind) / found.count)),
             "place": shown(_place(most)) if most.name else "",
             "place_ns": most.idle_ns / found.count,
+            **(_latency(subject) if kind == "launching" else {}),
         },
         at_most_ns=idle_ns / found.count,
         share=share,
         of_ns=None if found.runs else float(found.wall_ns),
         stretch=_stretch(subject, found, most),
     )
+
+
+def _latency(subject: Subject) -> dict[str, Value]:
+    """How long after their launch kernels start, and whether that is ahead; nothing where no launch
+    is known."""
+    found = launch_latency(subject.trace)
+    if found is None:
+        return {}
+    return {"latency_ns": float(found.median_ns), "is_ahead": found.host_is_ahead}
 
 
 def _place(cause: IdleCause) -> str:

@@ -11,7 +11,7 @@ from analysis.messages import Message, Part, Shown, listed, say
 from analysis.operators.short_names import short_name, short_pattern
 from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
-from analysis.wording.findings.host import CAUSES, CauseText
+from analysis.wording.findings.host import CAUSES, LAUNCHING, CauseText
 from analysis.wording.findings.particular import (
     FUSIONS_BY_SIZES,
     IDLE_ALONE,
@@ -122,6 +122,8 @@ def why_text(finding: Finding) -> str:
     if finding.code == "run_tail":
         return TAILS[str(finding.values["cause"])].text()
     if (cause := _cause(finding)) is not None:
+        if "latency_ns" in finding.values:
+            return LAUNCHING[bool(finding.values["is_ahead"])].text(**_values(finding))
         return cause.why.text()
     if finding.code == "not_optimised":
         light_ns, gain = finding.values.get("light_ns"), finding.gain

@@ -164,3 +164,15 @@ CAUSES: Mapping[str, CauseText] = {
         ),
     ),
 }
+# Why launching is the limit, where launches are known: the host is ahead elsewhere, or nowhere.
+LAUNCHING = {
+    True: Message(
+        "There the host takes longer to launch the operators than the device to run them. "
+        "Elsewhere it is ahead: half of all kernels start {latency_ns:duration} or more after "
+        "their launch."
+    ),
+    False: Message(
+        "The host takes longer to launch the operators than the device to run them: half of all "
+        "kernels start within {latency_ns:duration} of their launch, so hardly any wait in a queue."
+    ),
+}
