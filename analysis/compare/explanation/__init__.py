@@ -22,6 +22,7 @@ from analysis.compare.explanation.operators import (
     are_of_other_kernels,
     classes,
     operator_changes,
+    share_in_common,
 )
 from analysis.compare.explanation.remaining import Remaining
 from analysis.compare.explanation.sides import ExplainedSide
@@ -37,6 +38,7 @@ _NOISE = 0.01  # of a unit: times that change by less are no change by themselve
 _STRUCTURE: tuple[ChangeCode, ...] = (
     "added", "removed", "fused", "split", "replaced", "repeats", "place", "outlier",
 )  # fmt: skip
+_COMMON = 0.5  # of the time, in operators that both sides run: of two models it is less
 _SAME = 0.02  # of a unit: below it, without any change that is told, nothing changed
 
 
@@ -53,6 +55,8 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
     least_ns = _LEAST * min(times.before_ns, sides[0].kernels_ns)
     has_other_kernels = are_of_other_kernels(sides)
     if has_other_kernels:
+        if share_in_common(sides) < _COMMON:
+            return _not_compared("models", times, sides)
         changes, ratio = operator_changes(sides, least_ns), None
     else:
         alignment = align(sides[0].sequence, sides[1].sequence)

@@ -95,7 +95,8 @@ def _spread_ns(before: np.ndarray, after: np.ndarray) -> float:
 
 def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
     """Return the causes of idle time with their time in each unit; None where the file does not
-    show the host, or has no start of its units. Launching is one cause, whatever is launched."""
+    show the host, or has no start of its units. Launching and the code of one file are one cause
+    each."""
     units = side.units
     if (units.starts_ns < 0).any():
         return None
@@ -105,10 +106,17 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
     causes: dict[Key, _Waited] = {}
     by_unit = found.by_window(units.count)
     for cause in found.causes:
-        key: Key = (cause.kind, "" if cause.kind == "launching" else cause.name)
+        key = _key(cause)
         known = causes.setdefault(key, _Waited(cause, np.zeros(units.count)))
         known.of_units[:] += by_unit[Cause(cause.kind, cause.name)]
     return causes
+
+
+def _key(cause: IdleCause) -> Key:
+    """Return what counts as one cause: launching whatever is launched, code of one file."""
+    if cause.kind == "launching":
+        return cause.kind, ""
+    return cause.kind, cause.name.split("(")[0] if cause.kind == "python" else cause.name
 
 
 def _change(before_ns: float, after_ns: float, cause: IdleCause | None) -> Change:
@@ -119,5 +127,5 @@ def _change(before_ns: float, after_ns: float, cause: IdleCause | None) -> Chang
         return Change("idle", ns, evidence="ordered", values=values)
     host = (*cause.path[-_PATH:], *(() if cause.name in cause.path else (cause.name,)))
     named = tuple(filter(None, host))
-    values |= {"kind": cause.kind, "cause": cause.name or (named[-1] if named else "")}
+    values |= {"kind": cause.kind, "cause": _key(cause)[1] or (named[-1] if named else "")}
     return Change("idle", ns, host=named, evidence="ordered", values=values)

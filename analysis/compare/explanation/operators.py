@@ -31,6 +31,14 @@ def are_of_other_kernels(sides: Sides) -> bool:
     return True
 
 
+def share_in_common(sides: Sides) -> float:
+    """Return the share of the time, 0 to 1, in operators or classes that both sides run, of the
+    side that has less of it."""
+    totals = [{key: _ns(times) for key, times in _by_operator(side).items()} for side in sides]
+    common = totals[0].keys() & totals[1].keys()
+    return min(sum(each[key] for key in common) / max(1.0, sum(each.values())) for each in totals)
+
+
 def operator_changes(sides: Sides, least_ns: float) -> list[Change]:
     """Return the operators that take at least `least_ns` a unit longer or shorter on the candidate;
     where one set of shapes has nearly all of it, that alone. Kernels without a known operator are
@@ -110,6 +118,8 @@ def _ns(times: Mapping[int, list[float]]) -> float:
 def _change(sides: Sides, key: tuple[str, str], times: tuple[Times, Times], shapes: str) -> Change:
     launcher, op_class = key
     code: ChangeCode = "shapes" if shapes else "operator"
+    if not times[0] or not times[1]:
+        code = "removed" if times[0] else "added"
     counts = [sum(count for count, _ in side.values()) for side in times]
     return Change(
         code,
