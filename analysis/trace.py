@@ -46,7 +46,7 @@ DiagnosticCode = Literal[
     "counters_of_launches", "counters_of_ranges", "counters_on_one_side", "cut_short",
     "database_half_written", "decided_at",
     "detail_borrowed", "detail_differs", "device_counts_differ", "device_memory",
-    "devices_differ", "different_models", "durations_impossible",
+    "devices_differ", "different_models", "different_phases", "durations_impossible",
     "engine_profiles_differ", "engines_differ", "exports_renumbered",
     "event_cap", "files_alternate", "files_in_turn", "files_paired", "files_undated",
     "files_unlike", "formats_differ", "governor", "graph_ambiguous", "graph_foreign",

@@ -46,6 +46,7 @@ ALLOWED = {
     "analysis.host": CORE + within("analysis", "metrics readers.building.timetable"),
     "analysis.work_units": CORE + within("analysis", "align metrics"),
     "analysis.compare": CORE + within("analysis", "metrics work_units"),
+    "analysis.compare.runs": CORE + within("analysis", "metrics compare work_units"),
     "analysis.compare.explanation": CORE
     + within("analysis", "align host metrics work_units compare.joining"),
     "analysis.compare.model_tree": CORE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pandas as pd
@@ -9,7 +10,6 @@ import pandas as pd
 from analysis.compare.assumptions import Assumptions, cache_size, tau
 from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import doubts
-from analysis.compare.entered_runs import assumed_per_run, with_entered_runs
 from analysis.compare.figures import OF_RUNS, figures
 from analysis.compare.groups.detail import with_shared_detail
 from analysis.compare.groups.eager import with_originals
@@ -30,14 +30,16 @@ from analysis.compare.joining.matching import (
 from analysis.compare.ledger import ledger
 from analysis.compare.ledger.reconciliation import Reconciliation
 from analysis.compare.naming import named
-from analysis.compare.repeated_runs import with_repeated_runs
 from analysis.compare.roofs import UnderRoofs, under_roofs
+from analysis.compare.runs.entered import assumed_per_run, with_entered_runs
+from analysis.compare.runs.repeated import with_repeated_runs
 from analysis.compare.side import Side, check_whole
 from analysis.compare.timing.latency import judge
-from analysis.compare.timing.verdict import without_change
+from analysis.compare.timing.verdict import Verdict, without_change
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import short_ops, small_ops
 from analysis.trace import Diagnostic
+from analysis.work_units import are_two_phases
 
 DEFAULT_ASSUMPTIONS = Assumptions()
 
@@ -72,8 +74,10 @@ def compare(
     joined = [match_operators(*traces, known), match_types(*traces), match_classes(*traces)]
     shares = joined_shares(joined[0], fusion, traces)
     differ = are_different_models(baseline, candidate, shares)
-    if differ:
-        verdict, fusion = without_change(verdict, "different_models"), Fusion("none")
+    phases = are_two_phases(*traces)
+    if phases or differ:
+        verdict = without_change(verdict, "different_phases" if phases else "different_models")
+        differ, fusion = True, Fusion("none")
     if differ or verdict.reason == "runs_unknown":
         joined = [without_changes(table) for table in joined]
     operators, op_types, op_classes = joined
@@ -106,7 +110,7 @@ def compare(
         fusion=fusion,
         ledger=gains,
         diagnostics=(
-            *((_different_models(shares),) if differ else ()),
+            *_other_work(verdict, shares),
             *borrowed,
             *unmatched,
             *doubts(
@@ -118,10 +122,15 @@ def compare(
     )
 
 
-def _different_models(shares: tuple[float | None, float | None]) -> Diagnostic:
-    return Diagnostic(
-        "warning", "different_models", values={"before": shares[0], "after": shares[1]}
-    )
+def _other_work(
+    verdict: Verdict, shares: tuple[float | None, float | None]
+) -> Iterator[Diagnostic]:
+    """Why no change is shown of sides that do other work."""
+    if verdict.reason == "different_phases":
+        yield Diagnostic("warning", "different_phases")
+    elif verdict.reason == "different_models":
+        values = {"before": shares[0], "after": shares[1]}
+        yield Diagnostic("warning", "different_models", values=values)
 
 
 def _with_roofline(

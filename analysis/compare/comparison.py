@@ -15,7 +15,7 @@ from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
 from analysis.compare.roofs import Roofs
 from analysis.compare.side import Side
-from analysis.compare.timing.verdict import Verdict
+from analysis.compare.timing.verdict import OTHER_WORK, Verdict
 from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.quantity import Quantity, relative_change
 from analysis.trace import Diagnostic
@@ -90,14 +90,15 @@ class Comparison:
 
     @property
     def has_changes(self) -> bool:
-        """False where the times of both sides are not of the same runs, or not of one model: no
+        """False where the times of both sides are not of the same runs, or not of the same work: no
         table has a change."""
-        return self.verdict.reason not in ("runs_unknown", "different_models")
+        return self.verdict.reason != "runs_unknown" and not self.is_of_other_work
 
     @property
-    def are_two_models(self) -> bool:
-        """True where so little joins that these are two models: nothing was fused or missed."""
-        return self.verdict.reason == "different_models"
+    def is_of_other_work(self) -> bool:
+        """True where so little joins that these are two models, or where the files are of two
+        phases of serving: nothing was fused or missed."""
+        return self.verdict.reason in OTHER_WORK
 
     @cached_property
     def explanation(self) -> Explanation | None:

@@ -19,7 +19,7 @@ from analysis.compare.ledger import Ledger
 from analysis.compare.side import Side, engines_differ, units_of
 from analysis.compare.timing.file_order import FileOrder
 from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
-from analysis.compare.timing.verdict import Verdict
+from analysis.compare.timing.verdict import OTHER_WORK, Verdict
 from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
 from analysis.metrics.utilisation import MAX_UNKNOWN
@@ -107,7 +107,7 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
         severity, code = _ORDERS[order]
         yield _note(severity, code)
     yield from _unlike(baseline, candidate)
-    if verdict.pairing == "unpaired_runs" and not is_one and verdict.reason != "different_models":
+    if verdict.pairing == "unpaired_runs" and not is_one and verdict.reason not in OTHER_WORK:
         yield _note("warning", "one_process_each")
     if mixes_runs(baseline, candidate):
         yield _note("warning", "runs_unknown")
@@ -296,7 +296,7 @@ def _profiled_headline(
     Two profilers do not charge alike, so of them nothing is said; nor where runs are not known, nor
     of one file on both sides.
     """
-    if verdict.of == "unprofiled_wall" or verdict.reason == "different_models":
+    if verdict.of == "unprofiled_wall" or verdict.reason in OTHER_WORK:
         return
     if _same_file(baseline, candidate):
         return

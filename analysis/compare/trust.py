@@ -18,6 +18,7 @@ GENERAL = (
 # What can turn the answer around comes before what blurs it.
 _FIRST = (
     "different_models",
+    "different_phases",
     "same_variant",
     "same_file",
     "graphs_of_two_models",

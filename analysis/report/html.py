@@ -193,7 +193,7 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
 
 def _fusion(shown: Comparison) -> dict[str, Any]:
     """What fusion bought, group by group, and what it left."""
-    one_model = not shown.are_two_models
+    one_model = not shown.is_of_other_work
     return {
         "change_title": wording.change_title(shown),
         "fusion_parts": [] if shown.explanation else with_minus(wording.fusion_parts(shown)),

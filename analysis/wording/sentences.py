@@ -28,6 +28,7 @@ _CANNOT_TELL = Message(
     "Cannot tell whether {candidate:name} is faster or slower than {baseline:name}"
 )
 _OTHER_MODELS = Message("{baseline:name} and {candidate:name} look like different models")
+_OTHER_PHASES = Message("{baseline:name} and {candidate:name} are two phases of serving")
 _MARKED = Message("{baseline:name} and {candidate:name} are compared by operators, not by runs")
 _TOOK = Message("{candidate:name} took **{factor:factor} the time** of {baseline:name}. {noise}")
 _TOOK_TIMES = Message(
@@ -45,6 +46,8 @@ def pair_parts(verdict: Verdict, baseline_label: str, candidate_label: str) -> t
     sides = {"candidate": candidate_label, "baseline": baseline_label}
     if verdict.reason == "different_models":
         return _OTHER_MODELS.parts(**sides)
+    if verdict.reason == "different_phases":
+        return _OTHER_PHASES.parts(**sides)
     if verdict.reason == "marked":
         return _MARKED.parts(**sides)
     if verdict.outcome == "cannot_tell" or verdict.speedup is None:

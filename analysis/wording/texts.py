@@ -532,6 +532,7 @@ CANNOT_TELL: Mapping[VerdictReason, Message] = {
     "different_models": Message(
         "Less than a fifth of one side's operator time matches, so no change is shown."
     ),
+    "different_phases": Message("The phases of serving do different work, so no change is shown."),
     "within_process_spread": Message(
         "Recordings of the same graph made one after the other can differ by 12 %, since the "
         "machine drifts."

@@ -7,7 +7,7 @@ from analysis.work_units.marked import units_of_annotations, units_of_runs
 from analysis.work_units.repeated import common_repeats, units_of_repeats
 from analysis.work_units.units import UnitKind, Units, whole_file
 
-__all__ = ["UnitKind", "Units", "common_units", "same_work", "units_of"]
+__all__ = ["UnitKind", "Units", "are_two_phases", "common_units", "same_work", "units_of"]
 
 
 def units_of(trace: Trace) -> Units:
@@ -39,3 +39,15 @@ def same_work(before: Units, after: Units) -> tuple[Units, Units]:
     them where they have none in common."""
     shared = [work for work in before.kinds_of_work() if work in after.kinds_of_work()]
     return (before.of_work(shared[0]), after.of_work(shared[0])) if shared else (before, after)
+
+
+def are_two_phases(before: Trace, after: Trace) -> bool:
+    """Return whether annotations say that the traces are of two phases of serving, such as decoding
+    and prefill, and have no kind of work in common."""
+    if before.has_runs or after.has_runs:
+        return False
+    first, second = units_of_annotations(before), units_of_annotations(after)
+    if first is None or second is None or set(first.work) & set(second.work):
+        return False
+    phases = [units.kinds_of_work()[0].phase for units in (first, second)]
+    return None not in phases and phases[0] != phases[1]

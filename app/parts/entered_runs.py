@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis import wording
-from analysis.compare.entered_runs import MAX_RUNS, offered_runs
+from analysis.compare.runs.entered import MAX_RUNS, offered_runs
 from analysis.messages import Message, say
 from app import state
 from app.sources.comparisons import Shown

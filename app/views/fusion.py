@@ -35,7 +35,7 @@ def show(record_page: st.Page) -> None:
             _bought(comparison)
             entered_runs.ask(shown, chosen.baseline, chosen.candidate)
         panels.trust(comparison)
-        if comparison.are_two_models:
+        if comparison.is_of_other_work:
             return
         _waterfall(comparison)
         if comparison.fusion.groups:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analysis.charts.run_times import run_times
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.entered_runs import offered_runs, suggested_runs, with_entered_runs
+from analysis.compare.runs.entered import offered_runs, suggested_runs, with_entered_runs
 from analysis.compare.side import Side, side_of_trace
 from analysis.distribution import distribution
 from analysis.report.ledger import ledger_table

@@ -9,7 +9,7 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
-from analysis.compare.repeated_runs import with_repeated_runs
+from analysis.compare.runs.repeated import with_repeated_runs
 from analysis.compare.side import side_of_trace
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence

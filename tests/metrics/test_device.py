@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 
 from analysis.compare import compare
-from analysis.compare.entered_runs import with_entered_runs
+from analysis.compare.runs.entered import with_entered_runs
 from analysis.compare.side import side_of_trace
 from analysis.metrics.device import DeviceUse, device_use
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame

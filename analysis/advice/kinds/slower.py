@@ -19,7 +19,10 @@ def fused_slower(subject: Subject) -> Answer:
     if comparison is None:
         return "no_comparison"
     if not comparison.has_changes:
-        return "different_models" if comparison.are_two_models else "runs_unknown"
+        reason = comparison.verdict.reason
+        if reason == "different_models" or reason == "different_phases":
+            return reason
+        return "runs_unknown"
     if engines_differ(comparison.baseline, comparison.candidate):
         # What another engine does faster is not an optimisation to leave out.
         return "engines_differ"

@@ -31,11 +31,13 @@ from analysis.experiment import ExperimentRecord
 TimeSource = Literal["unprofiled_wall", "run_span", "busy_union", "kernel_sum"]
 # Why nothing can be told, and why the noise is not known.
 CannotTell = Literal[
-    "no_times", "runs_unknown", "different_models", "within_noise", "within_process_spread",
-    "control_differs", "marked",
+    "no_times", "runs_unknown", "different_models", "different_phases", "within_noise",
+    "within_process_spread", "control_differs", "marked",
 ]  # fmt: skip
 NoiseUnknown = Literal["single_run", "one_process", "few_runs"]
 VerdictReason = CannotTell | NoiseUnknown
+# Both sides do other work: no time of one stands for a time of the other.
+OTHER_WORK: tuple[VerdictReason, ...] = ("different_models", "different_phases")
 VerdictOutcome = Literal["faster", "slower", "cannot_tell", "noise_unknown"]
 Pairing = Literal[
     "blocks", "unpaired_blocks", "unpaired_runs", "paired_files", "alternating_files",
@@ -73,7 +75,8 @@ class Verdict:
     noise_unknown, where there is a speedup but no interval: single_run, one_process, few_runs.
     cannot_tell, where the interval holds no change: within_noise; where drift may be larger:
     within_process_spread; control_differs; where nothing compares: no_times, runs_unknown,
-    different_models, marked (a side also copies the results of operators out).
+    different_models, different_phases (of serving), marked (a side also copies the results of
+    operators out).
     `samples` are blocks, files or runs (baseline, candidate), as `pairing` says: of unpaired_runs,
     where a side is a single process. `processes` are behind them, `averaged` the iterations that
     the single time of a side is the mean of, `decided_at` the look that settled it, `alpha` its

@@ -367,6 +367,10 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "At least a fifth is needed."
         ),
     ),
+    "different_phases": told(
+        Message("The files are of two phases of serving, so no change between them is shown."),
+        Message("Compare two files of one phase to see what changed."),
+    ),
     "runs_unknown": told(
         Message("One side does not mark its runs."),
         Message("Its figures per run are those of the whole file."),

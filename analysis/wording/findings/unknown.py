@@ -9,6 +9,7 @@ from analysis.messages import Message
 
 REASONS: Mapping[Unknown, Message] = {
     "different_models": Message("The two sides look like different models"),
+    "different_phases": Message("The two sides are two phases of serving, which do different work"),
     "engines_differ": Message(
         "The sides ran in different engines, so no single optimisation explains what got slower"
     ),

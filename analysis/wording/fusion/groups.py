@@ -124,7 +124,9 @@ def coverage_sentence(comparison: Comparison) -> str:
     """How many original operators are accounted for, and how the groups are known; without groups
     why, and what to do."""
     fusion = comparison.fusion
-    if comparison.are_two_models:
+    if comparison.verdict.reason == "different_phases":
+        return say("Compare two recordings of one phase to see what fusion bought.")
+    if comparison.is_of_other_work:
         return say("Compare two recordings of one model to see what fusion bought.")
     if not fusion.groups:
         return _no_groups(comparison)

@@ -26,6 +26,7 @@ _UNSURE: Mapping[VerdictOutcome, Message] = {
     "noise_unknown": Message("The noise of the whole change is unknown."),
 }
 _TWO_MODELS = Message("Two models have no fusion groups in common.")
+_TWO_PHASES = Message("Two phases of serving run different kernels, which says nothing of fusion.")
 _NOT_KNOWN = Message("It is not known which operators became which.")
 _NO_GAINS = Message("What each group saves is not known: a file does not mark its runs.")
 _NONE_GAINED = Message("No group got faster.")
@@ -102,8 +103,9 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     beside them follows. Where more than half of it is a term beside the groups, that comes first.
     Op types come from a trace: parts with the role `name`.
     """
-    if comparison.are_two_models:
-        return [_TWO_MODELS.parts()]
+    if comparison.is_of_other_work:
+        phases = comparison.verdict.reason == "different_phases"
+        return [(_TWO_PHASES if phases else _TWO_MODELS).parts()]
     rows = comparison.ledger.rows
     if comparison.fusion.source == "none" or rows.empty:
         return [_NOT_KNOWN.parts()]

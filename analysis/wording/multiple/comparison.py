@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from analysis import units
 from analysis.compare.multiple.comparison import Entry, MultipleComparison
 from analysis.compare.multiple.pareto import Cost, Pareto, Point
-from analysis.compare.timing.verdict import SHOWN_ALPHA, Interval, VerdictOutcome
+from analysis.compare.timing.verdict import OTHER_WORK, SHOWN_ALPHA, Interval, VerdictOutcome
 from analysis.compare.trust import trust
 from analysis.messages import Message, Part, Said, listed, paragraph, passage, say
 from analysis.wording.counted import figure_text
@@ -229,7 +229,8 @@ def _bases(multiple: MultipleComparison, codes: Sequence[str]) -> str:
 
 # Doubts about comparing at all; those about single operators are left to the comparison of a pair.
 _ABOUT_ALL = (
-    "different_models", "same_variant", "same_file", "graphs_of_two_models", "heavy_counts_differ",
+    "different_models", "different_phases", "same_variant", "same_file", "graphs_of_two_models",
+    "heavy_counts_differ",
     "operator_counts_differ", "quantised", "large_output_difference", "outputs_not_compared",
     "boundaries_included", "requests_at_once",
     "devices_differ", "engines_differ", "providers_differ", "translated", "levels_differ",
@@ -274,7 +275,7 @@ def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
         reason = comparison.verdict.reason
         told = (
             []
-            if reason in (None, "within_noise", "different_models")
+            if reason in (None, "within_noise", *OTHER_WORK)
             else [why_not_told(comparison.verdict)]
         )
         for note in found.specific:

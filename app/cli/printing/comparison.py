@@ -10,8 +10,8 @@ from rich.text import Text
 
 from analysis import units, wording
 from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.entered_runs import offered_runs
 from analysis.compare.ledger.modules import modules
+from analysis.compare.runs.entered import offered_runs
 from analysis.compare.side import engines_differ
 from analysis.compare.trust import Trust, trust
 from analysis.messages import Message, listed, say

@@ -64,7 +64,7 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     for note in filter(None, notes):
         console.print(clean_text(note, 1000), style="dim")
     print_joined(console, comparison)
-    if not comparison.are_two_models:
+    if not comparison.is_of_other_work:
         _print_misses(console, comparison)
 
 

@@ -56,7 +56,7 @@ def offered_runs(comparison: Comparison) -> dict[Role, int | None]:
     models runs would tell nothing either.
     """
     baseline, candidate = comparison.baseline, comparison.candidate
-    if comparison.verdict.reason == "different_models" or baseline.files or candidate.files:
+    if comparison.is_of_other_work or baseline.files or candidate.files:
         return {}
     traces: dict[Role, Trace] = {"baseline": baseline.trace, "candidate": candidate.trace}
     lacking = [side for side, trace in traces.items() if lacks_runs(trace)]

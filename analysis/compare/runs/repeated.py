@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.entered_runs import lacks_runs
+from analysis.compare.runs.entered import lacks_runs
 from analysis.compare.side import Side
 from analysis.metrics.device import copies_of
 from analysis.trace import Diagnostic, Trace, runs_frame
