@@ -14,6 +14,7 @@ from analysis.compare.side import side_of_trace
 from analysis.readers import read_path
 from analysis.trace import Trace
 from analysis.wording.explanation import leading_sentence
+from benchmarks.explanations import facts
 from benchmarks.explanations.document import Document
 from benchmarks.explanations.plants import PLANTS, Truth
 
@@ -113,6 +114,9 @@ def main() -> int:
                         print(_line(row), flush=True)
     right = sum(row.is_right for row in rows)
     print(f"{right} of {len(rows)} planted changes were named with their time")
+    for case in facts.cases() if not (given.only or given.trace) else ():
+        whole = len(case.known) + len(case.unknown)
+        print(f"{case.name}: {len(case.known)} of {whole} facts of an expert. {case.sentence}")
     return 0 if right >= _WANTED * len(rows) else 1
 
 
