@@ -15,7 +15,7 @@ from analysis.report.explanation.explanation_json import explanation_values
 from analysis.trace import Trace
 
 _TRACES = Path(__file__).parents[3] / "shared" / "traces"
-_SCALES = {"ms": 1e6, "us": 1e3}  # of values in ns
+_SCALES = {"ms": 1e6, "us": 1e3, "TFLOP/s": 1e12}  # of values in ns, and of rates
 
 
 @dataclass(frozen=True)

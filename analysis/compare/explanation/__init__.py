@@ -38,6 +38,7 @@ _NOISE = 0.01  # of a unit: times that change by less are no change by themselve
 _STRUCTURE: tuple[ChangeCode, ...] = (
     "added", "removed", "fused", "split", "replaced", "repeats", "place", "outlier",
 )  # fmt: skip
+_MOST = 20  # kernels of a side that are listed
 _COMMON = 0.5  # of the time, in operators that both sides run: of two models it is less
 _SAME = 0.02  # of a unit: below it, without any change that is told, nothing changed
 
@@ -76,7 +77,8 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
         classes(sides),
         ratio,
         (layers_of(sides[0]), layers_of(sides[1])),
-        has_other_kernels=has_other_kernels,
+        (sides[0].heaviest(_MOST), sides[1].heaviest(_MOST)),
+        has_other_kernels,
     )
 
 
@@ -91,7 +93,7 @@ def _not_compared(
         difference=difference,
         classes=classes(sides),
         layers=layers,
-        heaviest=tuple(filter(None, (side.heaviest for side in sides))),
+        kernels=(sides[0].heaviest(_MOST), sides[1].heaviest(_MOST)),
     )
 
 

@@ -74,6 +74,16 @@ class Change:
 
 
 @dataclass(frozen=True)
+class ShapedTime:
+    """Kernels of one name with one set of shapes in one unit; `flops` of all of them, None where
+    the file does not tell their operations."""
+
+    time: KernelTime
+    shapes: str
+    flops: int | None
+
+
+@dataclass(frozen=True)
 class ClassTime:
     """Operators of one class: how many kernels of a unit they have on each side, and their time in
     ns."""
@@ -128,9 +138,8 @@ class Explanation:
     the change of the unit exactly. `difference` says why the sides do different work. `classes` is
     what each class of operators takes on both sides, the one of most time first. `drift` is the
     ratio of the times of kernels that are the same on both sides, None where none are. `layers` is
-    what repeats in a unit of each side, `heaviest` the kernels of most time of each where they do
-    different work. With `has_other_kernels` changes are by operator, since kernels have other names
-    on the other device."""
+    what repeats in a unit of each side, `kernels` those of most time. With `has_other_kernels`
+    changes are by operator, since kernels have other names on the other device."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -139,7 +148,7 @@ class Explanation:
     classes: tuple[ClassTime, ...] = ()
     drift: float | None = None
     layers: tuple[tuple[Layers, ...], tuple[Layers, ...]] = ((), ())
-    heaviest: tuple[KernelTime, ...] = ()
+    kernels: tuple[tuple[ShapedTime, ...], tuple[ShapedTime, ...]] = ((), ())
     has_other_kernels: bool = False
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from analysis.align.repeats import Repeat, fold, walk
 from analysis.align.sequence import Kernel
 from analysis.align.sequence import Sequence as KernelSequence
-from analysis.compare.explanation.explanation import KernelTime
+from analysis.compare.explanation.explanation import KernelTime, ShapedTime
 from analysis.metrics.spans import busy_until, call_times, union_ns
 from analysis.operators.short_names import short_names
 from analysis.trace import Trace
@@ -149,10 +149,25 @@ class ExplainedSide:
             ns for _, ns in self.communication.values()
         )
 
-    @property
-    def heaviest(self) -> KernelTime | None:
-        """The kernels of one name that take most time of a unit; None of collectives alone."""
-        return next(iter(self.times_of(range(len(self.ns)), self.ns.tolist())), None)
+    def heaviest(self, most: int) -> tuple[ShapedTime, ...]:
+        """Return the kernels of most time of a unit, at most so many, those of other shapes
+        apart."""
+        inputs, flops = self.trace.texts("inputs"), self.trace.operators["flops"]
+        totals: dict[tuple[str, str], list[tuple[int, float]]] = {}
+        for operator, ns in zip(self.profile.operators.tolist(), self.ns.tolist(), strict=True):
+            key = (self.names[operator], inputs[operator])
+            totals.setdefault(key, []).append((operator, ns))
+        ranked = sorted(totals.items(), key=lambda item: -sum(ns for _, ns in item[1]))
+        found = []
+        for (name, shapes), executions in ranked[:most]:
+            operators = [operator for operator, _ in executions]
+            counts = flops.iloc[operators]
+            op_class = self.kernels[operators[0]].op_class
+            ns = round(sum(ns for _, ns in executions))
+            time = KernelTime(name, len(executions), ns, op_class)
+            known = None if counts.isna().any() else int(counts.sum())
+            found.append(ShapedTime(time, shapes, known))
+        return tuple(found)
 
     def times_of(self, positions: Iterable[int], ns: Iterable[float]) -> tuple[KernelTime, ...]:
         """Return the kernels at these positions of a unit by name, with these times, the one of

@@ -6,7 +6,13 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from analysis.compare.explanation.explanation import Change, Explanation, KernelTime, UnitTimes
+from analysis.compare.explanation.explanation import (
+    Change,
+    Explanation,
+    KernelTime,
+    ShapedTime,
+    UnitTimes,
+)
 from analysis.wording.explanation import change_sentence, leading_sentence
 
 
@@ -35,6 +41,10 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
             }
             for each in explanation.classes
         ],
+        "kernels": {
+            side: [_shaped(each) for each in kernels]
+            for side, kernels in zip(("before", "after"), explanation.kernels, strict=True)
+        },
         "changes": [_change(change, explanation.unit) for change in explanation.changes],
         "rest_ns": explanation.rest_ns,
     }
@@ -62,6 +72,8 @@ def _change(change: Change, unit: UnitTimes) -> dict[str, Any]:
         "code": change.code,
         "sentence": change_sentence(change, unit),
         "change_ns": change.change_ns,
+        "before_ns": change.before_ns,
+        "after_ns": change.after_ns,
         "repeats": change.repeats,
         "kernels_each": change.values.get("kernels"),
         "kernels": {
@@ -73,6 +85,19 @@ def _change(change: Change, unit: UnitTimes) -> dict[str, Any]:
         "after": _kernels(change.after),
         "host": list(change.host),
         "evidence": change.evidence,
+    }
+
+
+def _shaped(each: ShapedTime) -> dict[str, Any]:
+    rate = None if each.flops is None or not each.time.ns else each.flops / each.time.ns * 1e9
+    return {
+        "name": each.time.name,
+        "op_class": each.time.op_class,
+        "shapes": each.shapes,
+        "count": each.time.count,
+        "ns": each.time.ns,
+        "mean_ns": each.time.ns / each.time.count,
+        "flop_rate": rate,
     }
 
 

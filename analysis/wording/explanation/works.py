@@ -47,8 +47,8 @@ def phases_sentences(explanation: Explanation) -> Sequence[Said]:
     copies = [max((each.copies for each in side), default=0) for side in explanation.layers]
     if copies[0] == copies[1] > 0:
         said.append(_LAYERS.of(n=copies[0]))
-    if len(explanation.heaviest) == 2:
-        before, after = explanation.heaviest
+    if all(explanation.kernels):
+        before, after = (kernels[0].time for kernels in explanation.kernels)
         said.append(
             _HEAVIEST.of(
                 before=kernel_text([before]),
