@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,12 +15,16 @@ from analysis.compare.side import side_of_trace
 from analysis.readers import read_path
 from analysis.trace import Trace
 from analysis.wording.explanation import leading_sentence
-from benchmarks.explanations import facts
+from benchmarks.explanations import facts, made
 from benchmarks.explanations.document import Document
 from benchmarks.explanations.plants import PLANTS, Truth
 
 _SHARED = Path(__file__).parents[3] / "shared" / "traces" / "third_party" / "kineto"
-_OWN = Path(__file__).parents[2] / "sample_traces"
+_NAMES = (
+    "flux1-base-fmha.json.gz", "resnet50-workers_4.pt.trace.json.gz",
+    "h100-Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz", "mi300-train_resnet18.json.gz",
+    "sglang_Qwen3-8B_prefilldecode.json.gz", "mi300-bert-small.json.gz",
+)  # fmt: skip
 _NEAR = 0.15  # of the planted time, within which an answer is right
 _WANTED = 0.9
 
@@ -42,20 +47,17 @@ class Row:
         return self.is_named and self.is_near
 
 
-def traces() -> list[Path]:
-    """Return the traces that changes are planted into."""
-    shared = (
-        "flux1-base-fmha.json.gz", "resnet50-workers_4.pt.trace.json.gz",
-        "h100-Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz", "mi300-train_resnet18.json.gz",
-        "sglang_Qwen3-8B_prefilldecode.json.gz", "mi300-bert-small.json.gz",
-    )  # fmt: skip
-    found = [_SHARED / name for name in shared if (_SHARED / name).exists()]
-    return found or [_OWN / "formats" / "kineto" / "trace.json"]
+def documents() -> Iterator[tuple[str, Document]]:
+    """Yield the traces that changes are planted into, with their names: real ones beside the
+    project, and a made one."""
+    yield "made", made.document()
+    for name in _NAMES:
+        if (_SHARED / name).exists():
+            yield name.split(".")[0], Document.read(_SHARED / name)
 
 
-def judge(path: Path, name: str, folder: Path) -> Row | None:
+def judge(trace: str, document: Document, name: str, folder: Path) -> Row | None:
     """Return what is said of one planted change; None where it cannot be planted here."""
-    document = Document.read(path)
     document.write(folder / "before.json.gz")
     planted = document.copy()
     truth = PLANTS[name](planted)
@@ -67,7 +69,7 @@ def judge(path: Path, name: str, folder: Path) -> Row | None:
     sentence = leading_sentence(explanation)
     if not truth.codes:
         is_right = explanation.outcome in truth.outcomes
-        return Row(path.name, name, truth, is_right, is_right, None, sentence)
+        return Row(trace, name, truth, is_right, is_right, None, sentence)
     change = _named(explanation, truth)
     off = None
     if change is not None:
@@ -75,9 +77,8 @@ def judge(path: Path, name: str, folder: Path) -> Row | None:
         off = change.change_ns / 1e3 * units / truth.change_us - 1
     is_named = change is not None and any(word in sentence.lower() for word in truth.words)
     is_named &= explanation.outcome in truth.outcomes
-    return Row(
-        path.name, name, truth, is_named, off is not None and abs(off) <= _NEAR, off, sentence
-    )
+    is_near = off is not None and abs(off) <= _NEAR
+    return Row(trace, name, truth, is_named, is_near, off, sentence)
 
 
 def _units(explanation: Explanation) -> int:
@@ -105,10 +106,10 @@ def main() -> int:
     given = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for path in traces():
+        for trace, document in documents():
             for name in PLANTS:
-                if given.only in name and given.trace in path.name:
-                    row = judge(path, name, Path(folder))
+                if given.only in name and given.trace in trace:
+                    row = judge(trace, document, name, Path(folder))
                     if row is not None:
                         rows.append(row)
                         print(_line(row), flush=True)
