@@ -38,7 +38,7 @@ def test_rows_of_two_traces_by_module_operator_and_shapes(tree: Path, start: Sta
     assert (layer["names"], layer["instances"], layer["is_open"]) == (["Layer"], "×2", True)
     assert wide["names"] == ["float32[8,64,512]; float32[8,512,64]"]
     assert (wide["executions"], wide["before"], wide["after"]) == ("2", "50.0 µs", "1.40 ms")
-    assert any("Kernel time" in caption.value for caption in page.caption)
+    assert any("Time per step" in caption.value for caption in page.caption)
 
 
 def test_recordings_have_the_modules_of_their_groups_instead(start: Start) -> None:

@@ -22,7 +22,7 @@ def printed(before: Sequence[Launch], after: Sequence[Launch]) -> list[str]:
     print_model_tree(console, compare(*sides))
     title, basis, heads, *rows = text.getvalue().strip().splitlines()
     assert title == "Modules, operators and shapes"
-    assert basis == "Kernel time per step, as profiled; largest change first."
+    assert basis == "Time per step, as profiled; largest change first."
     assert heads.split()[-3:] == ["before", "after", "change"]
     return rows
 

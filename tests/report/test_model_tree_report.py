@@ -71,6 +71,21 @@ def test_rows_are_open_where_the_largest_change_is() -> None:
     assert (wide.kind, narrow.kind, norm.kind) == ("slower", "faster", "same")
 
 
+def test_shares_are_left_out_where_parts_cancel_each_other_out() -> None:
+    """+100 and -95 µs are 5 µs together, of which they would be 2000 and -1900 %."""
+    sides = []
+    for first_us, second_us in ((100, 195), (200, 100)):
+        launches = [
+            Launch(("Net_0",), "aten::bmm", ((2,),), first_us),
+            Launch(("Other_0",), "aten::bmm", ((2,),), second_us),
+        ]
+        sides.append(Side(str(first_us), trace_of(launches)))
+    rows = tree_rows(compare(*sides))
+    assert rows is not None
+    assert rows.heads[-1] == ""
+    assert [(row.change, row.share) for row in rows.rows] == [("+100 µs", ""), ("−95.0 µs", "")]
+
+
 def test_report_folds_rows_without_a_script() -> None:
     page = report_html(layers())
     [section] = re.findall(r'<section id="tree">.*?</section>', page, re.DOTALL)

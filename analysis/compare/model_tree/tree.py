@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from analysis.work_units.units import OUTSIDE
 
 MAX_CHILDREN = 50  # of one node; those of smaller changes are one node together
 MAX_PARTS = 1000  # of a tree with the largest changes, which it shows with what holds them
+_CANCELLED = 10  # times the whole change, in parts of both signs, beyond which there are no shares
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,16 @@ class ModelTree:
         """Return the change of the time of all kernels per unit of work in ns."""
         return _change(self.total_ns, self.unit_counts)
 
+    @cached_property
+    def has_shares(self) -> bool:
+        """Return True where there is a change, and parts that got faster and slower do not nearly
+        cancel each other out: minus 900 % of a change says less than nothing."""
+        apart_ns = sum(abs(self.change_ns(root)) for root in self.roots)
+        return self.has_changes and 0 < apart_ns <= _CANCELLED * abs(self.whole_change_ns)
+
     def share(self, node: Node) -> float | None:
-        """Return the part of the whole change that a node has; None without a change."""
-        whole_ns = self.whole_change_ns
-        return self.change_ns(node) / whole_ns if self.has_changes and whole_ns else None
+        """Return the part of the whole change that a node has; None without `has_shares`."""
+        return self.change_ns(node) / self.whole_change_ns if self.has_shares else None
 
     def walk(self) -> Iterator[tuple[int, tuple[Step, ...], Node]]:
         """Yield each node below its parent, with its depth, and the steps of its parents."""

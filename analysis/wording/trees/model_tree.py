@@ -13,16 +13,16 @@ TITLES = {
     False: Message("Operators and shapes"),
 }
 TREE_HELP = Message(
-    "The time of all kernels by module of the model, operator that launched them, and the shapes "
-    "of its inputs. Modules of one type in one place count together. Where a module or operator "
-    "has one part alone, both are in one row. What a row holds adds up to it."
+    "The time of all kernels or operators by module of the model, operator of the framework, and "
+    "the shapes of its inputs. Modules of one type in one place count together. Where a module or "
+    "operator has one part alone, both are in one row. What a row holds adds up to it."
 )
 KEYS_HELP = Message("Arrow keys go from row to row, open and close them.")
 BASIS: Mapping[UnitKind, Message] = {
-    "step": Message("Kernel time per step, as profiled; {order}."),
-    "annotation": Message("Kernel time per step, as profiled; {order}."),
-    "repeat": Message("Kernel time per repetition of the kernels, as profiled; {order}."),
-    "file": Message("Kernel time in the file, as profiled; {order}."),
+    "step": Message("Time per step, as profiled; {order}."),
+    "annotation": Message("Time per step, as profiled; {order}."),
+    "repeat": Message("Time per repetition of the kernels, as profiled; {order}."),
+    "file": Message("Time in the file, as profiled; {order}."),
 }
 _CHANGES = Message("largest change first")
 _TIMES = Message("no change is shown, because the two sides do different work; longest time first")
