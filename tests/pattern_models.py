@@ -14,7 +14,7 @@ import onnxruntime as ort
 from onnx import helper, numpy_helper
 
 from analysis.graph import Graph
-from analysis.operators.classes import op_class
+from analysis.operators.classes import CONVERSIONS, op_class
 from collectors.models import graphs
 from collectors.models.model import constants_to_initializers, infer_shapes, name_nodes
 
@@ -100,7 +100,7 @@ def optimised_types(
 def work(model: onnx.ModelProto, level: str, disabled: Sequence[str] = ()) -> int:
     """How many operators remain that do more than change layout, shape or dtype."""
     types = optimised_types(model, level, disabled)
-    return sum(op_class(op_type) != "layout" for _, op_type in types)
+    return sum(op_class(op_type) not in CONVERSIONS for _, op_type in types)
 
 
 @lru_cache

@@ -19,7 +19,7 @@ from analysis.compare.ledger import side_times
 from analysis.compare.side import Side
 from analysis.experiment import OwnFusion
 from analysis.graph import Graph, Node
-from analysis.operators.classes import is_heavy, op_class
+from analysis.operators.classes import CONVERSIONS, is_heavy, op_class
 from analysis.patterns import (
     CHECKED_WITH,
     PATTERNS,
@@ -272,7 +272,7 @@ class _Survey:
                 continue
             before = Counter(op.op_type for op in group.original)
             after = Counter(op.op_type for op in group.candidate)
-            work = [op for op in group.candidate if op_class(op.op_type) != "layout"]
+            work = [op for op in group.candidate if op_class(op.op_type) not in CONVERSIONS]
             as_many = len(work) >= len(group.original)
             found.update(
                 op.name

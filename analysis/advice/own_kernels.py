@@ -10,10 +10,10 @@ from analysis.advice.subject import Subject
 from analysis.compare.choice import side_of
 from analysis.compare.timing.verdict import paired_verdict
 from analysis.graph import Graph
-from analysis.operators.classes import op_class
+from analysis.operators.classes import POINTWISE, op_class
 from analysis.patterns import Match, chains, rows
 
-_LIGHT = frozenset(("elementwise", "activation"))
+_LIGHT = frozenset(POINTWISE)
 _UNFUSED, _FUSED = "unfused", "fused"
 
 

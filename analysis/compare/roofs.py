@@ -36,7 +36,7 @@ ROOFLINE = (
     "number_type",
 )  # fmt: skip
 
-PRODUCTS = ("matrix_product",)
+PRODUCTS = ("matrix_product", "grouped_product")
 
 
 @dataclass(frozen=True)

@@ -14,23 +14,37 @@ from analysis.messages import Message
 from analysis.operators.kernel_rules import RULES
 from analysis.operators.types import TYPES
 
-HEAVY = ("convolution", "matrix_product", "attention", "recurrent")
+HEAVY = ("convolution", "matrix_product", "grouped_product", "attention", "recurrent")
 LIGHT = (
     "elementwise",
     "activation",
     "normalisation",
     "pooling",
     "softmax",
+    "rotary",
+    "routing",
+    "sampling",
     "reduction",
+    "optimizer",
+    "quantisation",
+    "kv_cache",
+    "embedding",
     "data_movement",
+    "copy",
+    "cast",
     "layout",
 )
 OTHER = ("communication", "unknown")
 OP_CLASSES = HEAVY + LIGHT + OTHER
+# Each value by itself, so that neighbours in a chain can be one kernel.
+POINTWISE = ("elementwise", "activation", "rotary")
+# The same values in other bytes.
+CONVERSIONS = ("layout", "cast", "quantisation")
 
 LABELS: Mapping[str, Message] = {
     "convolution": Message("convolution"),
     "matrix_product": Message("matrix product"),
+    "grouped_product": Message("grouped product"),
     "attention": Message("attention"),
     "recurrent": Message("recurrent"),
     "elementwise": Message("elementwise"),
@@ -38,16 +52,26 @@ LABELS: Mapping[str, Message] = {
     "normalisation": Message("normalisation"),
     "pooling": Message("pooling"),
     "softmax": Message("softmax"),
+    "rotary": Message("rotary embedding"),
+    "routing": Message("routing"),
+    "sampling": Message("sampling"),
     "reduction": Message("reduction"),
+    "optimizer": Message("optimizer"),
+    "quantisation": Message("quantisation"),
+    "kv_cache": Message("KV cache"),
+    "embedding": Message("embedding"),
     "data_movement": Message("data movement"),
+    "copy": Message("copy"),
+    "cast": Message("cast"),
     "layout": Message("layout"),
     "communication": Message("communication"),
     "unknown": Message("unknown"),
 }
 
 # Heavy to light: the class of a fused operator is its first member's in this order.
-_BY_WEIGHT = (*HEAVY, "normalisation", "pooling", "softmax", "reduction", "activation",
-              "elementwise", "data_movement", "layout")  # fmt: skip
+_BY_WEIGHT = (*HEAVY, "normalisation", "pooling", "softmax", "routing", "sampling", "reduction",
+              "optimizer", "activation", "rotary", "elementwise", "quantisation", "kv_cache",
+              "embedding", "data_movement", "copy", "cast", "layout")  # fmt: skip
 _MAX_CHARS = 512
 _NOT_LETTERS = re.compile(r"[_\-. ]")
 _SEPARATORS = re.compile(r"[+_|,/ ]+")

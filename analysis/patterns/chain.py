@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from analysis.graph import Graph, Node
-from analysis.operators.classes import op_class
+from analysis.operators.classes import POINTWISE, op_class
 from analysis.patterns.pattern import Block, Match
 from analysis.patterns.view import STANDARD, View
 
@@ -49,7 +49,7 @@ def is_elementwise(node: Node, view: View, among: Collection[str] | None) -> boo
         return False
     if node.domain not in STANDARD or len(node.outputs) != 1 or node.op_type in _NOT_ELEMENTWISE:
         return False
-    if op_class(node.op_type) not in ("elementwise", "activation"):
+    if op_class(node.op_type) not in POINTWISE:
         return False
     return not view.is_constant(node.outputs[0])
 

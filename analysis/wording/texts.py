@@ -63,9 +63,9 @@ FIGURES: Mapping[str, FigureText] = {
     "small_op_time": FigureText(
         Message("small-op ratio (time)"),
         Message(
-            "Time in light operators (all but convolution, matrix product, attention, recurrent) "
-            "/ time in all operators, from the profile. Making convolutions faster raises it: "
-            "read it with light time."
+            "Time in light operators (all but convolution, matrix and grouped product, attention, "
+            "recurrent) / time in all operators, from the profile. Making convolutions faster "
+            "raises it: read it with light time."
         ),
         "lower",
     ),

@@ -23,7 +23,21 @@ TYPES = {
         CaskConvolution
         Convolution GroupConvolution ConvolutionBackward0 Conv_Add_Relu Conv+Relu""",
     "matrix_product": """Gemm aten::addmm aten::mm aten::_scaled_mm MatMulV2 MatMulV3 BatchMatMulV2
-        QuantBatchMatmulV3 FullyConnected gemm GroupedMatmul AddmmBackward0 dot_general""",
+        QuantBatchMatmulV3 FullyConnected gemm AddmmBackward0 dot_general""",
+    "grouped_product": """GroupedMatmul QMoE aten::_grouped_mm ragged_dot
+        vllm::outplace_fused_experts GatherMatmul _C::cutlass_moe_mm""",
+    "kv_cache": """_C_cache_ops::reshape_and_cache_flash concat_and_cache_mla ScatterPaKvCache
+        sglang::store_cache""",
+    "rotary": "RotaryEmbedding RotaryMul _C::rotary_embedding ApplyRotaryPosEmb RoPE",
+    "routing": """MoeGatingTopKSoftmax _moe_C::topk_softmax MoeTokenPermute
+        _moe_C::moe_align_block_size MoeFinalizeRoutingV2 sgl_kernel::moe_fused_gate""",
+    "sampling": "aten::multinomial sgl_kernel::top_k_top_p_sampling_from_probs ApplyTopKTopP",
+    "optimizer": "aten::_fused_adamw_ ApplyAdamW Momentum",
+    "quantisation": """QuantizeLinear DynamicQuant _C::static_scaled_fp8_quant FakeQuantize
+        AscendQuantV2 aten::quantize_per_tensor""",
+    "embedding": "aten::embedding EmbeddingDenseGradV2 aten::embedding_dense_backward",
+    "copy": "TensorMove aten::copy_ AtomicAddrClean MemSet aten::clone aten::contiguous",
+    "cast": "Cast aten::_to_copy Convert aten::to convert_element_type",
     "attention": """FlashAttentionScore FlashAttentionScoreGrad aten::_flash_attention_forward
         aten::_scaled_dot_product_flash_attention FusedInferAttentionScoreV2
         ScaledDotProductAttention""",
@@ -38,12 +52,11 @@ TYPES = {
         aten::_softmax_backward_data SoftmaxCrossEntropyWithLogits BiasSoftmax""",
     "reduction": """ReduceSumD ReduceMean aten::mean aten::sum_out TopKV2 ArgMaxWithValue NLLLoss
         LpNormReduceV2 BiasAddGrad UnsortedSegmentSum""",
-    "elementwise": """Add aten::add_ AxpyV2 Muls RealDiv ForeachAddList ApplyAdamW Eltwise Subgraph
-        PointWise kgen DropOutDoMask RotaryMul AddN GraphKernel_Mul_Add_fusion LogicalNot""",
-    "data_movement": """TensorMove MemSet ZerosLike BroadcastTo GatherV2 aten::copy_ aten::cat
-        StridedSliceD DSAStatelessGenBitMask Broadcast AtomicAddrClean aten::empty""",
-    "layout": """TransData Cast Transpose aten::view aten::_to_copy Reorder Reformat NoOp Convert
-        Reshape aten::t""",
+    "elementwise": """Add aten::add_ AxpyV2 Muls RealDiv ForeachAddList Eltwise Subgraph
+        PointWise kgen DropOutDoMask AddN GraphKernel_Mul_Add_fusion LogicalNot""",
+    "data_movement": """ZerosLike BroadcastTo GatherV2 aten::cat
+        StridedSliceD DSAStatelessGenBitMask Broadcast aten::empty""",
+    "layout": """TransData Transpose aten::view Reorder Reformat NoOp Reshape aten::t""",
     "communication": """hcom_allReduce_ hcom_broadcast_ HcclAllReduce c10d::allreduce_ all-reduce
         nccl:all_reduce AllGather""",
     "unknown": "MkldnnCustomOp1 PluginV2 fusion custom-call N/A 0 D V2 Grad _ ProfilerStep#5",
@@ -93,22 +106,22 @@ KERNELS = {
         "elementwise",
     "triton_poi_fused_add_cos_sin_0": "elementwise",
     "saxpy(double *, double *, double *, double, int)": "elementwise",
-    "Memcpy DtoD (Device -> Device)": "data_movement",
-    "Memset (Device)": "data_movement",
+    "Memcpy DtoD (Device -> Device)": "copy",
+    "Memset (Device)": "copy",
     "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float>(int)": "data_movement",
     "void at::native::elementwise_kernel<128, 4, at::native::direct_copy_kernel_cuda>(int)":
-        "data_movement",
+        "copy",
     "void cudnn::ops::nchwToNhwcKernel<float>(int)": "layout",
     "batched_transpose_32x32_half": "layout",
-    "loop_convert_fusion": "layout",
+    "loop_convert_fusion": "cast",
     "Reformatting CopyNode for Input Tensor 0 to Conv_0": "layout",
     "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)":
         "communication",
     "hcom_allReduce__868_0_1": "communication",
     "aclnnMatmul_MatMulV3Common_MatMulV3": "matrix_product",
-    "aclnnMm_MatMulCommon_MemSet": "data_movement",
+    "aclnnMm_MatMulCommon_MemSet": "copy",
     "trans_TransData_12": "layout",
-    "Conv2DBackpropFilter6_MemSet": "data_movement",
+    "Conv2DBackpropFilter6_MemSet": "copy",
     "Conv2D4": "convolution",
     "RealDiv53": "elementwise",
     "Default/network/conv1-Conv2d/Conv2D-op12": "convolution",

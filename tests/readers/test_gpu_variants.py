@@ -88,7 +88,7 @@ def test_copies_that_amd_lists_among_kernels_move_data() -> None:
     kernels = [event("kernel", "CopyDeviceToDevice", 1, 2, correlation=1)]
     trace = opened({"schemaVersion": 1, "roctracer_version": 4.1, "traceEvents": kernels})
     copy = trace.operators.iloc[0]
-    assert (copy["op_type"], copy["op_class"]) == ("Memcpy DtoD", "data_movement")
+    assert (copy["op_type"], copy["op_class"]) == ("Memcpy DtoD", "copy")
 
 
 @pytest.mark.parametrize(

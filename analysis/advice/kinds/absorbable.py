@@ -15,11 +15,13 @@ from analysis.advice.kinds.chains import are_fused, in_lanes
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
+from analysis.operators.classes import CONVERSIONS, POINTWISE
 from analysis.trace import Trace
 
-_HEAVY = frozenset(("convolution", "matrix_product"))
-_LIGHT = frozenset(("elementwise", "activation"))
-_ASIDE = frozenset(("layout", "data_movement"))  # between two operators they hand on what is there
+_HEAVY = frozenset(("convolution", "matrix_product", "grouped_product"))
+_LIGHT = frozenset(POINTWISE)
+# Between two operators they hand on what is there.
+_ASIDE = frozenset((*CONVERSIONS, "data_movement", "copy", "embedding", "kv_cache"))
 # While a model is trained, its normalisations cannot be folded into the weights.
 _LEARNS = re.compile(r"backward|grad|train|optimi[sz]er", re.IGNORECASE)
 _BATCH = re.compile(r"batch_?norm|^bn", re.IGNORECASE)

@@ -13,9 +13,10 @@ from analysis.advice.finding import Finding
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
+from analysis.operators.classes import POINTWISE
 from analysis.trace import Trace
 
-_FUSIBLE = frozenset(("elementwise", "activation"))
+_FUSIBLE = frozenset(POINTWISE)
 # What a compiler has fused: it would have taken more, had it seen that it may.
 FUSED = re.compile(r"fusion|fused|^triton_|^GraphKernel", re.IGNORECASE)
 _MAX_TYPES = 4

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.advice.subject import Answer, Subject
-from analysis.operators.classes import plain_type
+from analysis.operators.classes import CONVERSIONS, plain_type
 from analysis.trace import Value
 
 # As every reader spells them, without namespace and case.
@@ -78,10 +78,11 @@ def fallback(subject: Subject) -> Answer:
 
 
 def _of(texts: pd.DataFrame, types: frozenset[str], kernels: re.Pattern[str]) -> np.ndarray:
-    """Operators of these types, and those of class layout whose names are of such kernels."""
+    """Operators of these types, and those that convert by their class and whose names are of such
+    kernels."""
     numbers, told = pd.factorize(texts["op_type"])  # far fewer than operators
     of_type = np.array([plain_type(text) in types for text in told], dtype=bool)
     named = np.array([kernels.search(text.lower()) is not None for text in told], dtype=bool)
     found: np.ndarray = of_type[numbers]
-    found |= named[numbers] & (texts["op_class"] == "layout").to_numpy(dtype=bool)
+    found |= named[numbers] & texts["op_class"].isin(CONVERSIONS).to_numpy(dtype=bool)
     return found

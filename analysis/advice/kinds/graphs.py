@@ -12,7 +12,7 @@ from analysis.advice.subject import Answer, Subject, shown
 from analysis.compare.groups.equivalence import duplicates, in_order
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph
-from analysis.operators.classes import op_class
+from analysis.operators.classes import CONVERSIONS, op_class
 
 _MIN_GROWTH = 1.1  # nodes of the executed graph / nodes of the model
 _MAX_TYPES = 4  # of operators that were added
@@ -167,5 +167,5 @@ def _types(graph: Graph) -> Counter[str]:
     return Counter(
         node.op_type
         for node in graph.nodes
-        if node.op_type not in _WITHOUT_WORK and op_class(node.op_type) != "layout"
+        if node.op_type not in _WITHOUT_WORK and op_class(node.op_type) not in CONVERSIONS
     )

@@ -65,12 +65,12 @@ _CLASSES = (
     ("reduce", "reduction"), ("topk", "reduction"), ("cumulative", "reduction"),
     ("pointwise", "elementwise"), ("elementwise", "elementwise"), ("unary", "elementwise"),
     ("scale", "elementwise"),
-    ("reformat", "layout"), ("shuffle", "layout"), ("noop", "layout"), ("cast", "layout"),
-    ("quantize", "layout"), ("identity", "layout"), ("signaltype", "layout"),
+    ("reformat", "layout"), ("shuffle", "layout"), ("noop", "layout"), ("cast", "cast"),
+    ("quantize", "quantisation"), ("identity", "layout"), ("signaltype", "layout"),
     ("concat", "data_movement"), ("slice", "data_movement"), ("gather", "data_movement"),
     ("scatter", "data_movement"), ("resize", "data_movement"), ("constant", "data_movement"),
     ("padding", "data_movement"), ("nms", "data_movement"), ("fill", "data_movement"),
-    ("copy", "data_movement"), ("select", "data_movement"),
+    ("copy", "copy"), ("select", "data_movement"),
 )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def _class_of_name(name: str, members: Members | None) -> str:
     if members is not None and not members.members:
         if _REFORMAT.match(name):
             return "layout"
-        return "data_movement" if _COPY.search(name) else "unknown"
+        return "copy" if _COPY.search(name) else "unknown"
     made = [_type_class(kind.lower(), "") for kind in _UNNAMED.findall(name)]
     if "PWN(" in name:  # pointwise
         made.append("elementwise")

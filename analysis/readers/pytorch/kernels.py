@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from analysis.operators.classes import kernel_class, op_class
+from analysis.operators.classes import CONVERSIONS, kernel_class, op_class
 from analysis.operators.kernel_names import kernel_type, memory_type
 from analysis.operators.members import inductor, members_text
 from analysis.readers.building.coded import Coded, coded, distinct_rows
@@ -31,8 +31,12 @@ HOST_COMMUNICATION = ("c10d::", "nccl:", "gloo:", "ucc:", "mpi:", "record_param_
 
 _OCCUPANCY = "est. achieved occupancy"
 _SIZES = {"grid size": "grid", "block size": "block"}
-# Kernels that only bring data into the form that the heavy one of their operator wants.
-_PREPARES = ("layout", "data_movement", "communication")
+# Kernels whose names say more than the operator that launched them: those that only bring data into
+# the form that the heavy one of their operator wants, and steps of an engine's large operators.
+_PREPARES = (
+    *CONVERSIONS, "data_movement", "copy", "communication", "kv_cache", "rotary", "routing",
+    "sampling", "optimizer", "grouped_product",
+)  # fmt: skip
 _MAX_SIZE = 2**53
 
 
@@ -206,7 +210,7 @@ def _class(name: str, kind: Kind, own: str, launched_by: str | None) -> str | No
     if own == "communication" or (launched_by or "").startswith(HOST_COMMUNICATION):
         return "communication"
     if kind != "kernel" or memory_type(name):
-        return "data_movement"
+        return "copy"
     if own in _PREPARES or (own != "unknown" and "_fused" in name):
         return own
     by = op_class(launched_by)

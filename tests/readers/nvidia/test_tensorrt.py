@@ -206,8 +206,8 @@ def test_a_profile_cut_short_keeps_its_whole_layers(lost: int) -> None:
     ("name", "op_class"),
     [
         ("Reformatting CopyNode for Input Tensor 0 to a.weight + /a/Conv", "layout"),
-        ("/neck/Concat_/neck/Resize_output_0_clone_0 copy", "data_movement"),
-        ("(Unnamed Layer* 718) [NMS]_1_output[DevicetoShapeHostCopy]", "data_movement"),
+        ("/neck/Concat_/neck/Resize_output_0_clone_0 copy", "copy"),
+        ("(Unnamed Layer* 718) [NMS]_1_output[DevicetoShapeHostCopy]", "copy"),
         ("[trainStation1]", "unknown"),
         ("bn.running_var + (Unnamed Layer* 108) [Shuffle]", "layout"),
         ("(Unnamed Layer* 714) [Constant]", "data_movement"),

@@ -303,7 +303,7 @@ def test_generation_of_2021() -> None:
     assert rows[0]["launched_by"] == "aten::addmm"
     assert rows[0]["inputs"] == "float32[4]; float32[8,2]; float32[2,4]"
     assert rows[0]["flops"] == 2 * 8 * 2 * 4
-    assert (rows[1]["op_type"], rows[1]["op_class"]) == ("Memset", "data_movement")
+    assert (rows[1]["op_type"], rows[1]["op_class"]) == ("Memset", "copy")
     assert pd.isna(rows[1]["launched_by"]) and rows[1]["bytes"] == 64
     assert [row["run"] for row in rows] == [0, 0]
 
