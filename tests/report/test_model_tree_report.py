@@ -31,6 +31,7 @@ def test_json_has_each_part_with_its_place() -> None:
         "op_type": None,
         "shapes": None,
         "kind": "module",
+        "is_placed": True,
         "depth": 1,
         "is_leaf": False,
         "parts": None,

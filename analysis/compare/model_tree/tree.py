@@ -113,7 +113,7 @@ class ModelTree:
 
 def tree_of(before: Located, after: Located, levels: Levels, *, has_changes: bool) -> ModelTree:
     """Return the tree of two traces, the largest change of each level first; where the two sides do
-    not compare, the longest time."""
+    not compare, the longest time. What the file does not place in the model is last."""
     whole = _Part()
     sides = (before, after)
     units = same_work(*common_units(before.trace, after.trace))
@@ -122,16 +122,16 @@ def tree_of(before: Located, after: Located, levels: Levels, *, has_changes: boo
     whole.add_up()
     counts = (units[0].count, units[1].count)
 
-    def rank(node: Node) -> tuple[float, float]:
+    def rank(node: Node) -> tuple[bool, float, float]:
         change = abs(_change(node.total_ns, counts)) if has_changes else 0.0
         times = (ns / count for ns, count in zip(node.total_ns, counts, strict=True))
-        return -change, -max(times)
+        return node.steps[0] == UNPLACED, -change, -max(times)
 
     roots = _largest(whole.nodes(rank), rank)
     return ModelTree(roots, levels, units[0].kind, counts, has_changes)
 
 
-_Rank = Callable[[Node], tuple[float, float]]
+_Rank = Callable[[Node], tuple[bool, float, float]]
 
 
 @dataclass(slots=True)

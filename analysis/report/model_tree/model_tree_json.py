@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.model_tree import ModelTree, Node, model_tree
-from analysis.compare.model_tree.paths import Step
+from analysis.compare.model_tree.paths import UNPLACED, Step
 
 
 def by_part(comparison: Comparison) -> list[dict[str, Any]]:
@@ -26,6 +26,7 @@ def _part(tree: ModelTree, depth: int, steps: tuple[Step, ...], node: Node) -> d
         "op_type": _named(steps, "op_type"),
         "shapes": _named(steps, "shapes"),
         "kind": node.kind,
+        "is_placed": UNPLACED not in steps,
         "depth": depth,
         "is_leaf": not node.children,
         "parts": max(node.instances) if node.kind == "more" else None,

@@ -127,7 +127,7 @@ def test_what_was_launched_before_the_file_begins_is_not_said_to_be_outside() ->
     assert stacks is not None
     trace = replace(trace, stacks=replace(stacks, nodes=stacks.nodes[:1], rows=stacks.rows[:1]))
     found = grown(trace, replace(trace))
-    unplaced, net = found.roots
+    net, unplaced = found.roots
     assert (unplaced.steps[0], unplaced.total_ns) == (("unplaced", ""), (30_000, 30_000))
     assert net.total_ns == (10_000, 10_000)
 
