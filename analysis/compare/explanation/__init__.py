@@ -54,16 +54,17 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
     if len(phases) > 1:
         return _not_compared("phases", times, sides)
     least_ns = _LEAST * min(times.before_ns, sides[0].kernels_ns)
-    has_other_kernels = are_of_other_kernels(sides)
+    alignment = align(sides[0].sequence, sides[1].sequence)
+    left = Remaining.of(sides, alignment)
+    has_other_kernels = are_of_other_kernels(sides) and not left.is_renamed
     if has_other_kernels:
         if share_in_common(sides) < _COMMON:
             return _not_compared("models", times, sides)
         changes, ratio = operator_changes(sides, least_ns), None
     else:
-        alignment = align(sides[0].sequence, sides[1].sequence)
-        if not alignment.is_ordered:
+        if not (alignment.is_ordered or left.is_renamed):
             return _not_compared("models", times, sides)
-        changes, ratio = _kernel_changes(Remaining.of(sides, alignment), alignment, least_ns)
+        changes, ratio = _kernel_changes(left, alignment, least_ns)
     changes += communication_changes(sides, least_ns)
     changes += idle_changes(sides, _IDLE * times.before_ns)
     apart = [change for change in changes if change.code not in ("fused", "split")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
 from analysis.compare.explanation.sides import ExplainedSide
@@ -15,6 +15,7 @@ def communication_changes(
     """Return collectives that take at least `least_ns` a unit longer or shorter. Their time holds
     the wait for other ranks, which no file of one rank tells apart."""
     before, after = (side.communication for side in sides)
+    after = _under_old_names(before, after)
     found = []
     for name in dict.fromkeys((*before, *after)):
         (count, ns), (count_after, ns_after) = before.get(name, _NONE), after.get(name, _NONE)
@@ -33,6 +34,24 @@ def communication_changes(
     return found
 
 
+def _under_old_names(before: Times, after: Times) -> Times:
+    """Return the collectives of the candidate, those that only have a new name under the old one:
+    as many, in the same time, where only one fits."""
+    gone = [name for name in before if name not in after]
+    renamed: dict[str, str] = {}
+    for name, (count, ns) in after.items():
+        fitting = [
+            old
+            for old in gone
+            if name not in before
+            and abs(before[old][0] - count) < _COUNT
+            and abs(before[old][1] - ns) <= _EQUAL * before[old][1]
+        ]
+        if len(fitting) == 1:
+            renamed[name] = fitting[0]
+    return {renamed.get(name, name): times for name, times in after.items()}
+
+
 def are_stages(changes: Sequence[Change], times: UnitTimes) -> bool:
     """Return whether two files look like two stages of one pipeline: their steps take the same
     time, in which one of them waits longer for what it receives."""
@@ -41,6 +60,8 @@ def are_stages(changes: Sequence[Change], times: UnitTimes) -> bool:
     return is_equal and any(abs(each.change_ns) >= _WAIT * times.before_ns for each in waits)
 
 
+Times = Mapping[str, tuple[float, float]]  # count and ns of a unit
+_COUNT = 0.01  # of a collective in a unit, by which two counts that are equal may differ
 _SENDS = re.compile(r"(?i)send|recv|receive").search
 _EQUAL = 0.02  # of a step, by which those of two stages may differ
 _WAIT = 0.05  # of a step, by which one waits longer

@@ -17,6 +17,7 @@ from analysis.compare.explanation.explanation import (
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.joining.agreement import factor, sizes
 
+_RENAMED = 0.05  # of the time, by which the kernels of two sides that are the same may differ
 _EQUAL = 0.02  # of the time of a kernel, by which one of another name may differ and be it
 _NEAR = 1.5  # times as long: other tensors that take so little more are no other work
 
@@ -47,6 +48,7 @@ class Remaining:
         gone = np.flatnonzero((after < 0) & (partners >= 0))
         evidence[gone] = SAME_NAME
         _pair_equal_ones(sides, before, after, partners)
+        _pair_equal_operators(sides, before, after, partners)
         gone = np.flatnonzero((after < 0) & (partners >= 0))
         after[gone], evidence[gone] = after[partners[gone]], np.maximum(evidence[gone], SAME_CLASS)
         kept = np.ones(len(before), dtype=bool)
@@ -66,6 +68,13 @@ class Remaining:
         """True for columns with a kernel on both sides."""
         pairs: np.ndarray = self.evidence != ONE_SIDE
         return pairs
+
+    @property
+    def is_renamed(self) -> bool:
+        """True where nearly all kernels of both sides stand together and take the same time,
+        whatever their names are."""
+        whole = max(float(self.before_ns.sum()), float(self.after_ns.sum()), 1.0)
+        return float(np.abs(self.change_ns).sum()) < _RENAMED * whole
 
     @property
     def change_ns(self) -> np.ndarray:
@@ -195,6 +204,32 @@ def _pair_equal_ones(
             took, takes = sides[0].ns[before[one]], sides[1].ns[after[other]]
             if abs(takes - took) <= _EQUAL * took:
                 partners[one], partners[other] = other, one
+
+
+def _pair_equal_operators(
+    sides: tuple[ExplainedSide, ExplainedSide],
+    before: np.ndarray,
+    after: np.ndarray,
+    partners: np.ndarray,
+) -> None:
+    """Enter as partners all executions of two distinct kernels that run equally often and equally
+    long on their side, where no other kernel does: they were renamed."""
+    alone: list[dict[int, list[int]]] = [{}, {}]
+    for side, (of, positions) in enumerate(zip(sides, (before, after), strict=True)):
+        for column in _alone(side, before, after, partners):
+            operator = int(of.profile.operators[positions[column]])
+            alone[side].setdefault(operator, []).append(column)
+    for columns in alone[0].values():
+        took = float(sides[0].ns[before[columns]].sum())
+        equal = [
+            others
+            for others in alone[1].values()
+            if len(others) == len(columns)
+            and abs(float(sides[1].ns[after[others]].sum()) - took) <= _EQUAL * took
+            and (partners[others] < 0).all()
+        ]
+        if len(equal) == 1:
+            partners[columns], partners[equal[0]] = equal[0], columns
 
 
 def _alone(side: int, before: np.ndarray, after: np.ndarray, partners: np.ndarray) -> list[int]:

@@ -224,4 +224,5 @@ def _communication(
 def collective(name: str) -> str:
     """Return what a collective is called, without its library and the numbers of the call:
     'hcom_batchSendRecv__128_4_1' is batchSendRecv, 'ncclDevKernel_SendRecv(…)' is SendRecv."""
-    return _CALL.sub("", _LIBRARY.sub("", name.split("(")[0])) or name
+    short = _CALL.sub("", _LIBRARY.sub("", name.split("(")[0]))
+    return name.split("(")[0] if short in ("", "Generic") else short
