@@ -62,7 +62,7 @@ def doubts(
         *_model(baseline, candidate),
         *fusion.diagnostics,
         *_groups(baseline, candidate, fusion),
-        *_attribution(verdict, ledger),
+        *_attribution(baseline, candidate, verdict, ledger),
     ]
     experiments = (side.experiment for side in (baseline, candidate) if side.experiment)
     for experiment in {one.sha256: one for one in experiments}.values():
@@ -437,12 +437,17 @@ def _groups(baseline: Side, candidate: Side, fusion: Fusion) -> Iterator[Diagnos
             yield Diagnostic("warning", "untimed_operators", len(untimed), example, values)
 
 
-def _attribution(verdict: Verdict, ledger: Ledger) -> Iterator[Diagnostic]:
-    """Why the ledger may not show where the change came from."""
+def _attribution(
+    baseline: Side, candidate: Side, verdict: Verdict, ledger: Ledger
+) -> Iterator[Diagnostic]:
+    """Why the ledger may not show where the change came from. Of two traces that is no doubt, as
+    their explanation goes beyond operators, to what the device waited for."""
     total = ledger.reconciliation
+    sides = (baseline, candidate)
+    is_explained = not any(side.experiment is not None or side.files for side in sides)
     if total.weak and verdict.reason != "marked":  # their runs are not compared
         yield _note(
-            "warning",
+            "info" if is_explained else "warning",
             "weak_attribution",
             of=total.of,
             beside_ns=total.beside_ns,

@@ -434,7 +434,10 @@ def test_a_comparison_carries_groups_ledger_and_their_doubts() -> None:
     from analysis.compare.doubts import _attribution
 
     marked = replace(comparison.verdict, reason="marked")  # runs that are not compared
-    assert "weak_attribution" not in {n.code for n in _attribution(marked, comparison.ledger)}
+    sides = (comparison.baseline, comparison.candidate)
+    assert "weak_attribution" not in {
+        n.code for n in _attribution(*sides, marked, comparison.ledger)
+    }
 
 
 def test_originals_outside_groups_and_operators_without_times_are_said() -> None:

@@ -48,7 +48,8 @@ def test_it_is_said_how_many_repetitions_were_counted() -> None:
     assert "each of 19 repetitions that it holds whole counts as one run" in diagnostic_sentence(
         notes[0]
     )
-    assert not any(note.code == "no_runs" for note in found.diagnostics)
+    codes = {note.code for note in found.diagnostics}
+    assert not codes & {"no_runs", "runs_differ"}  # a longer window is no doubt
 
 
 def test_the_explanation_is_of_the_same_repetitions() -> None:
@@ -80,3 +81,12 @@ def test_entered_runs_win() -> None:
     before, after = (steps_of([LAYER] * 20, marked=False) for _ in range(2))
     found = compared(before, after, Assumptions(runs=(10, 10)))
     assert found.figure("latency").candidate.value == pytest.approx(2 * 162_000)
+
+
+def test_idle_time_that_is_explained_is_no_doubt_of_two_traces() -> None:
+    """The ledger's groups have none of it, but the explanation does."""
+    found = compared(steps_of([LAYER] * 20, marked=False), steps_of([WAITS] * 16, marked=False))
+    (weak,) = (note for note in found.diagnostics if note.code == "weak_attribution")
+    assert weak.severity == "info"
+    assert found.explanation is not None
+    assert [change.code for change in found.explanation.changes] == ["idle"]

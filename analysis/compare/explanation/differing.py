@@ -157,7 +157,8 @@ def _change(
     where = (*module, *((_name(left, before.name, side),) if before else ()))
     evidence: Evidence = "ordered"
     kernels = len(columns) / max(1, places)
-    return left.take(code, columns, evidence, where, places, kernels=kernels)
+    following = {"next_class": before.op_class} if before else {}
+    return left.take(code, columns, evidence, where, places, kernels=kernels, **following)
 
 
 def _name(left: Remaining, name: str, side: int) -> str:

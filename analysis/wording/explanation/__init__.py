@@ -9,9 +9,9 @@ from analysis.compare.explanation.explanation import (
     Explanation,
     UnitTimes,
 )
-from analysis.messages import Message, Part, Said, paragraph
+from analysis.messages import Message, Part, Said, paragraph, passage
 from analysis.wording.explanation.changes import change_said
-from analysis.wording.explanation.units import same_sentence, unit_sentence
+from analysis.wording.explanation.units import PER, same_sentence, unit_sentence
 from analysis.wording.explanation.works import devices_sentence, phases_sentences
 
 _LEADS = 0.1  # of the change, below which nothing leads
@@ -21,6 +21,8 @@ _MODELS = Message(
     "changed."
 )
 _STAGES = Message("The two files look like two stages of one pipeline, which wait for one another.")
+_REST_FROM = 0.002  # of a unit, below which what is not told is not worth a sentence
+_REST = Message("Everything else adds up to {ns:signed_duration} {per}.")
 _UNEXPLAINED = Message("No single cause is large enough to be named.")
 
 
@@ -45,14 +47,19 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
 
 
 def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
-    """Return what changed, sentence by sentence, the cause of most of it first: without how long a
-    unit takes, which stands in front of it where it is shown."""
+    """Return what changed, sentence by sentence, the cause of most of it first; last how long a
+    unit takes, and what all that is not told adds to it."""
     lead = leading_change(explanation)
     if explanation.outcome in ("not_comparable", "no_change") or lead is None:
         return [said.parts() for said in leading_said(explanation)]
+    unit = explanation.unit
     told = [lead, *following_changes(explanation)]
-    said = [*_first(explanation), *(change_said(change, explanation.unit) for change in told)]
-    return [each.parts() for each in said]
+    said = [*_first(explanation), *(change_said(change, unit) for change in told)]
+    rest_ns = unit.change_ns - sum(change.change_ns for change in told)
+    last = unit_sentence(unit).parts()
+    if abs(rest_ns) >= _REST_FROM * unit.before_ns:
+        last = passage(last, _REST.parts(ns=rest_ns, per=PER[unit.kind]))
+    return [*(each.parts() for each in said), last]
 
 
 def _first(explanation: Explanation) -> list[Said]:

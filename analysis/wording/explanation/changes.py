@@ -12,7 +12,7 @@ from analysis.compare.explanation.explanation import (
 )
 from analysis.messages import Message, Said, Shown
 from analysis.operators.classes import LABELS
-from analysis.wording.explanation.kernels import kernel_text
+from analysis.wording.explanation.kernels import common_class, kernel_text, names_text
 from analysis.wording.explanation.units import PER
 
 
@@ -32,22 +32,22 @@ def _added(change: Change, unit: UnitTimes) -> Sentence:
         return _ADDED_SIZE[unit.on_device], {**values, "size": change.values["size"]}
     if each is None:
         return _ADDED[unit.on_device], values
-    place: dict[str, Shown] = {"places": change.repeats, "next": change.where[-1], "n": each}
+    place: dict[str, Shown] = {"places": change.repeats, "next": _next(change), "n": each}
     return _ADDED_BEFORE[unit.on_device], {**values, **place}
 
 
 # Of kernels of a device (True), and of operators of the host (False).
 _ADDED_BEFORE = {
     True: Message(
-        "{n:count} new kernel runs before each of {places:count} {next:name}: "
+        "{n:count} new kernel runs before each of {places:count} executions of {next}: "
         "**{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} new kernels run before each of {places:count} {next:name}: "
+        "{n:count} new kernels run before each of {places:count} executions of {next}: "
         "**{ns:signed_duration}** {per} ({kernels}).",
     ),
     False: Message(
-        "{n:count} new operator runs before each of {places:count} {next:name}: "
+        "{n:count} new operator runs before each of {places:count} executions of {next}: "
         "**{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} new operators run before each of {places:count} {next:name}: "
+        "{n:count} new operators run before each of {places:count} executions of {next}: "
         "**{ns:signed_duration}** {per} ({kernels}).",
     ),
 }
@@ -86,21 +86,21 @@ def _removed(change: Change, unit: UnitTimes) -> Sentence:
         return _REMOVED_SIZE[unit.on_device], {**values, "size": change.values["size"]}
     if each is None:
         return _REMOVED[unit.on_device], values
-    place: dict[str, Shown] = {"places": change.repeats, "next": change.where[-1], "n": each}
+    place: dict[str, Shown] = {"places": change.repeats, "next": _next(change), "n": each}
     return _REMOVED_BEFORE[unit.on_device], {**values, **place}
 
 
 _REMOVED_BEFORE = {
     True: Message(
-        "{n:count} kernel before each of {places:count} {next:name} is gone: "
+        "{n:count} kernel before each of {places:count} executions of {next} is gone: "
         "**{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} kernels before each of {places:count} {next:name} are gone: "
+        "{n:count} kernels before each of {places:count} executions of {next} are gone: "
         "**{ns:signed_duration}** {per} ({kernels}).",
     ),
     False: Message(
-        "{n:count} operator before each of {places:count} {next:name} is gone: "
+        "{n:count} operator before each of {places:count} executions of {next} is gone: "
         "**{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} operators before each of {places:count} {next:name} are gone: "
+        "{n:count} operators before each of {places:count} executions of {next} are gone: "
         "**{ns:signed_duration}** {per} ({kernels}).",
     ),
 }
@@ -139,6 +139,12 @@ def _counts(change: Change, kernels: Sequence[KernelTime]) -> tuple[int, int | N
     return round(sum(kernel.count for kernel in kernels)), int(each or 0) if is_each else None
 
 
+def _next(change: Change) -> Shown:
+    """Return what the kernels stand before, its class in front where that says more."""
+    op_class = str(change.values.get("next_class", "unknown"))
+    return kernel_text([KernelTime(change.where[-1], 1, 0, op_class)])
+
+
 def _both(change: Change) -> Mapping[str, Shown]:
     return {
         "before": kernel_text(change.before),
@@ -170,14 +176,24 @@ _SPLIT = Message(
 
 
 def _replaced(change: Change, unit: UnitTimes) -> Sentence:
-    return _REPLACED, _both(change)
+    op_class = common_class((*change.before, *change.after))
+    if op_class is None:
+        return _REPLACED, _both(change)
+    names = {"before": names_text(change.before), "after": names_text(change.after)}
+    return _REPLACED_OF, {**_both(change), **names, "op_class": LABELS[op_class]}
 
 
 _REPLACED = Message(
-    "In {n:count} place {before} became {after}: {takes:duration} instead of {took:duration}, "
-    "**{ns:signed_duration}** {per}.",
-    "In {n:count} places {before} became {after}: {takes:duration} instead of {took:duration}, "
-    "**{ns:signed_duration}** {per}.",
+    "In {n:count} place {after} runs instead of {before}: {takes:duration} instead of "
+    "{took:duration}, **{ns:signed_duration}** {per}.",
+    "In {n:count} places {after} runs instead of {before}: {takes:duration} instead of "
+    "{took:duration}, **{ns:signed_duration}** {per}.",
+)
+_REPLACED_OF = Message(
+    "In {n:count} place {op_class} runs as {after} instead of {before}: {takes:duration} instead "
+    "of {took:duration}, **{ns:signed_duration}** {per}.",
+    "In {n:count} places {op_class} runs as {after} instead of {before}: {takes:duration} instead "
+    "of {took:duration}, **{ns:signed_duration}** {per}.",
 )
 
 
@@ -204,12 +220,19 @@ def _operator(change: Change, unit: UnitTimes) -> Sentence:
     values = {**_both(change), "operator": change.where[-1]}
     if isinstance(op_class, str):
         return _CLASS, {**values, "operator": LABELS[op_class]}
-    return _OPERATOR, values
+    if len(change.before) != 1 or len(change.after) != 1:
+        return _OPERATOR, values  # the names of several kernels say less than their operator
+    names = {"before": names_text(change.before), "after": names_text(change.after)}
+    return _OPERATOR_AS, {**values, **names}
 
 
 _OPERATOR = Message(
     "{operator:name} takes {takes:duration} instead of {took:duration} in {n:executions}: "
-    "**{ns:signed_duration}** {per} ({before} became {after}).",
+    "**{ns:signed_duration}** {per}.",
+)
+_OPERATOR_AS = Message(
+    "{operator:name} takes {takes:duration} instead of {took:duration} in {n:executions}: "
+    "**{ns:signed_duration}** {per} ({after} instead of {before}).",
 )
 _CLASS = Message(
     "Kernels of which the file does not say who launched them, {operator}, take {takes:duration} "
@@ -241,8 +264,8 @@ def _place(change: Change, unit: UnitTimes) -> Sentence:
 
 
 _PLACE = Message(
-    "Only layer {layer:count} of {layers:count} changed: {before} takes {takes:duration} instead "
-    "of {took:duration}, **{ns:signed_duration}** {per}.",
+    "Only layer {layer:count} of {layers:count} changed: {takes:duration} instead of "
+    "{took:duration}, **{ns:signed_duration}** {per} ({before}).",
 )
 
 
@@ -279,12 +302,16 @@ def _clocks(change: Change, unit: UnitTimes) -> Sentence:
 
 
 _SLOWER_CLOCK = Message(
-    "What did not change takes {ratio:percent} longer all over ({n:count} distinct kernels), as "
+    "{n:count} kernel that is the same on both sides takes {ratio:percent} longer, as with lower "
+    "clocks: **{ns:signed_duration}** {per}.",
+    "{n:count} kernels that are the same on both sides all take about {ratio:percent} longer, as "
     "with lower clocks: **{ns:signed_duration}** {per}.",
 )
 _FASTER_CLOCK = Message(
-    "What did not change takes {ratio:percent} less time all over ({n:count} distinct kernels), as "
-    "with higher clocks: **{ns:signed_duration}** {per}.",
+    "{n:count} kernel that is the same on both sides takes {ratio:percent} less time, as with "
+    "higher clocks: **{ns:signed_duration}** {per}.",
+    "{n:count} kernels that are the same on both sides all take about {ratio:percent} less time, "
+    "as with higher clocks: **{ns:signed_duration}** {per}.",
 )
 
 
@@ -364,8 +391,8 @@ IDLE_BY = {
         "{cause:name}: **{ns:signed_duration}** {per}."
     ),
     "queued": Message(
-        "The device is idle for {takes:duration} instead of {took:duration} before kernels that "
-        "are launched already: **{ns:signed_duration}** {per}."
+        "The device is idle for {takes:duration} instead of {took:duration} although the next "
+        "kernel was launched already: **{ns:signed_duration}** {per}."
     ),
 }
 

@@ -12,7 +12,7 @@ from analysis.work_units.units import UnitKind
 PER: Mapping[UnitKind, Message] = {
     "step": Message("per step"),
     "annotation": Message("per step"),
-    "repeat": Message("per repetition of the kernels"),
+    "repeat": Message("per repetition"),
     "file": Message("in the file"),
 }
 _ONE: Mapping[UnitKind, Message] = {
@@ -22,15 +22,22 @@ _ONE: Mapping[UnitKind, Message] = {
     "annotation": Message(
         "A step takes {after:duration} instead of {before:duration} ({change:change})."
     ),
-    "repeat": Message(
-        "One repetition of the kernels takes {after:duration} instead of {before:duration} "
-        "({change:change})."
-    ),
     "file": Message(
         "The candidate's file spans {after:duration}, the baseline's {before:duration} "
         "({change:change})."
     ),
 }
+_MEAN_STEP = Message(
+    "On average a step takes {after:duration} instead of {before:duration} ({change:change})."
+)
+_MEAN_REPEAT = Message(
+    "On average one repetition of the kernels takes {after:duration} instead of "
+    "{before:duration} ({change:change})."
+)
+_MEAN_REPEAT_OF = Message(
+    "On average one repetition of {kernels:count} kernels takes {after:duration} instead of "
+    "{before:duration} ({change:change})."
+)
 _SAME_STEP = Message(
     "Nothing changed beyond noise: the kernels of a step take {busy_after:duration}, before "
     "{busy_before:duration}."
@@ -59,7 +66,17 @@ def unit_sentence(unit: UnitTimes) -> Said:
     """Return how long a unit takes on both sides, as a sentence."""
     if unit.kind in _BOTH and abs(unit.change_ns) < _EQUAL * unit.before_ns:
         return _BOTH[unit.kind].of(after=unit.after_ns)
-    return _said(_ONE[unit.kind], unit)
+    return _said(_message(unit), unit)
+
+
+def _message(unit: UnitTimes) -> Message:
+    """Return the sentence of a unit: of several that their time is a mean, of repetitions how many
+    kernels one has, where both sides have as many."""
+    if unit.kind == "repeat":
+        return _MEAN_REPEAT_OF if unit.kernels[0] == unit.kernels[1] else _MEAN_REPEAT
+    if unit.kind != "file" and max(unit.counts) > 1:
+        return _MEAN_STEP
+    return _ONE[unit.kind]
 
 
 def same_sentence(unit: UnitTimes) -> Said:
@@ -73,6 +90,7 @@ def _said(message: Message, unit: UnitTimes) -> Said:
         before=unit.before_ns,
         after=unit.after_ns,
         change=change,
+        kernels=round(unit.kernels[0]),
         busy_before=unit.busy_ns[0],
         busy_after=unit.busy_ns[1],
     )
