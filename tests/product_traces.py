@@ -1,4 +1,4 @@
-"""Kineto traces of matrix products and collectives, one kernel each, written event by event."""
+"""Kineto traces of matrix products, collectives and light operators, written event by event."""
 
 from __future__ import annotations
 
@@ -32,19 +32,34 @@ class Collective(NamedTuple):
     received: int
 
 
-def traced_side(device: str, *kernels: Product | Collective) -> Side:
+class Pointwise(NamedTuple):
+    """An operator on single values of these shapes, that launches so many kernels of so many µs."""
+
+    op: str
+    data_type: str
+    us: int
+    shapes: tuple[tuple[int, ...], ...]
+    kernels: int = 1
+
+
+def traced_side(device: str, *kernels: Product | Collective | Pointwise) -> Side:
     """A Kineto trace of these, one after the other, on one device."""
     events: list[dict[str, Any]] = []
-    ts = 0
-    for at, one in enumerate(kernels):
+    ts = launched = 0
+    for one in kernels:
         ts += 100
-        args: dict[str, Any] = {"correlation": at + 1}
-        on_device = {"device": 0, "stream": 7, **args}
+        told: dict[str, Any]
         if isinstance(one, Product):
             op, kernel = "aten::mm", one.kernel
             told = {
                 "Input Dims": [[one.m, one.k], [one.k, one.n]],
                 "Input type": [one.data_type, one.data_type],
+            }
+        elif isinstance(one, Pointwise):
+            op, kernel = one.op, "void at::native::vectorized_elementwise_kernel<4>(int)"
+            told = {
+                "Input Dims": [list(shape) for shape in one.shapes],
+                "Input type": [one.data_type] * len(one.shapes),
             }
         else:
             op, kernel = "record_param_comms", "ncclDevKernel_Generic_1(ncclDevKernelArgs)"
@@ -56,12 +71,18 @@ def traced_side(device: str, *kernels: Product | Collective) -> Side:
                 "Input Dims": [[[one.sent]], []],
                 "Input type": ["TensorList", ""],
             }
-        events += [
-            _event("cpu_op", op, ts, 20, told),
-            _event("cuda_runtime", "cudaLaunchKernel", ts + 1, 5, args),
-            _event("kernel", kernel, ts + 50, one.us, on_device),
-        ]
-        ts += 50 + one.us
+        events.append(_event("cpu_op", op, ts, 20, told))
+        start = ts
+        for _ in range(one.kernels if isinstance(one, Pointwise) else 1):
+            launched += 1
+            args = {"correlation": launched}
+            on_device = {"device": 0, "stream": 7, **args}
+            events += [
+                _event("cuda_runtime", "cudaLaunchKernel", start + 1, 2, args),
+                _event("kernel", kernel, ts + 50, one.us, on_device),
+            ]
+            ts += one.us
+        ts += 50
     file = {
         "schemaVersion": 1,
         "deviceProperties": [{"id": 0, "name": device}],

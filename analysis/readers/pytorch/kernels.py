@@ -14,6 +14,7 @@ from analysis.operators.classes import CONVERSIONS, kernel_class, op_class
 from analysis.operators.kernel_names import kernel_type, memory_type
 from analysis.operators.members import inductor, members_text
 from analysis.readers.building.coded import Coded, coded, distinct_rows
+from analysis.readers.building.pointwise_bytes import pointwise_bytes
 from analysis.readers.building.timetable import distinct
 from analysis.readers.building.trace_tables import dtype_bytes, tensor_bytes
 from analysis.readers.input.json_value import decode
@@ -51,8 +52,8 @@ def kernel_rows(
 
     `inputs` are those of the launching operator. `op_class` is its class, except that a kernel
     whose name says that it moves or lays out data is that, and a fused kernel is what it fused.
-    Bytes are left out but of kernels that do the whole work of an operator: one of several may read
-    but a part of its inputs.
+    Bytes are left out but of kernels that do the whole work of an operator, a heavy one or one on
+    single values: one of several may read but a part of its inputs.
     """
     inputs = Inputs()
     kernels, ops, tables = events.kernels, events.ops, events.tables
@@ -90,9 +91,14 @@ def kernel_rows(
     used = distinct(of_op[of_op >= 0]).tolist()
     texts = {at: inputs.text_of(tables.inputs[at]) for at in used}
     read, written = _bytes_moved(flops, of_op.tolist(), texts, count)
-    if "sent" in ops.more:
-        sent, received = _messages(found.ops, of_op, ops, texts, by)
-        read, written = _either(sent, read), _either(received, written)
+    if len(ops):
+        is_kernel = kernels.kinds == KINDS.index("kernel")
+        single = np.flatnonzero(_alone(found.ops, len(ops)) & is_kernel)
+        moved = _pointwise(single, by, of_op, texts)
+        read, written = _either(moved[0], read), _either(moved[1], written)
+        if "sent" in ops.more:
+            sent, received = _messages(found.ops, of_op, ops, texts, by)
+            read, written = _either(sent, read), _either(received, written)
     rows: dict[str, Any] = {
         "name": Coded(numbers, columns["name"]),
         "op_type": Coded(numbers, columns["op_type"]),
@@ -145,15 +151,42 @@ def _bytes_moved(
     return Coded.of(read for read, _ in each), Coded.of(written for _, written in each)
 
 
+def _alone(of_kernel: np.ndarray, ops: int) -> np.ndarray:
+    """Whether each kernel is the only one that its operator launched."""
+    launched = of_kernel >= 0
+    counts = np.bincount(of_kernel[launched], minlength=ops)
+    found = launched.copy()
+    found[launched] = counts[of_kernel[launched]] == 1
+    return found
+
+
+def _pointwise(
+    places: np.ndarray, by: Coded, of_op: np.ndarray, texts: dict[int, str]
+) -> tuple[list[int | None], list[int | None]]:
+    """Bytes that the kernels at these places read and write; None of those that are no whole
+    operator on single values, and of all others."""
+    pairs = np.stack([by.codes[places], of_op[places]], axis=1).astype("int64")
+    distinct_pairs, place = np.unique(pairs, axis=0, return_inverse=True)
+    sizes = [
+        pointwise_bytes(str(by.values[name]), texts.get(inputs, "")) if name >= 0 else None
+        for name, inputs in distinct_pairs.tolist()
+    ]
+    columns = []
+    for at in range(2):
+        of_pair = np.array([None if one is None else one[at] for one in sizes], dtype=object)
+        column = np.full(len(of_op), None, dtype=object)
+        column[places] = of_pair[place.reshape(-1)]
+        columns.append(column.tolist())
+    return columns[0], columns[1]
+
+
 def _messages(
     of_kernel: np.ndarray, of_op: np.ndarray, ops: Spans, texts: dict[int, str], by: Coded
 ) -> tuple[list[int | None], list[int | None]]:
     """Bytes that each rank gives and gets in the collective of each kernel that is the only one of
     it; None of all others."""
-    alone = np.bincount(of_kernel[of_kernel >= 0], minlength=len(ops)) == 1
     talks = np.array([str(name).startswith(HOST_COMMUNICATION) for name in [*by.values]], bool)
-    of_talk = np.append(talks, False)[by.codes] & (of_kernel >= 0)
-    of_talk[of_talk] = alone[of_kernel[of_talk]]
+    of_talk = np.append(talks, False)[by.codes] & _alone(of_kernel, len(ops))
     columns = []
     for name in ("sent", "received"):
         sizes: list[int | None] = [None] * len(of_kernel)
@@ -170,6 +203,8 @@ def _either(first: list[int | None], second: Coded) -> Coded:
     """The first where it has a value, else the second."""
     if not any(value is not None for value in first):
         return second
+    if (second.codes < 0).all():
+        return Coded.of(first)
     return Coded.of(
         value if value is not None else other for value, other in zip(first, second, strict=True)
     )
