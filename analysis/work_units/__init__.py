@@ -23,15 +23,24 @@ def units_of(trace: Trace) -> Units:
 def common_units(before: Trace, after: Trace) -> tuple[Units, Units]:
     """Return units of both traces that mean the same: where one side has only repeats or the file,
     and the other side named steps, repeats of both if both repeat, else the files."""
-    units = (units_of(before), units_of(after))
-    kinds = {each.kind for each in units}
-    if kinds <= {"step", "annotation"} or (before.has_runs and after.has_runs):
-        return units
+    named = [_named(trace) for trace in (before, after)]
+    first, second = named
+    if first is not None and second is not None:
+        return first, second
     repeats = common_repeats(before, after)
     if repeats is not None:
         return repeats
+    if named == [None, None] or any(each is not None and each.count > 1 for each in named):
+        return whole_file(before), whole_file(after)
+    units = (first or units_of(before), second or units_of(after))
     one_each = all(each.count == 1 for each in units)
     return units if one_each else (whole_file(before), whole_file(after))
+
+
+def _named(trace: Trace) -> Units | None:
+    """Return the units that the file names: runs, else annotations; None without any."""
+    units = units_of_runs(trace)
+    return units if units is not None else units_of_annotations(trace)
 
 
 def same_work(before: Units, after: Units) -> tuple[Units, Units]:

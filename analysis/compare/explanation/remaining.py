@@ -58,8 +58,8 @@ class Remaining:
             sides,
             before,
             after,
-            np.where(before >= 0, sides[0].ns[before], 0.0),
-            np.where(after >= 0, sides[1].ns[after], 0.0),
+            _times_at(sides[0].ns, before),
+            _times_at(sides[1].ns, after),
             evidence,
         )
 
@@ -120,6 +120,13 @@ class Remaining:
         return tuple(
             dict.fromkeys(of.names[of.profile.operators[at]] for at in positions if at >= 0)
         )
+
+
+def _times_at(ns: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Return the times at these positions, 0 where there is none. A side may have no kernels but
+    collectives, which stand in no column."""
+    times: np.ndarray = np.append(ns, 0.0)[positions]  # -1 is the last
+    return times
 
 
 def _apart_by_shapes(

@@ -64,6 +64,11 @@ class ExplainedSide:
         )
 
     @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The shapes of the inputs of each operator of the trace, '' where they are not known."""
+        return tuple(self.trace.texts("inputs"))
+
+    @cached_property
     def launchers(self) -> tuple[str, ...]:
         """The operator of the framework that launched each operator of the trace, '' for none."""
         names = self.trace.texts("launched_by")

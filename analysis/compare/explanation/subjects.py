@@ -84,7 +84,7 @@ def _launcher(left: Remaining, column: int) -> object:
 
 def _shapes(left: Remaining, column: int) -> object:
     side = left.sides[0]
-    return side.trace.texts("inputs")[side.profile.operators[left.before[column]]]
+    return side.inputs[side.profile.operators[left.before[column]]]
 
 
 def _change(left: Remaining, columns: np.ndarray) -> Change:
@@ -94,7 +94,7 @@ def _change(left: Remaining, columns: np.ndarray) -> Change:
     all_names = side.profile.operators
     launchers = {side.launchers[at] for at in operators.tolist()}
     launcher = launchers.pop() if len(launchers) == 1 else ""
-    inputs = {side.trace.texts("inputs")[at] for at in operators.tolist()}
+    inputs = {side.inputs[at] for at in operators.tolist()}
     is_same = bool((left.evidence[columns] == SAME_NAME).all())
     others = np.isin(all_names, operators).sum() - len(columns)
     code: ChangeCode = "time" if is_same or not launcher else "operator"
@@ -115,7 +115,7 @@ def _has_other_shapes(left: Remaining, operators: np.ndarray) -> bool:
     """True where the same kernel ran with other shapes, which are not part of the change."""
     side = left.sides[0]
     families = {side.kernels[at].family for at in operators.tolist()}
-    inputs = side.trace.texts("inputs")
+    inputs = side.inputs
     own = {inputs[at] for at in operators.tolist()}
     return any(
         kernel.family in families and inputs[at] not in own

@@ -203,6 +203,12 @@ def test_a_side_without_kernels_is_not_explained() -> None:
     assert explain(steps_of([STEP]), steps_of([()])) is None
 
 
+def test_a_side_of_collectives_alone_is_explained() -> None:
+    talk = Kernel("ncclDevKernel_AllReduce_Sum_bf16", 50, "communication")
+    for before, after in (((NORM, MLP), (talk,)), ((talk,), (NORM, MLP))):
+        said(steps_of([before]), steps_of([after]))
+
+
 KERNELS = st.builds(
     Kernel,
     name=st.sampled_from(["gemm", "norm", "softmax", "gelu", "copy", "add"]),
