@@ -100,12 +100,13 @@ def _change(left: Remaining, columns: np.ndarray) -> Change:
     code: ChangeCode = "time" if is_same or not launcher else "operator"
     if not is_same and not launcher and not (left.evidence[columns] >= SAME_FAMILY).all():
         code = "replaced"
-    if is_same and len(inputs) == 1 and others == 0 and _has_other_shapes(left, operators):
+    shapes = inputs.pop() if len(inputs) == 1 and is_same else ""
+    if shapes and others == 0 and _has_other_shapes(left, operators):
         code = "shapes"
     evidence: Evidence = "named"
     if not is_same and not (left.evidence[columns] >= SAME_LAUNCHER).all():
         evidence = "guessed"
-    shapes = next(iter(inputs)) if code == "shapes" else ""
+    shapes = shapes if code == "shapes" else ""
     module = side.module_of(left.before[columns].tolist())
     where = (*module, *((launcher,) if launcher else ()), *((shapes,) if shapes else ()))
     return left.take(code, columns, evidence, where)
