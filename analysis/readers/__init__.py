@@ -122,9 +122,8 @@ _ZIP = b"PK\x03\x04"
 _JSON = re.compile(rb'\{\s*["}]|\[\s*(?:[\[{"\]\d-]|true|false|null)')
 _MAX_NAMED = 5
 _PART_LOST = ("zip_damaged", "zip_understated", "zip_packing")
-READER_VERSION = (
-    10  # what is kept of a trace was read by it: raise it when a reader reads otherwise
-)
+# What is kept of a trace was read by it: raise it when a reader reads otherwise.
+READER_VERSION = 10
 
 
 def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:

@@ -9,7 +9,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import largest_products, under_roofs
 from analysis.metrics.breakdown import by_operator
 from analysis.wording import product_sentences
-from analysis.wording.findings import limit_parts, why_text
+from analysis.wording.findings import limit_parts, remedy_text, why_text
 from tests.advice.traces import of_code
 from tests.product_traces import Collective, Product, traced_side
 
@@ -86,3 +86,15 @@ def test_a_collective_without_a_type_has_no_rate() -> None:
     assert under_roofs(Assumptions(), side).operators["attained_bytes_per_s"].isna().all()
     one = of_code(findings(Subject(side)), "communication")
     assert one is not None and "rate" not in one.values
+
+
+def test_a_device_is_not_told_to_use_other_threads() -> None:
+    """115 of 989.4 TFLOP/s are 11.6 %, below 30 %; 229 are 23.2 %."""
+    one = of_code(findings(Subject(traced_side("NVIDIA H100 80GB HBM3", SLOW))), "low_utilisation")
+    assert one is not None
+    assert one.values["of_roof"] == pytest.approx(2 * 4096 * 4096 * 4097 / 1200e-6 / 989.4e12)
+    assert "thread" not in why_text(one) + remedy_text(one)
+    assert "autotuning" in remedy_text(one)
+    quick = SLOW._replace(us=420)  # 327 TFLOP/s, 33.1 % of what the datasheet has
+    found = findings(Subject(traced_side("NVIDIA H100 80GB HBM3", quick)))
+    assert of_code(found, "low_utilisation") is None

@@ -90,6 +90,7 @@ def low_utilisation(subject: Subject) -> Answer:
                 "op_types": _types(subject, chosen),
                 "depthwise_ns": subject.time_of(chosen & _depthwise(subject)),
                 "layout_off": _is_layout_off(subject, chosen),
+                "on_device": subject.side.times_kernels or is_public,
             },
             at_most_ns=lost_ns,
             share=subject.share(spent),

@@ -21,6 +21,7 @@ from analysis.wording.findings.particular import (
     LAYOUT_OFF,
     LEFT_AS_IT_WAS,
     LEFT_OUT_BY_COMPILER,
+    LOW_ON_DEVICE,
     MESSAGE_RATE,
     MORE_THAN_THEIRS,
     MOSTLY_TENSORS,
@@ -29,6 +30,7 @@ from analysis.wording.findings.particular import (
     OF_ENGINES,
     OPTIMISATION_OFF,
     OTHER_KERNEL,
+    OTHER_ON_DEVICE,
     PEAK,
     PEAK_IN,
     REPEATED,
@@ -133,6 +135,8 @@ def why_text(finding: Finding) -> str:
         return (PEAK_IN if finding.names else PEAK).text(**_values(finding))
     if finding.code == "communication" and finding.values.get("rate"):
         return MESSAGE_RATE.text(**_values(finding))
+    if finding.code == "low_utilisation" and finding.values.get("on_device"):
+        return LOW_ON_DEVICE.text(**_values(finding))
     roof = ROOFS.get((finding.code, bool(finding.values.get("depthwise_ns"))))
     if roof is not None:
         return roof.text(**_values(finding))
@@ -153,6 +157,8 @@ def remedy_text(finding: Finding) -> str:
         mostly = isinstance(weights, float) and weights > _MOSTLY
         return (MOSTLY_WEIGHTS if mostly else MOSTLY_TENSORS).text()
     if finding.code == "low_utilisation":
+        if finding.values.get("on_device"):
+            return OTHER_ON_DEVICE.text()
         return (LAYOUT_OFF if finding.values.get("layout_off") else OTHER_KERNEL).text()
     if finding.code == "light_after_heavy" and not finding.values.get("batch_norm"):
         return NO_BATCH_NORM.text()

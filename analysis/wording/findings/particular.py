@@ -47,6 +47,15 @@ ROOFS: Mapping[tuple[FindingCode, bool], Message] = {
         "take {depthwise_ns:duration} of their time."
     ),
 }
+# Of kernels on a device: threads and channels are not what they lack.
+LOW_ON_DEVICE = Message(
+    "Neither arithmetic nor memory limits them, so it is the kernel: tiles that do not fit their "
+    "sizes, padding, or too few blocks for the whole device. The largest is {operator:name}."
+)
+OTHER_ON_DEVICE = Message(
+    "Choose another kernel of the library (autotuning), sizes that are multiples of its tiles, a "
+    "larger batch, or a kernel of your own."
+)
 MESSAGE_RATE = Message(
     "Devices exchange data or wait for each other while nothing is computed. The collectives whose "
     "sizes the file has move {rate:bandwidth}: the bytes of their messages / their time, in which "
