@@ -18,6 +18,7 @@ from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.joining.agreement import factor, sizes
 
 _RENAMED = 0.05  # of the time, by which the kernels of two sides that are the same may differ
+_BATCH = 8  # times as many samples, beyond which one size stands for something else
 _EQUAL = 0.02  # of the time of a kernel, by which one of another name may differ and be it
 _NEAR = 1.5  # times as long: other tensors that take so little more are no other work
 
@@ -149,7 +150,9 @@ def _apart_by_shapes(
         if key not in known:
             one, other = inputs[0][key[0]], inputs[1][key[1]]
             known[key] = (
-                bool(one and other) and sizes(one) != sizes(other) and (factor(one, other) is None)
+                bool(one and other)
+                and sizes(one) != sizes(other)
+                and not _is_another_batch(one, other)
             )
         if known[key] and not _are_near(sides, int(before[column]), int(after[column])):
             apart.append(column)
@@ -161,6 +164,12 @@ def _apart_by_shapes(
     evidence = np.concatenate((evidence, np.full(len(apart), ONE_SIDE, evidence.dtype)))
     evidence[more] = ONE_SIDE
     return first, second, evidence
+
+
+def _is_another_batch(one: str, other: str) -> bool:
+    """True where all sizes that differ do so by one factor, which is that of a batch."""
+    times = factor(one, other)
+    return times is not None and 1 / _BATCH <= times <= _BATCH
 
 
 def _are_near(sides: tuple[ExplainedSide, ExplainedSide], before: int, after: int) -> bool:
