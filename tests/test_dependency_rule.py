@@ -55,6 +55,8 @@ ALLOWED = {
     "analysis.compare.groups": CORE + within("analysis", "compare.side compare.joining"),
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),
     "analysis.advice": CORE + within("analysis", "host metrics compare"),
+    "analysis.advice.explanation": CORE
+    + within("analysis", "advice align compare host metrics work_units"),
     "analysis.gate": CORE + within("analysis", "compare releases"),
     "analysis.releases": CORE + within("analysis", "compare"),
     "analysis.recipes": CORE + within("analysis", "metrics compare"),

@@ -122,10 +122,15 @@ def why_no_step(trace: Trace) -> NoStep | None:
 @once
 def exposed_of_file(trace: Trace) -> Exposed | None:
     """The same of all calls of a file that does not mark its runs: nothing follows from the time
-    between them. None where it marks them, where a call has no start, and without any."""
+    between them. None where it marks them, and where `exposed_of_calls` is."""
+    return exposed_of_calls(trace) if why_no_step(trace) == "runs_unknown" else None
+
+
+@once
+def exposed_of_calls(trace: Trace) -> Exposed | None:
+    """The same of all calls of any file; None where a call has no start, and without any."""
     calls = trace.calls
-    has_start = calls["start_ns"].notna().to_numpy()
-    if why_no_step(trace) != "runs_unknown" or not len(calls) or not has_start.all():
+    if not len(calls) or not calls["start_ns"].notna().all():
         return None
     starts, lasts = call_times(calls)
     computing, with_communication, busy = _unions(

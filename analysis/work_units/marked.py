@@ -153,7 +153,8 @@ def _launch_times(trace: Trace, host: HostActivity) -> np.ndarray:
 def _by_device(trace: Trace, units: Units) -> Units:
     """Return units whose walls are the device's, from first kernel to first kernel, where the
     median kernel starts later after its launch than a unit takes: the host has no part in the
-    period then. The last unit, of which the file has no end, is left out."""
+    period then. The last unit, of which the file has no end, is left out. Kernels without a launch
+    in the file belong to the unit in which they start, those before the first one to none."""
     host = trace.host
     if host is None or units.count < 2 or not len(host.launch_rows):
         return units
@@ -170,12 +171,15 @@ def _by_device(trace: Trace, units: Units) -> Units:
     if (np.diff(first) <= 0).any():
         return units
     shorter = units.taken(np.arange(units.count - 1))
+    in_time = np.searchsorted(first, starts, side="right") - 1
+    in_time = np.where(in_time < shorter.count, in_time, OUTSIDE)
     return Units(
         units.kind,
         units.name,
         units.evidence,
-        shorter.unit_of,
+        np.where(launched_ns >= 0, shorter.unit_of, in_time),
         first[:-1],
         np.diff(first),
         shorter.work,
+        round(float(np.median(units.walls_ns))),
     )

@@ -23,7 +23,8 @@ class Units:
     `unit_of` has the unit of each call of the trace, OUTSIDE for none. `starts_ns` are on the clock
     of the calls, -1 where the file does not have them; `walls_ns` is how long each unit takes, of
     units that follow one another from start to start. `work` is what each unit processes. `name` is
-    that of the annotation, '' for repeats and files.
+    that of the annotation, '' for repeats and files. `host_ns` is the median unit of the host where
+    the walls are those of the device, whose period is another, None elsewhere.
     """
 
     kind: UnitKind
@@ -33,6 +34,7 @@ class Units:
     starts_ns: np.ndarray
     walls_ns: np.ndarray
     work: tuple[Work, ...]
+    host_ns: int | None = None
 
     @property
     def count(self) -> int:
@@ -68,6 +70,7 @@ class Units:
             self.starts_ns[chosen],
             self.walls_ns[chosen],
             tuple(self.work[at] for at in chosen.tolist()),
+            self.host_ns,
         )
 
 

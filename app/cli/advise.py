@@ -76,6 +76,7 @@ def advise(
             raise FuseScopeError("option_needs_other", option=option, needed="--try")
     with memory.lasting():
         from analysis.advice import findings
+        from analysis.advice.explanation import explain_subject
         from analysis.advice.scorecard import scorecard
         from analysis.advice.sides import advised, advised_names
         from analysis.advice.subject import Subject
@@ -104,9 +105,10 @@ def advise(
         subject = advised(value, variant)
     found = findings(subject)
     card = None if subject.comparison is None else scorecard(subject.comparison)
+    explained = explain_subject(subject)
     if json:
-        streams.write_json(advice_json(subject.side, found, card))
+        streams.write_json(advice_json(subject.side, found, card, explained))
         return
     from app.cli.printing.findings import print_findings
 
-    print_findings(subject.side, found, card)
+    print_findings(subject.side, found, card, explained)

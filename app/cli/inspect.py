@@ -94,9 +94,20 @@ def _print(value: Trace | Experiment) -> None:
         for name, trace in (value.units or {"": value}).items():
             if name:
                 console.print(f"\n{name}", style="bold")
+            _print_explanation(console, trace)
             _print_trace(console, trace)
         console.print()
     _print_doctor(console, examine(value))
+
+
+def _print_explanation(console: Console, trace: Trace) -> None:
+    from analysis.advice.explanation import explain_subject
+    from analysis.advice.sides import advised
+    from app.cli.printing.explained import print_explanation
+
+    explained = explain_subject(advised(trace))
+    if explained is not None:
+        print_explanation(console, explained)
 
 
 def _by_folder(values: Mapping[str, Trace | Experiment]) -> dict[str, Trace]:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import pandas as pd
 
 from analysis.advice import Findings
+from analysis.advice.explanation.explanation import TraceExplanation
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.side import Side
@@ -28,6 +29,7 @@ class Drawn:
     are rows of `by_operator` under their roofs, longest time first, by their place there."""
 
     findings: Findings
+    explained: TraceExplanation | None
     payload: dict[str, Any]
     under: UnderRoofs
     operators: pd.DataFrame
@@ -59,6 +61,7 @@ _DRAWN: WeakKeyDictionary[Trace, Drawn] = WeakKeyDictionary()
 def drawn(side: Side) -> Drawn:
     """What is drawn of a side."""
     from analysis.advice import Subject, findings
+    from analysis.advice.explanation import explain_subject
     from analysis.advice.sides import advised
     from analysis.timeline.payload import trace_payload
 
@@ -69,6 +72,7 @@ def drawn(side: Side) -> Drawn:
         subject = Subject(side) if side.experiment is None else advised(side.experiment, side.label)
         found = Drawn(
             findings(subject),
+            explain_subject(subject),
             trace_payload(side),
             under,
             _operators(side, under),

@@ -22,7 +22,7 @@ from analysis.wording.diagnostics.early_end import end_caution
 from analysis.wording.trees import hierarchy as tree_words
 from app import state
 from app.language import spoken
-from app.parts import alone, doctor, pair, panels
+from app.parts import alone, doctor, explained, pair, panels
 from app.parts.advice import findings, tries
 from app.parts.heads import told
 from app.parts.paging.pages import page_of, place_of
@@ -54,6 +54,7 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
         if side.trace.ends_early:
             _timeline_alone(side, found, id_)
             return
+        explained.show_trace(found.explained)
         _step(side)
         findings.show(found.findings, side.label, partial(_stretch, found, id_))
         tries.show(Subject(side), found.findings, record_page)

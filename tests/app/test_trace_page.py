@@ -238,3 +238,22 @@ def test_the_complete_runs_of_a_file_that_ends_early_are_shown_with_a_caution(
     assert page.header[0].value.startswith("A run of ` cut.json ` takes")
     [warning] = page.warning
     assert "Only the 2 runs that are complete in the file were read." in warning.value
+
+
+def test_what_a_trace_shows_leads_its_page(tree: Path, open_trace: Open) -> None:
+    """Two steps of 300 and 400 us, with 31.9 us of computing in the mean."""
+    [sample] = (SAMPLES / "kineto").glob("*.json*")
+    shutil.copy(sample, tree / "open" / "p.json")
+    page = open_trace(trace="file:p.json")
+    assert is_clean(page)
+    told = list(filter(None, markdown_texts(page)))
+    at = next(place for place, text in enumerate(told) if text.startswith("A step takes"))
+    assert ":blue[350 µs]" in told[at]
+    assert "The device computes for 31.9 µs of it" in told[at]
+    assert "allreduce" in told[at + 1]
+    assert told[at + 2].startswith("The device is idle for")
+
+
+def test_a_variant_of_a_recording_keeps_its_own_words(open_trace: Open) -> None:
+    page = open_trace(trace="sample:mobilenetv2/unfused")
+    assert not any("takes" in text and "the mean of" in text for text in markdown_texts(page))

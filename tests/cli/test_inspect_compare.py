@@ -105,7 +105,9 @@ def test_processes_of_one_file_can_be_named(fusescope: Run, folder: Path) -> Non
     two_processes.write(folder / "ranks.sqlite")
     out = fusescope("inspect", "ranks.sqlite").stdout
     assert (
-        "\nprocess:40\n6 runs (6 profiled), 2 executions a run" in out and "\nprocess:41\n" in out
+        "\nprocess:40\nA run takes 350 ns, the mean of 6." in out
+        and "\n6 runs (6 profiled), 2 executions a run" in out
+        and "\nprocess:41\n" in out
     )
     told = " ".join(out.split())
     assert "This is one of them: process:40 (12 executions, 900 ns)." in told

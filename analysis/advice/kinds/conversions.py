@@ -42,7 +42,7 @@ def reorders(subject: Subject) -> Answer:
     texts = subject.texts
     if not (texts["op_type"] != "").any():
         return "no_types"
-    mask = _of(texts, _LAYOUTS, _LAYOUT_KERNELS)
+    mask = changes_layout(texts)
     engine = {"engine": subject.other_engine} if subject.other_engine else {}
     return subject.wasted("reorders", mask, {"executions": subject.executions(mask), **engine})
 
@@ -52,7 +52,7 @@ def type_conversions(subject: Subject) -> Answer:
     texts = subject.texts
     if not (texts["op_type"] != "").any():
         return "no_types"
-    mask = _of(texts, _TYPES, _TYPE_KERNELS) & ~_of(texts, _LAYOUTS, _LAYOUT_KERNELS)
+    mask = _of(texts, _TYPES, _TYPE_KERNELS) & ~changes_layout(texts)
     return subject.wasted("type_conversions", mask, {"executions": subject.executions(mask)})
 
 
@@ -75,6 +75,11 @@ def fallback(subject: Subject) -> Answer:
         "provider": str(providers[mask].iloc[0]),
     }
     return subject.wasted("fallback", mask, values)
+
+
+def changes_layout(texts: pd.DataFrame) -> np.ndarray:
+    """Return which operators only change the layout of tensors, by `op_type` and `op_class`."""
+    return _of(texts, _LAYOUTS, _LAYOUT_KERNELS)
 
 
 def _of(texts: pd.DataFrame, types: frozenset[str], kernels: re.Pattern[str]) -> np.ndarray:

@@ -8,9 +8,11 @@ from typing import Any
 import msgspec
 
 from analysis.advice import Finding, Findings
+from analysis.advice.explanation.explanation import TraceExplanation
 from analysis.advice.scorecard import Scorecard
 from analysis.compare.side import Side
 from analysis.messages import language
+from analysis.report.explanation.trace_json import trace_explanation_values
 from analysis.wording import findings as words
 
 SCHEMA_VERSION = 1
@@ -24,9 +26,11 @@ def findings_values(found: Findings) -> dict[str, Any]:
     }
 
 
-def advice_json(side: Side, found: Findings, card: Scorecard | None) -> bytes:
-    """One side, its findings and the scorecard of its prediction as indented JSON; its texts are
-    English."""
+def advice_json(
+    side: Side, found: Findings, card: Scorecard | None, explained: TraceExplanation | None
+) -> bytes:
+    """One side, what explains it, its findings and the scorecard of its prediction as indented
+    JSON; its texts are English."""
     meta = side.trace.meta
     with language.speaking(language.ENGLISH):
         values = {
@@ -37,6 +41,7 @@ def advice_json(side: Side, found: Findings, card: Scorecard | None) -> bytes:
             "variant": meta.variant,
             "run_ns": found.run_ns,
             "has_runs": found.has_runs,
+            "explanation": trace_explanation_values(explained),
             **findings_values(found),
             "scorecard": None if card is None else _scorecard(card),
         }

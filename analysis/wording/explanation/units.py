@@ -15,6 +15,7 @@ PER: Mapping[UnitKind, Message] = {
     "repeat": Message("per repetition"),
     "file": Message("in the file"),
 }
+_PER_RUN = Message("per run")
 _ONE: Mapping[UnitKind, Message] = {
     "step": Message(
         "A step takes {after:duration} instead of {before:duration} ({change:change})."
@@ -60,6 +61,16 @@ _BOTH: Mapping[UnitKind, Message] = {
     "annotation": Message("A step takes {after:duration} on both sides."),
     "repeat": Message("One repetition of the kernels takes {after:duration} on both sides."),
 }
+
+
+def per(kind: UnitKind, name: str) -> Message:
+    """Return the same of one file, whose profiler may call its runs other than steps."""
+    return _PER_RUN if is_run(kind, name) else PER[kind]
+
+
+def is_run(kind: UnitKind, name: str) -> bool:
+    """Return whether a unit is a run that its profiler does not call a step."""
+    return kind == "step" and name != "step"
 
 
 def unit_sentence(unit: UnitTimes) -> Said:

@@ -7,6 +7,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from analysis.advice import Findings
+from analysis.advice.explanation.explanation import TraceExplanation
 from analysis.advice.scorecard import Scorecard
 from analysis.compare.side import Side
 from analysis.messages import say
@@ -15,18 +16,25 @@ from analysis.wording import findings as words
 from analysis.wording import units_text
 from analysis.wording.diagnostics.early_end import early_end_text, early_end_title
 from analysis.wording.scorecard import SCORECARD_TITLE, scorecard_sentence
+from app.cli.printing.explained import print_explanation
 
 _CHARS = 1000  # of a line: names in it come from files
 
 
-def print_findings(side: Side, found: Findings, card: Scorecard | None) -> None:
-    """What limits, what it would bring to change that, why, and what to try; then how a prediction
-    of this side held, where there was one."""
+def print_findings(
+    side: Side, found: Findings, card: Scorecard | None, explained: TraceExplanation | None
+) -> None:
+    """Print what explains the trace; what limits, what it would bring to change that, why, and what
+    to try; then how a prediction of this side held, where there was one."""
     console = Console(highlight=False, markup=False, emoji=False)
     if side.trace.ends_early:
         console.print(clean_text(early_end_title(side.name), _CHARS), style="bold red")
         console.print(early_end_text(side.trace))
         return
+    if explained is not None:
+        console.print(clean_text(side.name, _CHARS), style="bold")
+        print_explanation(console, explained)
+        console.print()
     console.print(clean_text(words.FINDINGS_TITLE.text(side=side.name), _CHARS), style="bold")
     if others := units_text(side.trace):
         console.print(clean_text(others, _CHARS), style="dim")

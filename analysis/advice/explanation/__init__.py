@@ -1,0 +1,71 @@
+"""One trace in; what its unit of work is, what that goes to, and what need not be out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from analysis.advice.explanation.blocks import classes_of, collectives_of, layers_of
+from analysis.advice.explanation.explanation import Collective, Saving, TraceExplanation
+from analysis.advice.explanation.products import slow_products
+from analysis.advice.explanation.recomputed import recomputed
+from analysis.advice.explanation.traced import Traced
+from analysis.advice.explanation.unit import unit_of
+from analysis.advice.explanation.unusual import layout_changes, unusual
+from analysis.advice.explanation.waits import communication, copies, idle
+from analysis.advice.subject import MIN_SHARE, Subject
+from analysis.metrics.memo import once
+from analysis.metrics.spans import lacks_kernels
+from analysis.trace import Trace
+
+_SINGLE = 0.005  # of a unit: what one layer or one execution takes longer than the others
+
+
+def explain_subject(subject: Subject) -> TraceExplanation | None:
+    """Return what the trace of a side shows, with matrix products that could be faster; None as of
+    `explain_trace`, and of a variant of a recording, whose findings say it."""
+    found = explain_trace(subject.trace) if subject.side.experiment is None else None
+    return None if found is None else _with(found, slow_products(subject, found.unit))
+
+
+def _with(found: TraceExplanation, savings: list[Saving]) -> TraceExplanation:
+    return replace(found, savings=_ordered((*found.savings, *savings)))
+
+
+@once
+def explain_trace(trace: Trace) -> TraceExplanation | None:
+    """Return what one trace shows; None of a file that ends early, that lacks the kernels of graphs
+    that it launched, and that has nothing to say times of."""
+    if trace.ends_early or lacks_kernels(trace) or not len(trace.calls):
+        return None
+    traced = Traced.of(trace)
+    if traced.wall_ns <= 0:
+        return None
+    side = traced.side
+    collectives = collectives_of(traced)
+    return TraceExplanation(
+        unit_of(traced),
+        layers_of(side),
+        classes_of(side),
+        collectives,
+        _savings(traced, collectives),
+    )
+
+
+def _savings(traced: Traced, collectives: tuple[Collective, ...]) -> tuple[Saving, ...]:
+    """Return what need not be, most time first; what no program can avoid behind it."""
+    least_ns = MIN_SHARE * traced.wall_ns
+    side = traced.side
+    found = [
+        *idle(traced, least_ns),
+        *communication(traced, collectives, least_ns),
+        *copies(traced, least_ns),
+        *recomputed(traced, least_ns),
+        *layout_changes(side, least_ns),
+        *unusual(side, _SINGLE * traced.wall_ns),
+    ]
+    return _ordered(found)
+
+
+def _ordered(savings: Iterable[Saving]) -> tuple[Saving, ...]:
+    return tuple(sorted(savings, key=lambda each: (each.values.get("kind") == "queued", -each.ns)))

@@ -1,0 +1,151 @@
+"""What the time of a unit goes to: layers that repeat, classes of operators, collectives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.advice.explanation.explanation import ClassOfUnit, Collective, Layers
+from analysis.advice.explanation.spans import names_around
+from analysis.advice.explanation.traced import Traced
+from analysis.align.repeats import Repeat, fold
+from analysis.compare.explanation.sides import ExplainedSide, collective
+from analysis.trace import Trace
+
+_FEWEST = 4  # copies, from which kernels are layers
+_LEAST = 0.1  # of the kernels' time, which layers of one kind take
+_ALL = 0.3  # of it, which layers of all kinds take together
+_INSIDE = 0.5  # of a copy, which the layers inside it take
+_MOST = 2  # kinds of layers that are told
+_OF_MODULE = 0.8  # of the kernels of a layer, which run in the module that it is named after
+_SHAPE = re.compile(r"([a-z]+\d*(?:_e\d\w+)?)\[([\d, ]*)\]\Z")
+_BYTES = {
+    "float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2,
+    "int8": 1, "uint8": 1, "bool": 1,
+}  # fmt: skip
+# The framework's own names of collectives, around the launch of their kernels.
+_COLLECTIVE = re.compile(r"(?:nccl|gloo|hccl):\w+\Z|c10d::\w+\Z")
+_PLAIN = re.compile(r"^(?:nccl:|gloo:|hccl:|c10d::)_?|_\Z")
+
+
+def layers_of(side: ExplainedSide) -> tuple[Layers, ...]:
+    """Return the largest repeats of a unit; none where they take less than a third of its
+    kernels' time."""
+    whole_ns = max(1.0, float(side.ns.sum()))
+    found = _largest(side, folded(side), whole_ns)
+    return found if sum(each.all_ns for each in found) >= _ALL * whole_ns else ()
+
+
+def _largest(side: ExplainedSide, repeats: Sequence[Repeat], whole_ns: float) -> tuple[Layers, ...]:
+    """Return those that take a tenth of this time or more, most first. Fewer than four copies are
+    layers only by those inside them."""
+    times = {each: float(side.ns[each.start : each.stop].sum()) for each in repeats}
+    long = sorted(
+        (each for each in repeats if times[each] >= _LEAST * whole_ns),
+        key=lambda each: -times[each],
+    )
+    found = [_layers(side, each) for each in long]
+    return tuple([each for each in found if each.copies >= _FEWEST or each.inside][:_MOST])
+
+
+def folded(side: ExplainedSide) -> tuple[Repeat, ...]:
+    """Return the repeats of the kernels of a unit, in order."""
+    if not len(side.profile.operators):
+        return ()
+    names = [kernel.family for kernel in side.kernels]
+    numbers = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    of = np.array([numbers[name] for name in names], dtype="int64")
+    return fold(of[side.profile.operators])
+
+
+def _layers(side: ExplainedSide, repeat: Repeat) -> Layers:
+    inside = range(repeat.start, repeat.stop)
+    ns = side.ns[repeat.start : repeat.stop]
+    totals: dict[int, list[float]] = {}
+    for position in inside:
+        entry = totals.setdefault(int(side.profile.operators[position]), [0, 0.0])
+        entry[0] += 1 / repeat.copies
+        entry[1] += float(side.ns[position]) / repeat.copies
+    return Layers(
+        repeat.copies,
+        repeat.period,
+        round(float(ns.sum()) / repeat.copies),
+        side.named_times(totals)[0],
+        _module(side, repeat),
+        _inside(side, repeat),
+    )
+
+
+def _inside(side: ExplainedSide, repeat: Repeat) -> tuple[Layers, ...]:
+    """Return the layers of the first copy, where they are most of it."""
+    copy_ns = float(side.ns[repeat.start : repeat.stop].sum()) / repeat.copies
+    found = _largest(side, repeat.inside, copy_ns)
+    return found if sum(each.all_ns for each in found) >= _INSIDE * copy_ns else ()
+
+
+def _module(side: ExplainedSide, repeat: Repeat) -> str:
+    """Return the innermost type of module that holds most kernels of a repeat and not all those of
+    the unit; '' for none."""
+    counts: dict[tuple[str, ...], int] = {}
+    for position in range(repeat.start, repeat.stop):
+        path = side.modules[position]
+        for depth in range(1, len(path) + 1):
+            counts[path[:depth]] = counts.get(path[:depth], 0) + 1
+    least = _OF_MODULE * (repeat.stop - repeat.start)
+    deep = [path for path, count in counts.items() if count >= least]
+    path = max(deep, key=len, default=())
+    whole = sum(1 for each in side.modules if each[: len(path)] == path)
+    is_root = len(path) == 1 and whole == sum(map(bool, side.modules))
+    return "" if not path or is_root else path[-1]
+
+
+def classes_of(side: ExplainedSide) -> tuple[ClassOfUnit, ...]:
+    """Return the classes of operators of a unit, without communication, most time first."""
+    totals: dict[str, list[float]] = {}
+    profile = side.profile
+    entries = [(at, 1.0, ns) for at, ns in zip(profile.operators.tolist(), side.ns, strict=True)]
+    entries += [(at, 0.0, ns / max(1, profile.count)) for at, ns in profile.extra_ns.items()]
+    for operator, count, ns in entries:
+        entry = totals.setdefault(side.kernels[operator].op_class or "unknown", [0.0, 0.0])
+        entry[0] += count
+        entry[1] += float(ns)
+    ranked = sorted(totals.items(), key=lambda item: -item[1][1])
+    return tuple(ClassOfUnit(name, count, round(ns)) for name, (count, ns) in ranked)
+
+
+def collectives_of(traced: Traced) -> tuple[Collective, ...]:
+    """Return the collectives of a unit by name and size of their messages, most time first."""
+    trace, units = traced.trace, traced.side.units
+    operators = trace.calls["operator"].to_numpy()
+    dur_ns = trace.calls["dur_ns"].to_numpy()
+    talks = trace.operators["is_communication"].to_numpy(dtype=bool)
+    chosen = np.flatnonzero(talks[operators] & (units.unit_of >= 0))
+    lanes, times = (column[chosen] for column in traced.launched)
+    named = names_around(trace.host, _COLLECTIVE, lanes, times)
+    names, sizes = trace.texts("name"), message_bytes(trace)
+    totals: dict[tuple[str, int | None], list[int]] = {}
+    for call, around in zip(chosen.tolist(), named, strict=True):
+        operator = int(operators[call])
+        name = _PLAIN.sub("", around) if around else collective(names[operator])
+        totals.setdefault((name, sizes[operator]), []).append(int(dur_ns[call]))
+    found = [
+        Collective(name, len(ns) / units.count, round(sum(ns) / len(ns)), size)
+        for (name, size), ns in totals.items()
+    ]
+    return tuple(sorted(found, key=lambda one: -one.count * one.each_ns))
+
+
+def message_bytes(trace: Trace) -> list[int | None]:
+    """Return the bytes of the message of each operator of a trace, of those that have one input
+    whose type and shape are known; None for others."""
+    return [_bytes(inputs) for inputs in trace.texts("inputs")]
+
+
+def _bytes(inputs: str) -> int | None:
+    match = _SHAPE.match(inputs)
+    size = _BYTES.get(match[1]) if match else None
+    if match is None or size is None:
+        return None
+    return size * int(np.prod([int(each) for each in match[2].split(",") if each.strip()] or [1]))

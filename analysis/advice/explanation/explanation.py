@@ -1,0 +1,159 @@
+"""Explanation of one trace: a unit of work, what its time goes to, and what need not be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from analysis.compare.explanation.explanation import Evidence, KernelTime
+from analysis.work_units import UnitKind
+from analysis.work_units.units import UnitEvidence
+from analysis.work_units.work import Work
+
+SavingCode = Literal[
+    "idle",  # nothing runs on the device, by what the host does
+    "communication",  # collectives beside no computing
+    "copies",  # copies beside neither computing nor communication
+    "recomputed",  # a forward pass that runs again for the backward pass
+    "layout",  # kernels that only change the layout
+    "product",  # matrix products at a lower rate than the others
+    "layer",  # one layer that takes far longer than those like it
+    "outlier",  # one execution that takes far longer than the others of its kernel
+]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of one unit in ns, which add up to how long it takes: in which anything computes, in
+    which only communication runs, only copies, and nothing."""
+
+    computing_ns: int
+    communication_ns: int
+    copies_ns: int
+    idle_ns: int
+
+    @property
+    def busy_ns(self) -> int:
+        """Return the time in which anything runs."""
+        return self.computing_ns + self.communication_ns + self.copies_ns
+
+
+@dataclass(frozen=True)
+class Uneven:
+    """Units that fall into those that take long and the others: `slow` are their numbers from 1,
+    `of` how many there are; the shortest and longest of both, and the mean time in which anything
+    runs in both, in ns."""
+
+    slow: tuple[int, ...]
+    of: int
+    slow_ns: tuple[int, int]
+    fast_ns: tuple[int, int]
+    busy_ns: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class TracedUnit:
+    """The unit of work of a trace: `wall_ns` is the mean of `count`, `range_ns` the shortest and
+    the longest.
+
+    `others` counts units of the file that do other work, `set_aside` slow ones at its beginning.
+    `host_ns` is the median step of the host where the device's own period is the unit, `ahead_ns`
+    the median time from a launch to its start. `earlier_ns` is the time of kernels that run in a
+    unit and were launched before the file begins. `kernels` counts those of a unit. Without
+    `has_starts` the file has no start of each call, so that nothing is known of idle time.
+    """
+
+    kind: UnitKind
+    name: str
+    evidence: UnitEvidence
+    count: int
+    work: Work
+    wall_ns: int
+    range_ns: tuple[int, int]
+    parts: Parts
+    kernels: int
+    on_device: bool
+    others: int = 0
+    set_aside: int = 0
+    host_ns: int | None = None
+    ahead_ns: int | None = None
+    earlier_ns: int = 0
+    uneven: Uneven | None = None
+    has_starts: bool = True
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Kernels that repeat in a unit: `copies` of them, with so many `kernels` and `ns` each;
+    `largest` is the kernel of most time in one copy, `module` the type of module they are, ''
+    where the file does not say it. `inside` are layers of one copy, where those are most of it."""
+
+    copies: int
+    kernels: int
+    ns: int
+    largest: KernelTime
+    module: str = ""
+    inside: tuple[Layers, ...] = ()
+
+    @property
+    def all_ns(self) -> int:
+        """Return the time of all copies."""
+        return self.copies * self.ns
+
+
+@dataclass(frozen=True)
+class ClassOfUnit:
+    """Operators of one class in a unit: how many kernels, and their time in ns."""
+
+    op_class: str
+    count: float
+    ns: int
+
+
+@dataclass(frozen=True)
+class Collective:
+    """Collectives of one name and size in a unit: how many, the time of each in ns, and the bytes
+    of its message, None where the file does not have them."""
+
+    name: str
+    count: float
+    each_ns: int
+    bytes: int | None
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """Return the bytes of the message / the time, in which it also waits for other ranks."""
+        return self.bytes / self.each_ns * 1e9 if self.bytes and self.each_ns else None
+
+
+@dataclass(frozen=True)
+class Saving:
+    """Time that need not be: `ns` a unit at most, at `repeats` places of a unit.
+
+    `where` names modules or operators, `host` what the host did, outermost first; `before` are the
+    kernels of it, `after` those that would do. `values` are the sentence's own.
+    """
+
+    code: SavingCode
+    ns: int
+    repeats: int = 1
+    where: tuple[str, ...] = ()
+    before: tuple[KernelTime, ...] = ()
+    after: tuple[KernelTime, ...] = ()
+    host: tuple[str, ...] = ()
+    evidence: Evidence = "named"
+    values: Mapping[str, str | int | float] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True)
+class TraceExplanation:
+    """What one trace shows. `layers`, `classes` and `collectives` come with most time first, and
+    `savings` too, behind which stand those that no program can avoid."""
+
+    unit: TracedUnit
+    layers: tuple[Layers, ...] = ()
+    classes: tuple[ClassOfUnit, ...] = ()
+    collectives: tuple[Collective, ...] = ()
+    savings: tuple[Saving, ...] = ()

@@ -1,0 +1,42 @@
+"""Matrix products that run at a lower rate than the others, as savings of a unit."""
+
+from __future__ import annotations
+
+from analysis.advice.explanation.explanation import Saving, TracedUnit
+from analysis.advice.kinds.products import slow_product
+from analysis.advice.subject import Subject
+from analysis.compare.explanation.explanation import KernelTime
+from analysis.trace import Value
+
+
+def slow_products(subject: Subject, unit: TracedUnit) -> list[Saving]:
+    """Return what large matrix products would take less at the rate of the others, of a unit: as
+    the finding has it, by whose runs its times are, or by the file."""
+    found = slow_product(subject)
+    if isinstance(found, str):
+        return []
+    count = 1 if subject.trace.has_runs else unit.count
+    savings = []
+    for finding in found:
+        values = finding.values
+        ns = _number(values["time_ns"]) / count
+        executions = _number(values["executions"]) / count
+        name, inputs = str(values["operator"]), str(values["inputs"])
+        savings.append(
+            Saving(
+                "product",
+                round(_number(values["saved_ns"]) / count),
+                max(1, round(executions)),
+                (inputs,) if inputs else (),
+                (KernelTime(name, executions, round(ns), "matrix_product"),),
+                evidence="ordered",
+                values={"rate": _number(values["rate"]), "others": _number(values["others"])},
+            )
+        )
+    return savings
+
+
+def _number(value: Value) -> float:
+    if not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is no number")
+    return float(value)

@@ -1,0 +1,139 @@
+"""One trace by its units of work: which calls count, when units begin, and what runs in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from analysis.advice.explanation.explanation import Parts
+from analysis.compare.explanation.sides import ExplainedSide
+from analysis.metrics.device import copies_of
+from analysis.metrics.spans import busy_until, call_times, union_ns
+from analysis.metrics.warmup import steady_runs
+from analysis.trace import Trace
+from analysis.work_units import Units, units_of
+from analysis.work_units.units import OUTSIDE
+
+_LAUNCHED = 0.5  # of the calls of a device: with fewer, the file does not say what was launched
+
+
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """A trace, its units, and how many other ones were left out: those of other work, and slow ones
+    at the beginning."""
+
+    trace: Trace
+    units: Units
+    others: int
+    set_aside: int
+
+    @classmethod
+    def of(cls, trace: Trace) -> Traced:
+        """Return the trace by those of its units that do the work that takes most time."""
+        found = units_of(trace)
+        steady = _steady(trace, found)
+        same = steady.of_work(steady.kinds_of_work()[0])
+        return cls(trace, same, steady.count - same.count, found.count - steady.count)
+
+    @cached_property
+    def side(self) -> ExplainedSide:
+        """The kernels of a unit, without those that were launched before the file begins."""
+        of = np.where(self.is_earlier, OUTSIDE, self.units.unit_of)
+        if not (of >= 0).any():
+            of = self.units.unit_of
+        return ExplainedSide.of(self.trace, replace(self.units, unit_of=of))
+
+    @cached_property
+    def on_device(self) -> np.ndarray:
+        """Which operators run on a device; all of them where none does."""
+        found: np.ndarray = (self.trace.operators["level"] == "device_kernel").to_numpy(dtype=bool)
+        return found if found.any() else np.ones(len(found), dtype=bool)
+
+    @cached_property
+    def launched(self) -> tuple[np.ndarray, np.ndarray]:
+        """The thread that launched each call, -1 where the file does not say it, and when."""
+        count = len(self.trace.calls)
+        if self.trace.host is None:
+            return np.full(count, -1), np.zeros(count, dtype="int64")
+        rows = self.trace.calls["source_row"].to_numpy("int64", na_value=-1)
+        return self.trace.host.launches_of(rows)
+
+    @cached_property
+    def is_earlier(self) -> np.ndarray:
+        """Which calls were launched before the file begins: of a file that has the launches of
+        most, those without one that start before all others of their stream."""
+        lanes, _ = self.launched
+        calls = self.trace.calls
+        mine = self.on_device[calls["operator"].to_numpy()]
+        is_known = lanes >= 0
+        if not self.has_starts or not mine.any() or is_known[mine].mean() < _LAUNCHED:
+            return np.zeros(len(lanes), dtype=bool)
+        streams = calls["stream"].cat.codes.to_numpy("int64") + 1
+        starts, _ = call_times(calls)
+        first = np.full(int(streams.max(initial=0)) + 1, np.iinfo("int64").max)
+        np.minimum.at(first, streams[is_known], starts[is_known])
+        earlier: np.ndarray = mine & ~is_known & (starts < first[streams])
+        return earlier
+
+    @property
+    def has_starts(self) -> bool:
+        """Return whether the file says when its units and calls begin."""
+        has_calls = bool(self.trace.calls["start_ns"].notna().all())
+        return has_calls and bool((self.units.starts_ns >= 0).all())
+
+    @property
+    def edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return when each unit begins and ends, on the clock of the calls."""
+        return self.units.starts_ns, self.units.starts_ns + self.units.walls_ns
+
+    @cached_property
+    def parts_of_units(self) -> np.ndarray:
+        """The ns of each unit, a row each: computing, with communication, with copies, all."""
+        operators = self.trace.operators
+        talks = operators["is_communication"].to_numpy(dtype=bool)
+        copies = copies_of(self.trace) & ~talks
+        of = self.trace.calls["operator"].to_numpy()
+        mine = self.on_device[of]
+        chosen = (mine & ~talks[of] & ~copies[of], mine & ~copies[of], mine)
+        columns = [np.minimum(self.busy(mask), self.units.walls_ns) for mask in chosen]
+        return np.stack((*columns, self.units.walls_ns), axis=1)
+
+    def busy(self, chosen: np.ndarray) -> np.ndarray:
+        """Return the time of each unit in which one of these calls runs, of whatever unit; of a
+        file without starts the sum of its own."""
+        calls, units = self.trace.calls, self.units
+        starts, lasts = call_times(calls)
+        if self.has_starts:
+            until = busy_until(starts[chosen], lasts[chosen])
+            begins, ends = self.edges
+            inside: np.ndarray = until(ends) - until(begins)
+            return inside
+        of = [chosen & (units.unit_of == at) for at in range(units.count)]
+        if bool(calls["start_ns"].notna().all()):
+            return np.array([union_ns(starts[mask], lasts[mask]) for mask in of], dtype="int64")
+        return np.array([calls["dur_ns"].to_numpy()[mask].sum() for mask in of], dtype="int64")
+
+    @property
+    def parts(self) -> Parts:
+        """Return the mean of the units in parts, which add up to their mean time."""
+        means = (round(float(mean)) for mean in self.parts_of_units.mean(axis=0))
+        computing, talking, busy, wall = means
+        return Parts(computing, talking - computing, busy - talking, wall - busy)
+
+    @property
+    def wall_ns(self) -> int:
+        """Return how long a unit takes on average."""
+        return round(self.units.mean_ns)
+
+
+def _steady(trace: Trace, units: Units) -> Units:
+    """Return the runs of a profiler that figures of the file rest on; other units as they are."""
+    if units.kind != "step" or not trace.has_runs:
+        return units
+    runs = trace.told_runs[~trace.told_runs["warmup"].to_numpy()]
+    runs = runs if len(runs) else trace.told_runs
+    steady = set(steady_runs(trace).runs)
+    kept = [at for at, run in enumerate(runs["run"].tolist()[: units.count]) if run in steady]
+    return units.taken(np.array(kept)) if 0 < len(kept) < units.count else units

@@ -1,0 +1,67 @@
+"""The unit of a trace: how long it takes, how far the host is ahead, and whether all are alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.advice.explanation.explanation import TracedUnit, Uneven
+from analysis.advice.explanation.traced import Traced
+from analysis.host.latency import launch_latency
+
+_FEWEST = 3  # units, of which some take longer than the others
+_APART = 1.4  # by which the shortest slow unit is longer than the longest of the others
+
+
+def unit_of(traced: Traced) -> TracedUnit:
+    """Return the unit of work of a trace, with its mean time in parts."""
+    units, trace = traced.units, traced.trace
+    latency = launch_latency(trace)
+    kernels = traced.side.profile
+    return TracedUnit(
+        units.kind,
+        units.name,
+        units.evidence,
+        units.count,
+        units.work[0],
+        traced.wall_ns,
+        (int(units.walls_ns.min()), int(units.walls_ns.max())),
+        traced.parts,
+        len(kernels.operators) + round(sum(n for n, _ in traced.side.communication.values())),
+        bool((trace.operators["level"] == "device_kernel").any()),
+        traced.others,
+        traced.set_aside,
+        units.host_ns,
+        latency.median_ns if latency is not None and latency.host_is_ahead else None,
+        _earlier_ns(traced),
+        uneven(units.walls_ns, traced.parts_of_units[:, 2]),
+        traced.has_starts,
+    )
+
+
+def uneven(walls_ns: np.ndarray, busy_ns: np.ndarray) -> Uneven | None:
+    """Return the units that take long and those that do not, parted where the times of two that
+    follow one another by length are furthest apart; None where no two are far apart."""
+    order = np.argsort(walls_ns, kind="stable")
+    lengths = walls_ns[order].astype(float)
+    if len(lengths) < _FEWEST or lengths[0] <= 0:
+        return None
+    ratios = lengths[1:] / lengths[:-1]
+    at = int(np.argmax(ratios))
+    if ratios[at] < _APART:
+        return None
+    fast, slow = order[: at + 1], np.sort(order[at + 1 :])
+    return Uneven(
+        tuple((slow + 1).tolist()),
+        len(walls_ns),
+        (int(walls_ns[slow].min()), int(walls_ns[slow].max())),
+        (int(walls_ns[fast].min()), int(walls_ns[fast].max())),
+        (round(float(busy_ns[slow].mean())), round(float(busy_ns[fast].mean()))),
+    )
+
+
+def _earlier_ns(traced: Traced) -> int:
+    """Return the mean time of a unit in which kernels run that were launched before the file
+    begins; 0 where the file does not say when units begin."""
+    if not traced.has_starts or not traced.is_earlier.any():
+        return 0
+    return round(float(traced.busy(traced.is_earlier).mean()))

@@ -1,0 +1,103 @@
+"""What the device waits for: the host, other devices, copies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.advice.explanation.explanation import Collective, Saving
+from analysis.advice.explanation.traced import Traced
+from analysis.compare.explanation.explanation import KernelTime
+from analysis.host.causes import CauseKind
+from analysis.host.idle import IdleCause, idle_by_host
+from analysis.host_activity import RUNTIME
+from analysis.metrics.device import copies_of
+from analysis.metrics.step import exposed_of_calls
+
+_PATH = 12  # frames of the host that are told
+_NAMELESS: tuple[CauseKind, ...] = ("launching", "queued")
+_CALLS: tuple[CauseKind, ...] = ("allocation", "synchronisation", "copy_waits")
+
+
+def idle(traced: Traced, least_ns: float) -> list[Saving]:
+    """Return what the host does in idle time of the device, by kind, where that is at least
+    `least_ns` a unit. Of a file that does not show the host, all idle time is one."""
+    found = idle_by_host(traced.trace, *traced.edges) if traced.has_starts else None
+    if found is None:
+        ns = traced.parts.idle_ns if traced.has_starts else 0
+        return [Saving("idle", ns, evidence="ordered")] if ns >= max(1, least_ns) else []
+    causes: dict[CauseKind, list[IdleCause]] = {}
+    for cause in found.causes:
+        causes.setdefault(cause.kind, []).append(cause)
+    savings = [_idle(traced, group, found.count_of(kind)) for kind, group in causes.items()]
+    return [each for each in savings if each.ns >= max(1, least_ns)]
+
+
+def _idle(traced: Traced, causes: list[IdleCause], intervals: int) -> Saving:
+    """Return the idle time of one kind, of which the cause of most is named."""
+    count, most = traced.units.count, causes[0]
+    ns = round(sum(cause.idle_ns for cause in causes) / count)
+    places = max(1, round(intervals / count))
+    if most.kind == "unknown":
+        return Saving("idle", ns, places, evidence="ordered")
+    is_named = most.name and most.name not in most.path
+    named = tuple(filter(None, (*most.path[-_PATH:], *((most.name,) if is_named else ()))))
+    values: dict[str, str | int | float] = {
+        "kind": most.kind,
+        "all_ns": sum(cause.idle_ns for cause in causes),
+    }
+    if most.kind not in _NAMELESS:
+        values["cause"] = most.name or (named[-1] if named else "")
+        values["cause_ns"] = round(most.idle_ns / count)
+    calls = _calls(traced, most.name) if most.kind in _CALLS else 0
+    if calls:
+        values |= {"calls": round(calls / count), "all_calls": calls}
+    return Saving("idle", ns, places, host=named, values=values)
+
+
+def _calls(traced: Traced, name: str) -> int:
+    """Return how often the host makes this call to the runtime in all units."""
+    host = traced.trace.host
+    if host is None or name not in host.names:
+        return 0
+    mine = (host.name_of == host.names.index(name)) & (host.kind_of == RUNTIME)
+    begins, ends = traced.edges
+    at = np.searchsorted(begins, host.starts_ns[mine], side="right") - 1
+    return int(((at >= 0) & (host.starts_ns[mine] < ends[np.maximum(at, 0)])).sum())
+
+
+def communication(
+    traced: Traced, collectives: tuple[Collective, ...], least_ns: float
+) -> list[Saving]:
+    """Return communication beside no computing, with the collectives of most time."""
+    ns = traced.parts.communication_ns
+    if ns < max(1, least_ns) or not collectives:
+        return []
+    before = tuple(
+        KernelTime(each.name, each.count, round(each.count * each.each_ns), "communication")
+        for each in collectives
+    )
+    repeats = max(1, round(sum(each.count for each in collectives)))
+    values: dict[str, str | int | float] = {}
+    whole = exposed_of_calls(traced.trace)
+    if whole is not None and traced.units.host_ns is not None:
+        values = {"file_ns": whole.communication_ns, "file_busy_ns": whole.busy_ns}
+    where = (collectives[0].name,)
+    return [Saving("communication", ns, repeats, where, before, values=values)]
+
+
+def copies(traced: Traced, least_ns: float) -> list[Saving]:
+    """Return copies and fills of memory beside neither computing nor communication."""
+    ns = traced.parts.copies_ns
+    if ns < max(1, least_ns):
+        return []
+    mine = np.flatnonzero(copies_of(traced.trace))
+    of = traced.trace.calls["operator"].to_numpy()
+    dur_ns, count = traced.trace.calls["dur_ns"].to_numpy(), traced.units.count
+    chosen = np.flatnonzero(np.isin(of, mine) & (traced.side.units.unit_of >= 0))
+    totals: dict[int, list[float]] = {}
+    for call in chosen.tolist():
+        entry = totals.setdefault(int(of[call]), [0.0, 0.0])
+        entry[0] += 1 / count
+        entry[1] += float(dur_ns[call]) / count
+    before = traced.side.named_times(totals)
+    return [Saving("copies", ns, max(1, round(len(chosen) / count)), before=before)]

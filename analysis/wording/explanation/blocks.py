@@ -1,0 +1,110 @@
+"""What the time of a unit goes to, in sentences: layers, classes of operators, collectives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.advice.explanation.explanation import (
+    ClassOfUnit,
+    Collective,
+    Layers,
+    TraceExplanation,
+)
+from analysis.messages import Message, Said, listed
+from analysis.operators.classes import LABELS
+from analysis.wording.explanation.kernels import kernel_text
+
+_CLASSES = 3  # that are told
+_CLASS = 0.03  # of the time of all, below which one is not told
+_COLLECTIVES = 3
+_SHARE = 0.02  # of the time of all collectives, below which one is not told
+
+_LAYERS = Message(
+    "{copies:count} layers of {kernels:count} kernels take {all:duration}, {each:duration} each; "
+    "most time in each takes {kernel}: {largest:duration} in {n:executions}."
+)
+_LAYERS_OF = Message(
+    "{copies:count} layers ({module:name}) of {kernels:count} kernels take {all:duration}, "
+    "{each:duration} each; most time in each takes {kernel}: {largest:duration} in {n:executions}."
+)
+_NESTED = Message(
+    "{copies:count} repetitions of {kernels:count} kernels take {all:duration}, {each:duration} "
+    "each; each holds {inside}."
+)
+_INSIDE = Message("{copies:count} layers of {kernels:count} kernels ({all:duration})")
+_BY_CLASS = Message("Most time of kernels goes to {classes}.")
+_BY_CLASS_OF_HOST = Message("Most time of operators goes to {classes}.")
+_ONE_CLASS = Message("{op_class} ({ns:duration})")
+_COMMUNICATION = Message("Communication, with the wait for other devices: {collectives}.")
+_ONE = Message("{name:name}, {each:duration}")
+_MANY = Message("{n:count} times {name:name}, {each:duration} each")
+_ONE_SIZED = Message("{name:name} of {size:bytes}, {each:duration} at {rate:bandwidth}")
+_MANY_SIZED = Message(
+    "{n:count} times {name:name} of {size:bytes}, {each:duration} each at {rate:bandwidth}"
+)
+
+
+def blocks_said(found: TraceExplanation) -> list[Said]:
+    """Return what the time of a unit goes to, sentence by sentence."""
+    told = [_layers(each) for each in found.layers]
+    classes = classes_text(found.classes)
+    if classes:
+        message = _BY_CLASS if found.unit.on_device else _BY_CLASS_OF_HOST
+        told.append(message.of(classes=classes))
+    if found.collectives:
+        told.append(_COMMUNICATION.of(collectives=collectives_text(found.collectives)))
+    return told
+
+
+def _layers(layers: Layers) -> Said:
+    values = {
+        "copies": layers.copies,
+        "kernels": layers.kernels,
+        "all": layers.all_ns,
+        "each": layers.ns,
+    }
+    if layers.inside:
+        inside = [
+            str(_INSIDE.of(copies=one.copies, kernels=one.kernels, all=one.all_ns))
+            for one in layers.inside
+        ]
+        return _NESTED.of(**values, inside=listed(inside))
+    largest = layers.largest
+    message = _LAYERS_OF if layers.module else _LAYERS
+    return message.of(
+        **values,
+        module=layers.module,
+        kernel=kernel_text([largest]),
+        largest=largest.ns,
+        n=max(1, round(largest.count)),
+    )
+
+
+def classes_text(classes: Sequence[ClassOfUnit]) -> str:
+    """Return the classes of operators that take most time, with it; '' for none that is known."""
+    least_ns = _CLASS * sum(each.ns for each in classes)
+    known = [each for each in classes if each.op_class != "unknown" and each.ns >= max(1, least_ns)]
+    return listed(
+        [
+            str(_ONE_CLASS.of(op_class=LABELS[each.op_class], ns=each.ns))
+            for each in known[:_CLASSES]
+        ]
+    )
+
+
+def collectives_text(collectives: Sequence[Collective]) -> str:
+    """Return the collectives that take most time, with the size of their messages, what each takes
+    and at what rate, where the file has sizes."""
+    least_ns = _SHARE * sum(each.count * each.each_ns for each in collectives)
+    told = [each for each in collectives if each.count * each.each_ns >= least_ns]
+    return listed([str(_collective(each)) for each in told[:_COLLECTIVES]])
+
+
+def _collective(one: Collective) -> Said:
+    count = round(one.count)
+    rate = None if one.bytes_per_s is None else one.bytes_per_s / 1e9
+    if one.bytes is None:
+        return (_MANY if count > 1 else _ONE).of(n=count, name=one.name, each=one.each_ns)
+    return (_MANY_SIZED if count > 1 else _ONE_SIZED).of(
+        n=count, name=one.name, each=one.each_ns, size=one.bytes, rate=rate
+    )

@@ -1,0 +1,271 @@
+"""What need not be in one trace, as sentences: idle time, communication, work done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from analysis.advice.explanation.explanation import Saving, SavingCode, TracedUnit
+from analysis.messages import Message, Said, Shown
+from analysis.wording.explanation.kernels import kernel_text
+from analysis.wording.explanation.units import per
+
+Sentence = tuple[Message, Mapping[str, Shown]]
+
+
+def saving_said(saving: Saving, unit: TracedUnit) -> Said:
+    """Return what need not be as a sentence, with its time in each unit and as a part of it."""
+    message, values = _SENTENCES[saving.code](saving, unit)
+    share = saving.ns / unit.wall_ns
+    return message.of(ns=saving.ns, per=per(unit.kind, unit.name), share=share, **values)
+
+
+def _idle(saving: Saving, unit: TracedUnit) -> Sentence:
+    values = saving.values
+    kind = values.get("kind")
+    if kind is None:
+        return _IDLE[unit.on_device], {}
+    told = {"cause": values.get("cause"), "part": values.get("cause_ns"), "n": values.get("calls")}
+    calls = _IDLE_CALLS.get(str(kind))
+    if calls is not None and values.get("calls"):
+        return calls, told
+    whole, part = _IDLE_ALL.get(str(kind)), values.get("cause_ns")
+    if whole is not None and isinstance(part, int) and part >= _ALL * saving.ns:
+        return whole, told
+    return _IDLE_BY[str(kind)], {**told, "n": saving.repeats}
+
+
+_ALL = 0.995  # of the idle time of one kind, which one cause has
+_IDLE = {
+    True: Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time; the file "
+        "does not show what the host did then."
+    ),
+    False: Message("No operator runs for **{ns:duration}** {per}, {share:percent} of the time."),
+}
+_IDLE_CALLS = {
+    "allocation": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host allocates or frees memory: {part:duration} of it in {n:count} call of {cause:name}.",
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host allocates or frees memory: {part:duration} of it in {n:count} calls of {cause:name}.",
+    ),
+    "synchronisation": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host waits for it: {part:duration} of it in {n:count} call of {cause:name}.",
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host waits for it: {part:duration} of it in {n:count} calls of {cause:name}.",
+    ),
+    "copy_waits": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host waits for copies: {part:duration} of it in {n:count} call of {cause:name}.",
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host waits for copies: {part:duration} of it in {n:count} calls of {cause:name}.",
+    ),
+}
+_IDLE_ALL = {
+    "data_loading": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host loads data, in {cause:name}."
+    ),
+    "synchronisation": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host waits for it, in {cause:name}."
+    ),
+    "allocation": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host allocates or frees memory, in {cause:name}."
+    ),
+    "copy_waits": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host waits for copies, in {cause:name}."
+    ),
+    "compilation": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host compiles, in {cause:name}."
+    ),
+    "garbage_collection": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host collects garbage, in {cause:name}."
+    ),
+    "python": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host runs Python, in {cause:name}."
+    ),
+}
+_IDLE_BY = {
+    "data_loading": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host loads data: {part:duration} of it in {cause:name}."
+    ),
+    "synchronisation": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host waits for it: {part:duration} of it in {cause:name}."
+    ),
+    "allocation": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host allocates or frees memory: {part:duration} of it in {cause:name}."
+    ),
+    "copy_waits": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host waits for copies: {part:duration} of it in {cause:name}."
+    ),
+    "compilation": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host compiles: {part:duration} of it in {cause:name}."
+    ),
+    "garbage_collection": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host collects garbage: {part:duration} of it in {cause:name}."
+    ),
+    "python": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host runs Python: {part:duration} of it in {cause:name}."
+    ),
+    "launching": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, in one gap "
+        "in which the host launches the next kernel.",
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, in "
+        "{n:count} gaps in which the host launches the next kernel.",
+    ),
+    "queued": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, in one gap "
+        "before a kernel that is launched already.",
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, in "
+        "{n:count} gaps before kernels that are launched already.",
+    ),
+}
+
+
+def _communication(saving: Saving, unit: TracedUnit) -> Sentence:
+    values = saving.values
+    if "file_ns" not in values or unit.count == 1:
+        return _COMMUNICATION, {}
+    return _COMMUNICATION_OF_FILE, {"all": values["file_ns"], "busy": values["file_busy_ns"]}
+
+
+_COMMUNICATION = Message(
+    "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time."
+)
+_COMMUNICATION_OF_FILE = Message(
+    "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time "
+    "(in the whole file {all:duration} of the {busy:duration} in which anything runs)."
+)
+
+
+def _copies(saving: Saving, unit: TracedUnit) -> Sentence:
+    return _COPIES, {"kernel": saving.before[0].name}
+
+
+_COPIES = Message(
+    "Copies and fills of memory that nothing hides take **{ns:duration}** {per}, {share:percent} "
+    "of the time, most of it in {kernel:name}."
+)
+
+
+def _recomputed(saving: Saving, unit: TracedUnit) -> Sentence:
+    values = saving.values
+    if "operator" not in values:
+        return _RECOMPUTED, {"n": saving.repeats}
+    return _RECOMPUTED_OF, {
+        "kernels": saving.repeats,
+        "operator": values["operator"],
+        "runs": values["executions"],
+        "n": values["repeated"],
+    }
+
+
+_RECOMPUTED = Message(
+    "One kernel of the forward pass runs again for the backward pass: **{ns:duration}** {per}, "
+    "{share:percent} of the time.",
+    "{n:count} kernels of the forward pass run again for the backward pass: **{ns:duration}** "
+    "{per}, {share:percent} of the time.",
+)
+_RECOMPUTED_OF = Message(
+    "The forward pass is done twice, since its results are not kept for the backward pass "
+    "(checkpointing): {kernels:count} kernels run again, **{ns:duration}** {per}, {share:percent} "
+    "of the time. Of {runs:executions} of {operator:name} in the file {n:count} repeats another.",
+    "The forward pass is done twice, since its results are not kept for the backward pass "
+    "(checkpointing): {kernels:count} kernels run again, **{ns:duration}** {per}, {share:percent} "
+    "of the time. Of {runs:executions} of {operator:name} in the file {n:count} repeat another.",
+)
+
+
+def _layout(saving: Saving, unit: TracedUnit) -> Sentence:
+    return _LAYOUT[unit.on_device], {"n": saving.repeats, "kernel": saving.before[0].name}
+
+
+_LAYOUT = {
+    True: Message(
+        "One kernel only changes the layout of a tensor: **{ns:duration}** {per} ({kernel:name}).",
+        "{n:count} kernels only change the layout of tensors: **{ns:duration}** {per}, most of it "
+        "in {kernel:name}.",
+    ),
+    False: Message(
+        "One operator only changes the layout of a tensor: **{ns:duration}** {per} "
+        "({kernel:name}).",
+        "{n:count} operators only change the layout of tensors: **{ns:duration}** {per}, most of "
+        "it in {kernel:name}.",
+    ),
+}
+
+
+def _product(saving: Saving, unit: TracedUnit) -> Sentence:
+    values = saving.values
+    return _PRODUCT, {
+        "n": saving.repeats,
+        "inputs": saving.where[0] if saving.where else saving.before[0].name,
+        "rate": values["rate"],
+        "others": values["others"],
+    }
+
+
+_PRODUCT = Message(
+    "The matrix product over {inputs:name} runs at {rate:flop_rate}, the others at "
+    "{others:flop_rate}: **{ns:duration}** {per} could be saved.",
+    "{n:count} matrix products over {inputs:name} run at {rate:flop_rate}, the others at "
+    "{others:flop_rate}: **{ns:duration}** {per} could be saved.",
+)
+
+
+def _layer(saving: Saving, unit: TracedUnit) -> Sentence:
+    values = saving.values
+    return _LAYER, {
+        "layer": values["layer"],
+        "layers": values["layers"],
+        "takes": values["takes_ns"],
+        "usual": values["usual_ns"],
+        "kernel": kernel_text(saving.before),
+    }
+
+
+_LAYER = Message(
+    "Layer {layer:count} of {layers:count} takes {takes:duration}, the others {usual:duration}: "
+    "**{ns:duration}** {per} more, in {kernel}."
+)
+
+
+def _outlier(saving: Saving, unit: TracedUnit) -> Sentence:
+    values = saving.values
+    return _OUTLIER, {
+        "of": values["of"],
+        "kernel": kernel_text(saving.before),
+        "longest": values["longest_ns"],
+        "usual": values["usual_ns"],
+    }
+
+
+_OUTLIER = Message(
+    "One of {of:executions} of {kernel} takes {longest:duration}, others at its place "
+    "{usual:duration}: **{ns:duration}** {per}."
+)
+
+_SENTENCES: Mapping[SavingCode, Callable[[Saving, TracedUnit], Sentence]] = {
+    "idle": _idle,
+    "communication": _communication,
+    "copies": _copies,
+    "recomputed": _recomputed,
+    "layout": _layout,
+    "product": _product,
+    "layer": _layer,
+    "outlier": _outlier,
+}

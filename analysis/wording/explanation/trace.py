@@ -1,0 +1,34 @@
+"""The explanation of one trace in sentences: its unit of work, where the time goes, and the
+largest thing that need not be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.advice.explanation.explanation import TraceExplanation
+from analysis.messages import Message, Said, paragraph
+from analysis.wording.explanation.blocks import blocks_said
+from analysis.wording.explanation.savings import saving_said
+from analysis.wording.explanation.traced_unit import unit_said
+
+FEW = 4  # savings that follow the largest
+_NOTHING = Message("Nothing large stands out that need not be.")
+
+
+def trace_sentence(found: TraceExplanation) -> str:
+    """Return what a unit is and takes, what that goes to, and the largest thing that need not be,
+    as one paragraph."""
+    lead = [said for part in lead_said(found) for said in part]
+    return paragraph(*map(str, lead))
+
+
+def lead_said(found: TraceExplanation) -> tuple[Sequence[Said], Sequence[Said], Sequence[Said]]:
+    """Return the sentences of the unit, of what its time goes to, and of the largest thing that
+    need not be."""
+    largest = [saving_said(each, found.unit) for each in found.savings[:1]]
+    return unit_said(found.unit), blocks_said(found), largest or [_NOTHING.of()]
+
+
+def following_said(found: TraceExplanation) -> list[Said]:
+    """Return what else need not be, the largest first."""
+    return [saving_said(each, found.unit) for each in found.savings[1 : FEW + 1]]

@@ -1,0 +1,196 @@
+"""The unit of work of one trace in sentences: how long it takes, whether all are alike, its
+parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis.advice.explanation.explanation import TracedUnit
+from analysis.messages import Message, Said
+from analysis.wording.explanation.uneven import uneven_said
+from analysis.wording.explanation.units import is_run
+from analysis.work_units.work import Phase
+
+_ALIKE = 0.05  # by which the longest unit may be longer than the shortest, both are the same
+
+_ONE = {
+    "step": Message(
+        "A step takes **{wall:duration}**; the file shows one.",
+        "A step takes **{wall:duration}**, the mean of {n:count}.",
+    ),
+    "run": Message(
+        "A run takes **{wall:duration}**; the file shows one.",
+        "A run takes **{wall:duration}**, the mean of {n:count}.",
+    ),
+}
+_ONE_RANGE = {
+    "step": Message(
+        "A step takes **{wall:duration}**, the mean of {n:count} from {low:duration} to "
+        "{high:duration}."
+    ),
+    "run": Message(
+        "A run takes **{wall:duration}**, the mean of {n:count} from {low:duration} to "
+        "{high:duration}."
+    ),
+}
+_STEP_OF_DEVICE = Message(
+    "A step takes **{wall:duration}** on the device; the file shows one. The host runs "
+    "{ahead:duration} ahead, so its own steps of {host:duration} are not the period.",
+    "A step takes **{wall:duration}** on the device, the mean of {n:count}. The host runs "
+    "{ahead:duration} ahead, so its own steps of {host:duration} are not the period.",
+)
+_REPEAT = Message(
+    "The file marks no steps, but its kernels repeat: one repetition of {kernels:count} kernels "
+    "takes **{wall:duration}**, the mean of {n:count}."
+)
+_REPEAT_RANGE = Message(
+    "The file marks no steps, but its kernels repeat: one repetition of {kernels:count} kernels "
+    "takes **{wall:duration}**, the mean of {n:count} from {low:duration} to {high:duration}."
+)
+_FILE = {
+    True: Message(
+        "The file marks no steps, and its kernels do not repeat as a whole: it spans "
+        "**{wall:duration}** with {kernels:count} kernels."
+    ),
+    False: Message(
+        "The file marks no steps, and its operators do not repeat as a whole: it spans "
+        "**{wall:duration}** with {kernels:count} executions."
+    ),
+}
+_SUMS = {
+    True: Message(
+        "The file has no start of each execution, only times: its {kernels:count} kernels take "
+        "**{wall:duration}** together."
+    ),
+    False: Message(
+        "The file has no start of each execution, only times: its {kernels:count} operators take "
+        "**{wall:duration}** together."
+    ),
+}
+# Of a serving engine; the time of one step alone is that of its kernels.
+_ONE_PHASE: Mapping[Phase, Message] = {
+    "prefill": Message(
+        "A prefill of {tokens:count} tokens takes **{busy:duration}** of the device; the file "
+        "shows one."
+    ),
+    "decode": Message(
+        "A decoding step of {batch:count} sequences takes **{busy:duration}** of the device; the "
+        "file shows one."
+    ),
+    "mixed": Message(
+        "A mixed step of {batch:count} sequences takes **{busy:duration}** of the device; the file "
+        "shows one."
+    ),
+}
+_PHASES: Mapping[Phase, Message] = {
+    "prefill": Message(
+        "A prefill of {tokens:count} tokens takes **{wall:duration}**, the mean of {n:count}."
+    ),
+    "decode": Message(
+        "A decoding step of {batch:count} sequences takes **{wall:duration}**, the mean of "
+        "{n:count}."
+    ),
+    "mixed": Message(
+        "A mixed step of {batch:count} sequences takes **{wall:duration}**, the mean of {n:count}."
+    ),
+}
+_OTHERS = Message(
+    "One other step in the file does other work.",
+    "{n:count} other steps in the file do other work.",
+)
+_SET_ASIDE = Message(
+    "The first step, which took far longer, is left out.",
+    "The first {n:count} steps, which took far longer, are left out.",
+)
+_EARLIER = Message(
+    "For {earlier:duration} of it run kernels that were launched before the file begins."
+)
+_PARTS: Mapping[tuple[bool, bool], Message] = {
+    (False, False): Message(
+        "The device computes for {computing:duration} of it and is idle for {idle:duration}."
+    ),
+    (True, False): Message(
+        "The device computes for {computing:duration} of it, only communicates for "
+        "{communication:duration} and is idle for {idle:duration}."
+    ),
+    (False, True): Message(
+        "The device computes for {computing:duration} of it, only copies for {copies:duration} and "
+        "is idle for {idle:duration}."
+    ),
+    (True, True): Message(
+        "The device computes for {computing:duration} of it, only communicates for "
+        "{communication:duration}, only copies for {copies:duration} and is idle for "
+        "{idle:duration}."
+    ),
+}
+_PARTS_OF_ONE = Message(
+    "From its start to its last kernel it takes {wall:duration}, of which the device is idle for "
+    "{idle:duration}."
+)
+_HOST_PARTS = Message("Operators run for {busy:duration} of it, and none for {idle:duration}.")
+_LEAST = 0.005  # of a unit: a part below it is not told
+
+
+def unit_said(unit: TracedUnit) -> list[Said]:
+    """Return what one unit of work is and takes, sentence by sentence."""
+    told = [_takes(unit)]
+    if unit.uneven is not None and unit.on_device:
+        told.append(uneven_said(unit.uneven, _word(unit)))
+    if unit.set_aside:
+        told.append(_SET_ASIDE.of(n=unit.set_aside))
+    if unit.others:
+        told.append(_OTHERS.of(n=unit.others))
+    if unit.has_starts:
+        told.append(_parts(unit))
+    if unit.count == 1 and unit.earlier_ns >= _LEAST * unit.wall_ns:
+        told.append(_EARLIER.of(earlier=unit.earlier_ns))
+    return told
+
+
+def _word(unit: TracedUnit) -> str:
+    """Return what a unit is: a step, a run, or a repetition of kernels."""
+    if unit.kind == "repeat":
+        return "repetition"
+    return "run" if is_run(unit.kind, unit.name) else "step"
+
+
+def _takes(unit: TracedUnit) -> Said:
+    low, high = unit.range_ns
+    values = {
+        "wall": unit.wall_ns,
+        "busy": unit.parts.busy_ns,
+        "n": unit.count,
+        "low": low,
+        "high": high,
+        "kernels": unit.kernels,
+    }
+    is_alike = unit.uneven is not None or high - low <= _ALIKE * low
+    if unit.work.phase is not None:
+        sizes = {"tokens": unit.work.tokens, "batch": unit.work.batch}
+        phases = _ONE_PHASE if unit.count == 1 else _PHASES
+        return phases[unit.work.phase].of(**values, **sizes)
+    if unit.host_ns is not None:
+        return _STEP_OF_DEVICE.of(**values, ahead=unit.ahead_ns, host=unit.host_ns)
+    if unit.kind == "file" and not unit.has_starts:
+        return _SUMS[unit.on_device].of(**values)
+    if unit.kind == "file":
+        return _FILE[unit.on_device].of(**values)
+    if unit.kind == "repeat":
+        return (_REPEAT if is_alike else _REPEAT_RANGE).of(**values)
+    return (_ONE if is_alike else _ONE_RANGE)[_word(unit)].of(**values)
+
+
+def _parts(unit: TracedUnit) -> Said:
+    parts = unit.parts
+    if not unit.on_device:
+        return _HOST_PARTS.of(busy=parts.busy_ns, idle=parts.idle_ns)
+    if unit.work.phase is not None and unit.count == 1:
+        return _PARTS_OF_ONE.of(wall=unit.wall_ns, idle=parts.idle_ns)
+    least_ns = _LEAST * unit.wall_ns
+    key = (parts.communication_ns >= least_ns, parts.copies_ns >= least_ns)
+    return _PARTS[key].of(
+        computing=parts.computing_ns,
+        communication=parts.communication_ns,
+        copies=parts.copies_ns,
+        idle=parts.idle_ns,
+    )

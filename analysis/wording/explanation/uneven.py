@@ -1,0 +1,99 @@
+"""Units that fall into those that take long and the others, as a sentence."""
+
+from __future__ import annotations
+
+from analysis.advice.explanation.explanation import Uneven
+from analysis.messages import Message, Said, listed
+from analysis.units import duration
+
+_SAME_BUSY = 0.05  # by which the time differs in which anything runs, and is the same
+_SHOWN = 6  # numbers of units
+
+_MANY_SAME = {
+    "step": Message(
+        "Steps {steps:name} of {of:count} take {slow}, the others {fast}, for the same "
+        "{busy:duration} of kernels."
+    ),
+    "run": Message(
+        "Runs {steps:name} of {of:count} take {slow}, the others {fast}, for the same "
+        "{busy:duration} of kernels."
+    ),
+    "repetition": Message(
+        "Repetitions {steps:name} of {of:count} take {slow}, the others {fast}, for the same "
+        "{busy:duration} of kernels."
+    ),
+}
+_ONE_SAME = {
+    "step": Message(
+        "Step {steps:name} of {of:count} takes {slow}, the others {fast}, for the same "
+        "{busy:duration} of kernels."
+    ),
+    "run": Message(
+        "Run {steps:name} of {of:count} takes {slow}, the others {fast}, for the same "
+        "{busy:duration} of kernels."
+    ),
+    "repetition": Message(
+        "Repetition {steps:name} of {of:count} takes {slow}, the others {fast}, for the same "
+        "{busy:duration} of kernels."
+    ),
+}
+_MANY = {
+    "step": Message(
+        "Steps {steps:name} of {of:count} take {slow}, with {busy:duration} of kernels, the "
+        "others {fast}, with {fast_busy:duration}."
+    ),
+    "run": Message(
+        "Runs {steps:name} of {of:count} take {slow}, with {busy:duration} of kernels, the others"
+        " {fast}, with {fast_busy:duration}."
+    ),
+    "repetition": Message(
+        "Repetitions {steps:name} of {of:count} take {slow}, with {busy:duration} of kernels, the"
+        " others {fast}, with {fast_busy:duration}."
+    ),
+}
+_ONE = {
+    "step": Message(
+        "Step {steps:name} of {of:count} takes {slow}, with {busy:duration} of kernels, the "
+        "others {fast}, with {fast_busy:duration}."
+    ),
+    "run": Message(
+        "Run {steps:name} of {of:count} takes {slow}, with {busy:duration} of kernels, the others"
+        " {fast}, with {fast_busy:duration}."
+    ),
+    "repetition": Message(
+        "Repetition {steps:name} of {of:count} takes {slow}, with {busy:duration} of kernels, the"
+        " others {fast}, with {fast_busy:duration}."
+    ),
+}
+_RANGE = Message("{low:duration} to {high:duration}")
+_ONE_TIME = Message("{low:duration}")
+_FROM_TO = Message("{first:count} to {last:count}")
+
+
+def uneven_said(found: Uneven, word: str) -> Said:
+    """Return which units take long, with the time in which anything runs in both kinds."""
+    slow_busy, fast_busy = found.busy_ns
+    is_same = abs(slow_busy - fast_busy) <= _SAME_BUSY * max(slow_busy, fast_busy)
+    same, other = (_ONE_SAME, _ONE) if len(found.slow) == 1 else (_MANY_SAME, _MANY)
+    return (same if is_same else other)[word].of(
+        steps=_numbers(found.slow),
+        of=found.of,
+        slow=_range(*found.slow_ns),
+        fast=_range(*found.fast_ns),
+        busy=slow_busy,
+        fast_busy=fast_busy,
+    )
+
+
+def _range(low_ns: int, high_ns: int) -> Said:
+    is_same = duration(low_ns) == duration(high_ns)
+    return (_ONE_TIME if is_same else _RANGE).of(low=low_ns, high=high_ns)
+
+
+def _numbers(numbers: tuple[int, ...]) -> str:
+    """Return '3 to 5' of numbers that follow one another, else '1, 3 and 7'; of many the first."""
+    first, last = numbers[0], numbers[-1]
+    if len(numbers) > 2 and last - first == len(numbers) - 1:
+        return _FROM_TO.text(first=first, last=last)
+    shown = [str(number) for number in numbers[:_SHOWN]]
+    return listed([*shown, "…"] if len(numbers) > _SHOWN else shown)

@@ -1,0 +1,304 @@
+"""What is said of one trace: its unit, its parts and what need not be, checked by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.advice import findings
+from analysis.advice.explanation import explain_subject, explain_trace
+from analysis.advice.explanation.blocks import message_bytes
+from analysis.advice.explanation.explanation import Parts, Saving, TraceExplanation
+from analysis.advice.explanation.unit import uneven
+from analysis.advice.sides import advised
+from analysis.readers import read_path
+from analysis.trace import Trace
+from tests.conftest import SHARED_TRACES
+from tests.host.hosts import Span
+from tests.step_traces import Kernel, steps_of
+
+NORM = Kernel("layer_norm_kernel", 5, "normalisation")
+QKV = Kernel("gemm_qkv", 40, "matrix_product")
+ATTENTION = Kernel("flash_fwd_kernel", 30, "attention")
+MLP = Kernel("gemm_mlp", 80, "matrix_product")
+GELU = Kernel("gelu_kernel", 7, "activation")
+LAYER = (NORM, QKV, ATTENTION, MLP, GELU)  # 162 us
+
+
+def explained(trace: Trace) -> TraceExplanation:
+    found = explain_trace(trace)
+    assert found is not None
+    parts = found.unit.parts
+    assert parts.busy_ns + parts.idle_ns == found.unit.wall_ns
+    return found
+
+
+def only(found: TraceExplanation) -> Saving:
+    assert len(found.savings) == 1, found.savings
+    return found.savings[0]
+
+
+def test_steps_of_layers_without_anything_to_save() -> None:
+    found = explained(steps_of([LAYER * 8] * 3))
+    assert (found.unit.kind, found.unit.count, found.unit.wall_ns) == ("step", 3, 8 * 162_000)
+    assert found.unit.parts == Parts(8 * 162_000, 0, 0, 0)
+    [layers] = found.layers
+    assert (layers.copies, layers.kernels, layers.ns) == (8, 5, 162_000)
+    assert (layers.largest.name, layers.largest.ns) == ("gemm_mlp", 80_000)
+    assert [(one.op_class, one.ns) for one in found.classes[:2]] == [
+        ("matrix_product", 8 * 120_000), ("attention", 8 * 30_000),
+    ]  # fmt: skip
+    assert found.savings == ()
+    assert found.unit.uneven is None
+
+
+def test_layers_of_passes_are_told_inside_them() -> None:
+    """4 passes of 8 layers between a beginning and an end, in a file without steps."""
+    ends = (Kernel("embed", 3), Kernel("gather", 3), Kernel("head", 90), Kernel("sample", 4))
+    one = explained(steps_of([(*ends[:2], *LAYER * 8, *ends[2:])] * 4))
+    assert [(each.copies, each.kernels) for each in one.layers] == [(8, 5)]
+
+
+def test_communication_beside_computing_is_not_exposed() -> None:
+    """100 us of computing, and from 80 us on an all-reduce of 60: 40 of it beside nothing."""
+    reduce = Kernel(
+        "ncclDevKernel_AllReduce(x)", 60, "communication", inputs="bfloat16[1000,1000]", at_us=80
+    )
+    found = explained(steps_of([[Kernel("gemm", 100, "matrix_product"), reduce]] * 3))
+    assert found.unit.parts == Parts(100_000, 40_000, 0, 0)
+    [collective] = found.collectives
+    assert (collective.name, collective.each_ns) == ("AllReduce", 60_000)
+    assert collective.bytes == 2_000_000
+    assert collective.bytes_per_s == pytest.approx(2e6 / 60e-6)
+    saving = only(found)
+    assert (saving.code, saving.ns) == ("communication", 40_000)
+
+
+def freeing(count: int) -> Trace:
+    """Steps of two kernels of 100 us, 800 us apart, in which the host frees memory twice."""
+    spans: list[Span] = []
+    launches: list[tuple[int, float]] = []
+    for step in range(count):
+        begin = step * 1000
+        for start, end in ((101, 500), (501, 895)):
+            at = ((begin + start) * 1000, (begin + end) * 1000)
+            spans.append((0, "operator", "aten::empty", *at))
+            spans.append((0, "runtime", "hipFree", *at))
+        launches += [(0, begin - 1 if step else 0), (0, begin + 897)]
+    kernels = [Kernel("first", 100), Kernel("second", 100, after_us=800)]
+    return steps_of([kernels] * count, spans=spans, launches=launches)
+
+
+def test_idle_time_is_told_by_what_the_host_did_and_how_often() -> None:
+    found = explained(freeing(4))
+    assert found.unit.parts == Parts(200_000, 0, 0, 800_000)
+    idle = found.savings[0]
+    assert (idle.code, idle.values["kind"], idle.values["cause"]) == (
+        "idle",
+        "allocation",
+        "hipFree",
+    )
+    assert idle.values["calls"] == 2
+    assert idle.ns == pytest.approx(795_000, rel=0.01)
+    assert idle.host[-1] == "hipFree"
+
+
+def test_idle_time_is_that_of_the_finding() -> None:
+    subject = advised(freeing(4))
+    explanation = explain_subject(subject)
+    assert explanation is not None
+    by_kind = {
+        one.values["cause"]: one for one in findings(subject).found if one.code == "idle_by_host"
+    }
+    told = [one for one in explanation.savings if one.code == "idle"]
+    assert told
+    for one in told:
+        assert by_kind[one.values["kind"]].at_most_ns == pytest.approx(one.ns, abs=1)
+
+
+def test_steps_that_take_longer_than_others_are_told() -> None:
+    """As of a training whose allocator begins to free memory in its third step."""
+    walls = np.array([118, 116, 1015, 1068, 1076]) * 1_000_000
+    found = uneven(walls, np.full(5, 72_000_000))
+    assert found is not None
+    assert (found.slow, found.of) == ((3, 4, 5), 5)
+    assert found.slow_ns == (1_015_000_000, 1_076_000_000)
+    assert found.fast_ns == (116_000_000, 118_000_000)
+    assert found.busy_ns == (72_000_000, 72_000_000)
+    assert uneven(np.array([100, 104, 99, 130]), np.full(4, 90)) is None
+    assert uneven(np.array([100, 300]), np.full(2, 90)) is None, "which of two is slow?"
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "torch/utils/checkpoint.py(1500): recompute_fn",
+        "/opt/venv/lib/python3.11/site-packages/torch/utils/checkpoint.py(1500): recompute_fn",
+        "CheckpointFunctionBackward",
+        "nn.Module: Conv2d_7",
+    ],
+)
+def test_a_forward_pass_that_runs_again_is_told(mark: str) -> None:
+    """Kernel by kernel: forward, forward again inside the backward pass, its own backward."""
+    conv, grad = (
+        Kernel("conv_fwd", 30, "convolution", by="aten::convolution"),
+        Kernel("conv_bwd", 60, "convolution", by="aten::convolution_backward"),
+    )
+    spans: list[Span] = []
+    launches: list[tuple[int, float]] = []
+    evaluate = "autograd::engine::evaluate_function: "
+    for step in range(2):
+        begin = step * 120
+        at = [(begin + us) * 1000 for us in (1, 5, 10, 12, 20, 30, 40)]
+        spans += [
+            (0, "operator", "aten::convolution", at[0], at[1]),
+            (1, "operator", f"{evaluate}CheckpointFunctionBackward", at[2], at[6]),
+            (1, "operator" if "Function" in mark else "frame", mark, at[3], at[6]),
+            (1, "operator", "aten::convolution", at[3] + 100, at[4]),
+            (1, "operator", f"{evaluate}ConvolutionBackward0", at[5], at[6]),
+        ]
+        launches += [(0, begin + 2), (1, begin + 15), (1, begin + 35)]
+    if "Module" in mark:
+        spans = [(*each[:4], each[4] - 11_000) if each[2] == mark else each for each in spans]
+    found = explained(steps_of([[conv, conv, grad]] * 2, spans=spans, launches=launches))
+    [again] = [one for one in found.savings if one.code == "recomputed"]
+    assert (again.ns, again.repeats) == (30_000, 1)
+    assert again.values["operator"] == "aten::convolution"
+    assert (again.values["executions"], again.values["repeated"]) == (4, 2)
+
+
+def test_a_backward_pass_alone_is_no_second_forward_pass() -> None:
+    spans: list[Span] = [
+        (0, "operator", "autograd::engine::evaluate_function: MmBackward0", 0, 90_000),
+        (0, "operator", "aten::mm", 1000, 80_000),
+    ]
+    found = explained(steps_of([[Kernel("gemm", 50)]] * 1, spans=spans, launches=[(0, 0.002)]))
+    assert all(one.code != "recomputed" for one in found.savings)
+
+
+def test_one_layer_that_takes_longer_than_its_siblings() -> None:
+    slow = tuple(
+        replace(kernel, us=kernel.us + 60) if kernel == MLP else kernel for kernel in LAYER
+    )
+    found = explained(steps_of([LAYER * 4 + slow + LAYER * 5] * 2))
+    layer = only(found)
+    assert (layer.code, layer.ns) == ("layer", 60_000)
+    assert (layer.values["layer"], layer.values["layers"]) == (5, 10)
+    assert [kernel.name for kernel in layer.before] == ["gemm_mlp"]
+
+
+def test_one_execution_far_longer_than_those_of_other_steps() -> None:
+    """400 us once instead of 40, in one of 4 steps: 90 us a step."""
+    slow = (NORM, replace(QKV, us=400), ATTENTION, MLP, GELU)
+    found = explained(steps_of([LAYER * 8, LAYER * 3 + slow + LAYER * 4, LAYER * 8, LAYER * 8]))
+    outlier = only(found)
+    assert (outlier.code, outlier.ns) == ("outlier", 90_000)
+    assert outlier.values["longest_ns"] == 400_000
+    assert outlier.values["of"] == 32
+
+
+@pytest.mark.parametrize(("inputs", "count"), [("float32[8,8]", 1), (None, 0)])
+def test_one_long_execution_of_a_single_step_needs_shapes(inputs: str | None, count: int) -> None:
+    """Without them it may be another size, as of the last layer."""
+    kernel = Kernel("gemm", 10, "matrix_product", inputs=inputs)
+    step = [kernel] * 9 + [replace(kernel, us=200)] + [Kernel("relu", 5)]
+    found = explained(steps_of([step]))
+    assert sum(one.code == "outlier" for one in found.savings) == count
+
+
+def test_the_device_has_a_period_of_its_own_where_the_host_is_steps_ahead() -> None:
+    """The host marks steps of 50 us and launches the first one 350 us early; the device takes 100
+    each. Two kernels were launched before the file begins, and the last step has no end."""
+    step = [Kernel("gemm", 60, "matrix_product"), Kernel("relu", 30, after_us=10)]
+    early = [Kernel("gemm", 300), Kernel("relu", 50)]
+    launches = [None, None, *((0, 1.0 + 50 * at + each) for at in range(4) for each in (0, 1))]
+    runs = [(50.0 * at, 50.0 * at + 50) for at in range(4)]
+    spans: list[Span] = [(0, "operator", "aten::mm", 0, 200_000)]
+    trace = steps_of([early + step, step, step, step], spans=spans, launches=launches, runs_us=runs)
+    found = explained(trace)
+    assert (found.unit.count, found.unit.wall_ns) == (3, 100_000)
+    assert found.unit.host_ns == 50_000
+    assert found.unit.parts == Parts(90_000, 0, 0, 10_000)
+    assert found.unit.kernels == 2, "what was launched before the file begins is of no step"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "size"),
+    [
+        ("bfloat16[8816192]", 17_632_384),
+        ("float32[2,3]", 24),
+        ("int64[]", 8),
+        ("strange[4]", None),
+        ("float32[2]; float32[2]", None),
+        ("", None),
+    ],
+)
+def test_the_bytes_of_a_message_are_those_of_its_only_input(inputs: str, size: int | None) -> None:
+    trace = steps_of([[Kernel("reduce", 1, "communication", inputs=inputs or None)]])
+    assert message_bytes(trace) == [size]
+
+
+kernels = st.builds(
+    Kernel,
+    name=st.sampled_from(["gemm", "relu", "nccl", "Memcpy HtoD"]),
+    us=st.integers(1, 50),
+    op_class=st.sampled_from(["matrix_product", "communication", "elementwise"]),
+    after_us=st.integers(0, 20),
+    at_us=st.none() | st.integers(0, 60),
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.lists(kernels, min_size=1, max_size=12), min_size=1, max_size=6), st.booleans())
+def test_parts_add_up_to_the_unit(steps: list[list[Kernel]], marked: bool) -> None:
+    found = explained(steps_of(steps, marked=marked))
+    parts = found.unit.parts
+    assert min(parts.computing_ns, parts.communication_ns, parts.copies_ns, parts.idle_ns) >= 0
+    assert found.unit.range_ns[0] <= found.unit.wall_ns <= found.unit.range_ns[1]
+    idle = sum(one.ns for one in found.savings if one.code == "idle")
+    assert idle <= parts.idle_ns + len(found.savings)
+
+
+def shared(name: str) -> TraceExplanation:
+    path = SHARED_TRACES / name
+    if not path.exists():
+        pytest.skip(f"{name} is not there")
+    trace = read_path(path)
+    assert isinstance(trace, Trace)
+    return explained(trace)
+
+
+def test_a_training_without_a_memory_pool_frees_memory_272_times_a_step() -> None:
+    found = shared("third_party/kineto/mi300-train_resnet18.json.gz")
+    unit, free = found.unit, found.savings[0]
+    assert (unit.count, unit.uneven is not None and unit.uneven.slow) == (5, (3, 4, 5))
+    assert unit.uneven is not None
+    assert unit.uneven.fast_ns[1] / 1e6 == pytest.approx(118.5, rel=0.03)
+    assert unit.uneven.slow_ns[1] / 1e6 == pytest.approx(1076, rel=0.03)
+    assert unit.parts.busy_ns / 1e6 == pytest.approx(72, rel=0.03)
+    assert unit.parts.idle_ns * 5 / 1e6 == pytest.approx(3032.4, rel=0.02)
+    assert (free.values["cause"], free.values["all_calls"]) == ("hipFree", 1360)
+    assert int(free.values["cause_ns"]) * 5 / 1e6 == pytest.approx(2998, rel=0.02)
+
+
+def test_a_training_that_waits_for_gradients_and_computes_its_forward_pass_twice() -> None:
+    found = shared("third_party/kineto/mi300-resnet_act_checkpoint.json.gz")
+    unit = found.unit
+    assert unit.wall_ns / 1e6 == pytest.approx(18.93, rel=0.02)
+    assert unit.host_ns is not None
+    assert unit.host_ns / 1e6 == pytest.approx(15.95, rel=0.02)
+    large, small = found.collectives[:2]
+    assert (large.bytes, small.bytes) == (2 * 8_816_192, 2 * 2_873_320)
+    assert large.each_ns / 1e6 == pytest.approx(9.0, rel=0.05)
+    assert small.each_ns / 1e6 == pytest.approx(6.7, rel=0.05)
+    exposed, again = found.savings[:2]
+    assert exposed.code == "communication"
+    assert int(exposed.values["file_ns"]) / 1e6 == pytest.approx(55.3, rel=0.02)
+    assert int(exposed.values["file_busy_ns"]) / 1e6 == pytest.approx(84.0, rel=0.02)
+    assert (again.code, again.values["executions"], again.values["repeated"]) == (
+        "recomputed", 117, 57,
+    )  # fmt: skip

@@ -1,0 +1,121 @@
+"""The explanation of one trace in sentences: every code, in every language, whole."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from analysis.advice import findings
+from analysis.advice.explanation import explain_subject
+from analysis.advice.explanation.explanation import (
+    Parts,
+    Saving,
+    SavingCode,
+    TracedUnit,
+    TraceExplanation,
+    Uneven,
+)
+from analysis.advice.sides import advised
+from analysis.compare.explanation.explanation import KernelTime
+from analysis.messages import language
+from analysis.report.exports.findings_json import advice_json
+from analysis.wording.explanation.savings import saving_said
+from analysis.wording.explanation.trace import trace_sentence
+from analysis.work_units.work import NO_WORK, Work
+from tests.step_traces import Kernel, steps_of
+
+UNIT = TracedUnit(
+    "step", "step", "named", 5, NO_WORK, 100_000_000, (90_000_000, 130_000_000),
+    Parts(60_000_000, 20_000_000, 5_000_000, 15_000_000), 40, True,
+)  # fmt: skip
+KERNEL = (KernelTime("gemm_mlp", 3, 5_000_000, "matrix_product"),)
+VALUES: dict[SavingCode, tuple[dict[str, str | int | float], ...]] = {
+    "idle": (
+        {},
+        *(
+            {"kind": kind, "cause": "hipFree", "cause_ns": part, **more}
+            for kind in ("data_loading", "synchronisation", "allocation", "copy_waits",
+                         "compilation", "garbage_collection", "python", "launching", "queued")
+            for part in (5_000_000, 1_000_000)
+            for more in ({}, {"calls": 272})
+        ),
+    ),
+    "communication": ({}, {"file_ns": 9_000_000, "file_busy_ns": 90_000_000}),
+    "copies": ({},),
+    "recomputed": ({}, {"operator": "aten::mm", "executions": 117, "repeated": 57}),
+    "layout": ({},),
+    "product": ({"rate": 457e12, "others": 579e12},),
+    "layer": ({"layer": 5, "layers": 10, "takes_ns": 9_000_000, "usual_ns": 4_000_000},),
+    "outlier": ({"of": 32, "longest_ns": 8_000_000, "usual_ns": 1_000_000, "unit": 1},),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("translations")
+@pytest.mark.parametrize("code", get_args(SavingCode))
+@pytest.mark.parametrize("spoken", ["en", "zh"])
+def test_every_saving_is_a_whole_sentence(code: SavingCode, spoken: str) -> None:
+    with language.speaking(spoken):
+        for values in VALUES[code]:
+            for unit in (UNIT, replace(UNIT, kind="repeat", name=""), replace(UNIT, name="run")):
+                for repeats in (1, 7):
+                    saving = Saving(code, 5_000_000, repeats, before=KERNEL, values=values)
+                    text = str(saving_said(saving, unit))
+                    assert "5.00 ms" in text
+                    assert text.endswith("." if spoken == "en" else "。")
+                    assert not re.search(r"[{}]|\*\*|–", text), text
+
+
+@pytest.mark.usefixtures("translations")
+@pytest.mark.parametrize("spoken", ["en", "zh"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        UNIT,
+        replace(UNIT, count=1, range_ns=(100_000_000, 100_000_000), earlier_ns=13_000_000),
+        replace(UNIT, host_ns=16_000_000, ahead_ns=29_000_000),
+        replace(UNIT, kind="repeat", name="", evidence="ordered"),
+        replace(UNIT, kind="file", name="", count=1),
+        replace(UNIT, kind="file", name="", count=1, on_device=False, has_starts=False),
+        replace(UNIT, name="run", others=2, set_aside=1),
+        replace(UNIT, kind="annotation", work=Work("decode", 32, 32)),
+        replace(UNIT, kind="annotation", work=Work("prefill", 15, 15360), count=1),
+        replace(UNIT, uneven=Uneven((3, 4, 5), 5, (90, 130), (10, 12), (8, 8))),
+        replace(UNIT, uneven=Uneven((2,), 5, (90, 90), (10, 12), (8, 2))),
+    ],
+)
+def test_every_unit_is_said_in_whole_sentences(unit: TracedUnit, spoken: str) -> None:
+    with language.speaking(spoken):
+        text = trace_sentence(TraceExplanation(unit))
+    assert not re.search(r"[{}]|\*\*|–", text), text
+    assert text.endswith("." if spoken == "en" else "。")
+
+
+def test_slow_steps_are_numbered_with_the_time_of_their_kernels() -> None:
+    found = Uneven(
+        (3, 4, 5), 5, (1_010_000_000, 1_080_000_000), (116_000_000, 118_000_000),
+        (72_000_000, 71_900_000),
+    )  # fmt: skip
+    assert (
+        "Steps 3 to 5 of 5 take 1.01 s to 1.08 s, the others 116 ms to 118 ms, for the same "
+        "72.0 ms of kernels." in trace_sentence(TraceExplanation(replace(UNIT, uneven=found)))
+    )
+
+
+def test_advice_has_the_explanation_in_json() -> None:
+    """A step of 160 us: 100 of computing, 40 of communication that nothing hides, 20 of nothing."""
+    reduce = Kernel("ncclDevKernel_AllReduce()", 60, "communication", at_us=80)
+    step = [Kernel("gemm", 50, "matrix_product"), Kernel("gemm", 50, "matrix_product")]
+    subject = advised(steps_of([[*step, reduce]] * 3))
+    values = json.loads(
+        advice_json(subject.side, findings(subject), None, explain_subject(subject))
+    )["explanation"]
+    assert values["unit"]["wall_ns"] == sum(values["unit"]["parts"].values()) == 140_000
+    assert values["unit"]["count"] == 3
+    [change] = values["changes"]
+    assert (change["code"], change["ns"]) == ("communication", 40_000)
+    assert change["before"] == [{"name": "AllReduce", "count": 1.0, "ns": 60_000}]
+    assert change["sentence"] in values["sentence"]
