@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.host_activity import ANNOTATION, HostActivity
+from analysis.metrics.device_period import device_windows, launch_times
 from analysis.metrics.spans import call_times
 from analysis.trace import Trace
 from analysis.work_units.units import OUTSIDE, Units
@@ -62,7 +63,7 @@ def units_of_annotations(trace: Trace) -> Units | None:
     host = trace.host
     if host is None or not len(host.launch_rows):
         return None
-    launched_ns = _launch_times(trace, host)
+    launched_ns = launch_times(trace)
     for marks in _candidates(host):
         unit_of = marks.at(launched_ns)
         timed = launched_ns >= 0
@@ -144,42 +145,27 @@ def _until_last_kernel(trace: Trace, units: Units) -> Units:
     return replace(units, walls_ns=np.array([end - int(units.starts_ns[0])], dtype="int64"))
 
 
-def _launch_times(trace: Trace, host: HostActivity) -> np.ndarray:
-    """Return when each call of the trace was launched, -1 where the file does not say it."""
-    lanes, times_ns = host.launches_of(trace.calls["source_row"].to_numpy("int64", na_value=-1))
-    return np.where(lanes >= 0, times_ns, -1)
-
-
 def _by_device(trace: Trace, units: Units) -> Units:
-    """Return units whose walls are the device's, from first kernel to first kernel, where the
-    median kernel starts later after its launch than a unit takes: the host has no part in the
-    period then. The last unit, of which the file has no end, is left out. Kernels without a launch
-    in the file belong to the unit in which they start, those before the first one to none."""
-    host = trace.host
-    if host is None or units.count < 2 or not len(host.launch_rows):
+    """Return units whose walls are the device's, from first kernel to first kernel, where that has
+    a period of its own: the last unit, of which the file has no end, is left out. Kernels without a
+    launch in the file belong to the unit in which they start, those before the first one to
+    none."""
+    found = device_windows(trace, units.unit_of, units.walls_ns)
+    if found is None:
         return units
+    begins, walls = found
+    shorter = units.taken(np.arange(len(walls)))
     starts, _ = call_times(trace.calls)
-    launched_ns = _launch_times(trace, host)
-    known = (launched_ns >= 0) & (units.unit_of >= 0)
-    if not known.any():
-        return units
-    behind_ns = float(np.median(starts[known] - launched_ns[known]))
-    if behind_ns <= float(np.median(units.walls_ns)):
-        return units
-    first = np.full(units.count, np.iinfo("int64").max)
-    np.minimum.at(first, units.unit_of[known], starts[known])
-    if (np.diff(first) <= 0).any():
-        return units
-    shorter = units.taken(np.arange(units.count - 1))
-    in_time = np.searchsorted(first, starts, side="right") - 1
-    in_time = np.where(in_time < shorter.count, in_time, OUTSIDE)
+    in_time = np.searchsorted(begins, starts, side="right") - 1
+    is_after = starts >= begins[-1] + walls[-1]
+    in_time = np.where(is_after, OUTSIDE, in_time)
     return Units(
         units.kind,
         units.name,
         units.evidence,
-        np.where(launched_ns >= 0, shorter.unit_of, in_time),
-        first[:-1],
-        np.diff(first),
+        np.where(launch_times(trace) >= 0, shorter.unit_of, in_time),
+        begins,
+        walls,
         shorter.work,
         round(float(np.median(units.walls_ns))),
     )

@@ -19,6 +19,7 @@ from analysis.timeline.payload import drawn_at
 from analysis.wording import single as memory_words
 from analysis.wording import step as step_words
 from analysis.wording.diagnostics.early_end import end_caution
+from analysis.wording.explanation.traced_unit import device_headline
 from analysis.wording.trees import hierarchy as tree_words
 from app import state
 from app.language import spoken
@@ -50,7 +51,7 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
             return
         side = loading.side(id_, state.files.opened())
         found = drawn(side)
-        _head(side, compare_page, id_)
+        _head(side, found, compare_page, id_)
         if side.trace.ends_early:
             _timeline_alone(side, found, id_)
             return
@@ -98,10 +99,12 @@ def _stretch(found: Drawn, id_: str, stretch: Stretch) -> None:
         state.table.show_stretch(f"trace:{id_}", shown)
 
 
-def _head(side: Side, compare_page: st.Page, id_: str) -> None:
+def _head(side: Side, found: Drawn, compare_page: st.Page, id_: str) -> None:
     """What it is, how long a run takes, and what the file says; in the same place that it ends
     early, where it does."""
     parts = wording.trace_parts(side)
+    if found.explained is not None and found.explained.unit.host_ns is not None:
+        parts = device_headline(side.label, found.explained.unit)
     is_cut = side.trace.ends_early
     st.header(
         panels.parts_text(parts, "red" if is_cut else "blue", panels.WHOLE_NAME_CHARS), anchor=False

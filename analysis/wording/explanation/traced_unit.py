@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.advice.explanation.explanation import TracedUnit
-from analysis.messages import Message, Said
+from analysis.messages import Message, Part, Said
 from analysis.wording.explanation.uneven import uneven_said
 from analysis.wording.explanation.units import is_run
 from analysis.work_units.work import Phase
@@ -128,7 +128,13 @@ _PARTS_OF_ONE = Message(
     "{idle:duration}."
 )
 _HOST_PARTS = Message("Operators run for {busy:duration} of it, and none for {idle:duration}.")
+_HEADLINE = Message("A step of {side:name} takes **{wall:duration}** on the device, as profiled")
 _LEAST = 0.005  # of a unit: a part below it is not told
+
+
+def device_headline(side: str, unit: TracedUnit) -> tuple[Part, ...]:
+    """Return how long a step takes on the device, where that is not the host's step."""
+    return _HEADLINE.parts(side=side, wall=unit.wall_ns)
 
 
 def unit_said(unit: TracedUnit) -> list[Said]:

@@ -15,6 +15,8 @@ from analysis.advice.explanation.blocks import message_bytes
 from analysis.advice.explanation.explanation import Parts, Saving, TraceExplanation
 from analysis.advice.explanation.unit import uneven
 from analysis.advice.sides import advised
+from analysis.host.runs import idle_of_runs
+from analysis.metrics.step import mean_step
 from analysis.readers import read_path
 from analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
@@ -224,6 +226,14 @@ def test_the_device_has_a_period_of_its_own_where_the_host_is_steps_ahead() -> N
     assert found.unit.host_ns == 50_000
     assert found.unit.parts == Parts(90_000, 0, 0, 10_000)
     assert found.unit.kernels == 2, "what was launched before the file begins is of no step"
+    step_parts = mean_step(trace)
+    assert step_parts is not None
+    assert (step_parts.span_ns, step_parts.computing_ns, step_parts.idle_ns) == (
+        100_000, 90_000, 10_000,
+    ), "findings rest on the same period"  # fmt: skip
+    idle = idle_of_runs(trace)
+    assert idle is not None
+    assert (idle.wall_ns, idle.idle.idle_ns) == (300_000, 30_000)
 
 
 @pytest.mark.parametrize(
