@@ -109,6 +109,12 @@ class HostIdle:
             )
         return tuple(sorted(found, key=lambda one: (-one.idle_ns, one.kind, one.name)))
 
+    @property
+    def piece_causes(self) -> tuple[Sequence[Cause], np.ndarray]:
+        """The causes, and which of them each piece has."""
+        causes, of, _ = self._numbered
+        return causes, of
+
     def count_of(self, kind: CauseKind) -> int:
         """In how many intervals causes of a kind occur."""
         causes, of_piece, _ = self._numbered

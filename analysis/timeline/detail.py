@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from analysis.operators.classes import OP_CLASSES
-from analysis.timeline.levels import Row, View
+from analysis.timeline.host_lane import HostLane
+from analysis.timeline.levels import MAX_LEVEL, Row, View, kinds, shares
 
 # The classes as the script numbers them.
 KINDS = (*OP_CLASSES[:-1], "other", OP_CLASSES[-1])
@@ -19,9 +20,6 @@ MOST_ITEMS = 20_000
 # Characters of names and shapes in one answer, shared by its sides; beyond it operators have their
 # type only.
 MOST_CHARS = 60_000
-MAX_LEVEL = 60
-SHARES = 65_535  # parts of a bin in which shares are counted
-_GOLDEN = 0.6180339887498949
 _TEXTS = ("name", "inputs", "outputs", "provider")
 _SHORT_TEXTS = ("op_type", "op_class")
 
@@ -89,9 +87,10 @@ def shown(
 
     `op` of a call or of a bin's longest call is a place in `ops`, whose `id` is that in the side's
     payload. Of a bin `at` counts 2**level ns, `busy` is the share of it in which something short
-    ran, in parts of SHARES, `kind` the number of a class: which one of those that ran is decided by
-    their shares and a fixed noise, so that colours keep the proportions of time. `elsewhere` says
-    for each side how often and how long what is in a row ran.
+    ran, in parts of levels.SHARES, `kind` the number of a class: which one of those that ran is
+    decided by their shares and a fixed noise, so that colours keep the proportions of time.
+    `elsewhere` says for each side how often and how long what is in a row ran. `host` is the lane
+    of the host there.
     """
     lanes, used = [], []
     for number, (row, op) in enumerate(zip(levels.rows, levels.ops, strict=True)):
@@ -102,6 +101,7 @@ def shown(
         for each in (view.calls, view.bins.longest):
             used.append((op[each], row.durs[each]))
     ids, place = _operators(used, len(levels.side["ops"]["name"]))
+    host: HostLane | None = levels.side.get("host")
     return {
         "from": start,
         "to": end,
@@ -110,6 +110,7 @@ def shown(
             for number, row, view, op in lanes
         ],
         "ops": facts(levels.side["ops"], ids, elsewhere),
+        **({} if host is None else {"host": host.shown(start, end)}),
     }
 
 
@@ -126,25 +127,13 @@ def _lane(
         },
         "bins": {
             "at": bins.at,
-            "busy": np.rint(bins.busy_ns * (SHARES / 2**level)).astype("int64"),
+            "busy": shares(bins, level),
             "kind": levels.kinds[kind] if len(bins) else kind,
             "count": bins.count,
             "op": place[op[bins.longest]],
             "longest_ns": row.durs[bins.longest],
         },
     }
-
-
-def kinds(at: np.ndarray, times: np.ndarray, longest: np.ndarray) -> np.ndarray:
-    """One class of each bin, drawn by its share of the bin's time; that of its longest call, which
-    is `longest`, where nothing took any time."""
-    if not len(at):
-        return np.empty(0, dtype="int64")
-    sums = np.cumsum(times, axis=1)
-    noise = ((at + 1) * _GOLDEN) % 1.0
-    found = (sums <= (noise * sums[:, -1])[:, None]).sum(axis=1)
-    chosen: np.ndarray = np.where(sums[:, -1] > 0, found, longest)
-    return chosen
 
 
 def _operators(

@@ -16,6 +16,7 @@ import numpy as np
 
 from analysis.messages import language
 from analysis.timeline.detail import MOST_ITEMS, Levels, facts, level_of, shown
+from analysis.timeline.host_lane import HostLane
 from analysis.timeline.packing import (
     Columns,
     container,
@@ -111,6 +112,8 @@ class Drawing:
             digest.update("\0".join(name or "" for name in side["ops"]["name"]).encode("utf-8"))
             for column in side["calls"].values():
                 digest.update(np.ascontiguousarray(column, dtype="<i8").tobytes())
+            if (host := side.get("host")) is not None:
+                digest.update(host.digest)
         return digest.hexdigest()[:32]
 
     def answer(self, question: Question) -> bytes:
@@ -149,10 +152,11 @@ class Drawing:
             begins = calls["start_ns"][of]
             seen = of[(begins < end) & (begins + calls["dur_ns"][of] > start)]
             seen = seen[:: -(-len(seen) // MOST_MARKS) or 1]
-            found.append({
-                "count": len(of),
-                "calls": {name: calls[name][seen] for name in ("lane", "start_ns", "dur_ns")},
-            })  # fmt: skip
+            shown = {name: calls[name][seen] for name in ("lane", "start_ns", "dur_ns")}
+            host: HostLane | None = side.get("host")
+            if host is not None and host.waits_ns is not None:
+                shown["waits"] = host.waits_ns[seen] + 1
+            found.append({"count": len(of), "calls": shown})
         return found
 
     def _sums(self, start: int, end: int, only: int, columns: Columns) -> list[dict[str, Any]]:

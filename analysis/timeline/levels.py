@@ -10,6 +10,9 @@ import numpy as np
 # few calls in view.
 _CALLS_A_BIN = 4
 _FEWEST_BINS = 32
+MAX_LEVEL = 60
+SHARES = 65_535  # parts of a bin in which shares are counted
+_GOLDEN = 0.6180339887498949
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,24 @@ class Row:
     def _nothing(self) -> Bins:
         none = np.empty(0, dtype="int64")
         return Bins(none, none, none, none, np.empty((0, self.classes), dtype="int64"))
+
+
+def shares(bins: Bins, level: int) -> np.ndarray:
+    """The part of each bin in which something short ran, in parts of SHARES."""
+    parts: np.ndarray = np.rint(bins.busy_ns * (SHARES / 2**level)).astype("int64")
+    return parts
+
+
+def kinds(at: np.ndarray, times: np.ndarray, longest: np.ndarray) -> np.ndarray:
+    """One class of each bin, drawn by its share of the bin's time; that of its longest call, which
+    is `longest`, where nothing took any time."""
+    if not len(at):
+        return np.empty(0, dtype="int64")
+    sums = np.cumsum(times, axis=1)
+    noise = ((at + 1) * _GOLDEN) % 1.0
+    found = (sums <= (noise * sums[:, -1])[:, None]).sum(axis=1)
+    chosen: np.ndarray = np.where(sums[:, -1] > 0, found, longest)
+    return chosen
 
 
 def _bins_in(start: int, end: int, level: int) -> int:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from analysis.timeline.host_lane import HostLane, HostShown
+
 _SMALLEST = (("u1", 2**8), ("u2", 2**16), ("u4", 2**32))
 _ALIGNED = 8  # columns begin at multiples of it, as typed arrays must
 _IDS = ("row", "group")
@@ -73,17 +75,21 @@ class Columns:
 
 def whole_side(side: dict[str, Any], columns: Columns) -> dict[str, Any]:
     """A side of a payload with all its calls."""
+    host: HostLane | None = side.get("host")
     return {
         **_plain(side),
         "ops": columns.operators(side["ops"]),
         "calls": columns.numbers(side["calls"]),
+        **({} if host is None else {"host": _whole_host(host, side["dur_ns"], columns)}),
     }
 
 
 def shown_side(shown: dict[str, Any], columns: Columns) -> dict[str, Any]:
     """A side of an answer (analysis.timeline.detail), packed."""
+    host: HostShown | None = shown.get("host")
     return {
         **shown,
+        **({} if host is None else {"host": _host_bars(host, columns)}),
         "ops": columns.operators(shown["ops"]),
         "lanes": [
             {
@@ -99,7 +105,30 @@ def shown_side(shown: dict[str, Any], columns: Columns) -> dict[str, Any]:
 def overview_side(side: dict[str, Any], shown: dict[str, Any], columns: Columns) -> dict[str, Any]:
     """A side of a payload without its calls, and what an overview shows of them."""
     known = {name: value for name, value in _plain(side).items() if name not in ("ops", "calls")}
-    return {**known, "calls_count": len(side["calls"]["op"]), "shown": shown_side(shown, columns)}
+    host: HostLane | None = side.get("host")
+    return {
+        **known,
+        "calls_count": len(side["calls"]["op"]),
+        "shown": shown_side(shown, columns),
+        **({} if host is None else {"host": host.totals}),
+    }
+
+
+def _whole_host(host: HostLane, dur_ns: int, columns: Columns) -> dict[str, Any]:
+    """The lane of the host under all calls: its totals, its bars, and of each call how long before
+    its start it was launched, counted from 1; 0 where that is not known."""
+    bars = _host_bars(host.shown(0, max(1, dur_ns)), columns)
+    waits = None if host.waits_ns is None else columns.packed(host.waits_ns + 1)
+    return {**host.totals, **({} if waits is None else {"waits": waits}), "bars": bars}
+
+
+def _host_bars(shown: HostShown, columns: Columns) -> dict[str, Any]:
+    return {
+        "level": shown.level,
+        "bars": columns.numbers(shown.bars),
+        "bins": columns.numbers(shown.bins),
+        "paths": shown.paths,
+    }
 
 
 def json_text(whole: dict[str, Any]) -> str:
@@ -116,7 +145,7 @@ def container(whole: dict[str, Any], columns: Columns) -> bytes:
 
 
 def _plain(side: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in side.items() if name != "origin_ns"}
+    return {name: value for name, value in side.items() if name not in ("origin_ns", "host")}
 
 
 def _type_of(numbers: np.ndarray) -> str:

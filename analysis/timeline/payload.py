@@ -24,6 +24,7 @@ from analysis.metrics.stretch import Stretch
 from analysis.operators.classes import LABELS, OP_CLASSES
 from analysis.quantity import Quantity
 from analysis.timeline.depth import MAX_DEPTH, rows_of
+from analysis.timeline.host_lane import HostLane, host_lane
 from analysis.timeline.lane import Lane, lanes
 from analysis.trace import Trace
 from analysis.wording.timeline import drawn as wording
@@ -35,7 +36,9 @@ _MIN_CHARS = 24
 _PATTERN_CHARS = 300
 _LATE = 0.01  # part of a run that its operators may end after it without a word
 _OPERATOR_FIELDS = ("name", "op_type", "op_class", "inputs", "outputs", "provider")
-_CALL_FIELDS = ["operator", "run", "device", "stream", "start_ns", "dur_ns", "span_ns", "n"]
+_CALL_FIELDS = [
+    "operator", "run", "device", "stream", "start_ns", "dur_ns", "span_ns", "n", "source_row"
+]  # fmt: skip
 
 
 def timeline_payload(comparison: Comparison, max_calls: int | None = None) -> dict[str, Any]:
@@ -51,7 +54,8 @@ def timeline_payload(comparison: Comparison, max_calls: int | None = None) -> di
     With `max_calls` a longer run is cut: all that began before `shown_ns` is drawn, nothing of what
     began later. A side `in_order` has no start times: its calls stand one after the other in the
     order of the file. `caption` and `folded` (or None) say all that in words, to be told with
-    `texts`. `origin_ns` of a side is for `drawn_at` and not in what the browser gets, in which it
+    `texts`. A side of which the file says what the host did has it as `host`, a `HostLane`.
+    `origin_ns` of a side is for `drawn_at` and not in what the browser gets, in which it
     would not be exact.
     """
     groups = comparison.fusion.groups
@@ -320,13 +324,15 @@ def _side(
     dur_ns = run.end_ns if run.in_order else max(run.run_ns, run.end_ns)
     rows, row = rows_of(lane, run.start_ns, run.dur_ns, len(found))
     placed = row >= 0
+    shown_ns = dur_ns if run.shown_ns is None else run.shown_ns
+    host = _host(trace, run, shown_ns, placed)
     return {
         "id": role,
         "label": side.name,
         "caption": _caption(unprofiled_ns, len(operators), run, found, int((~placed).sum())),
         "folded": _folded(found),
         "dur_ns": dur_ns,
-        "shown_ns": dur_ns if run.shown_ns is None else run.shown_ns,
+        "shown_ns": shown_ns,
         "not_drawn": run.total - len(run.calls),
         "in_order": run.in_order,
         "origin_ns": run.origin_ns,
@@ -341,7 +347,16 @@ def _side(
             "start_ns": run.start_ns[placed],
             "dur_ns": run.dur_ns[placed],
         },
+        **({} if host is None else {"host": host}),
     }
+
+
+def _host(trace: Trace, run: _Run, shown_ns: int, placed: np.ndarray) -> HostLane | None:
+    """Return the lane of the host below what is drawn; None where nothing is known of the host."""
+    if run.origin_ns is None or shown_ns <= 0:
+        return None
+    rows = run.calls["source_row"].to_numpy("int64", na_value=-1)[placed]
+    return host_lane(trace, run.origin_ns, shown_ns, rows, run.start_ns[placed])
 
 
 def _lanes(trace: Trace, run: _Run) -> tuple[tuple[Lane, ...], np.ndarray]:

@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from analysis.operators.classes import OP_CLASSES
 from analysis.timeline import script
+from analysis.timeline.host_lane import HOST_KINDS
+from analysis.wording.timeline.script import WORDS
 from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,6 +75,17 @@ def test_every_operator_class_has_its_colour() -> None:
     known = re.search(r"const CLASSES = \[(.*?)\]", script.joined("timeline.js"), re.DOTALL)
     assert known is not None
     assert set(re.findall(r'"(\w+)"', known[1])) == set(CLASSES)
+
+
+def test_every_kind_of_what_the_host_does_has_its_colour_and_its_name() -> None:
+    light = script.style_sheet().split('.fst[data-theme="dark"]')[0]
+    colours = dict(re.findall(r"--fst-host-([a-z_]+): (#[0-9a-f]{6});", light))
+    assert set(colours) == set(HOST_KINDS) and len(set(colours.values())) == len(HOST_KINDS)
+    known = re.search(r"const HOST_KINDS = \[(.*?)\]", script.joined("timeline.js"), re.DOTALL)
+    assert known is not None
+    assert tuple(re.findall(r'"(\w+)"', known[1])) == HOST_KINDS
+    assert {f"host_{kind}" for kind in HOST_KINDS} <= set(WORDS)
+    assert len(HOST_KINDS) <= len(CLASSES), "the script counts both in arrays of one length"
 
 
 def page_with_a_timeline() -> None:

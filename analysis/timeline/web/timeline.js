@@ -11,7 +11,7 @@
    hostile: it is drawn on the canvas or set as textContent, never read as markup. The root's data-*
    attributes say what is shown: mode, from-ns, to-ns, selected-row, selected-group,
    highlighted-<side> (calls), over-group, lane-centres (px below the canvas's top), plot-left, band
-   (px: top and bottom of the ribbons), folded-lanes (how many are), stretch (from and to, in ns), hits (place and
+   (px: top and bottom of the ribbons), launches (drawn and in view, of what is selected), folded-lanes (how many are), stretch (from and to, in ns), hits (place and
    count of what is searched), axes (what each side shows, where they have their own), active (the
    side that keys move then), level
    (where not every call is here: bins are 2**level ns long; "exact" where there are none), fine
@@ -21,6 +21,7 @@ import { createContent } from "./input/content.js";
 import { createCursor } from "./input/cursor.js";
 import { createDetailLine } from "./page/detail_line.js";
 import { createFolded } from "./page/folded.js";
+import { createHostLine } from "./page/host_line.js";
 import { createHelp } from "./page/help.js";
 import { listenToKeys } from "./input/keyboard.js";
 import { createLegend } from "./page/legend.js";
@@ -45,7 +46,7 @@ let mounted = 0;
 
 /* The frame that is drawn next: {paint, redraw, stop}. redraw(false) draws what follows the pointer
    alone: only rings and the pointer's line moved. */
-function createFrames(root, painter) {
+function createFrames(root, painter, onPaint) {
   let frame = 0;
 
   function paint() {
@@ -54,6 +55,9 @@ function createFrames(root, painter) {
     painter.paint();
     root.dataset.plotLeft = painter.plotLeft;
     root.dataset.laneCentres = painter.rows.map((row) => row.top + row.height / 2).join(" ");
+    const { launches } = painter;
+    root.dataset.launches = launches ? `${launches.drawn} ${launches.count}` : "";
+    onPaint();
     root.dataset.band = painter.band ? `${painter.band.top} ${painter.band.bottom}` : "";
   }
 
@@ -90,7 +94,7 @@ export function mount(root, firstPayload, options = {}) {
   const canvas = createCanvas(hint);
   const live = createLive();
   const painter = createPainter(canvas, view);
-  const frames = createFrames(root, painter);
+  const frames = createFrames(root, painter, () => hostLine.tell(painter.launches));
   const { redraw } = frames;
   const tooltip = createTooltip(view);
   const legend = createLegend(view, redraw);
@@ -115,6 +119,10 @@ export function mount(root, firstPayload, options = {}) {
     redraw,
   });
   const folded = createFolded(view, () => {
+    cursor.set(null);
+    redraw();
+  });
+  const hostLine = createHostLine(view, () => {
     cursor.set(null);
     redraw();
   });
@@ -153,6 +161,7 @@ export function mount(root, firstPayload, options = {}) {
     legend,
     modes,
     folded,
+    hostLine,
     stretch,
     questions,
     detailLine,
@@ -162,6 +171,7 @@ export function mount(root, firstPayload, options = {}) {
   const theme = createTheme(root, view, {
     painter,
     legend,
+    hostLine,
     modes,
     summary,
     tooltip,
@@ -176,6 +186,7 @@ export function mount(root, firstPayload, options = {}) {
     canvas,
     summary,
     folded,
+    hostLine,
     detailLine,
     viewTable,
     help,

@@ -69,6 +69,37 @@ WORDS: Mapping[str, str] = {
         "[+] [−] zoom, [↑] [↓] step through operators, [Enter] select, [F] zoom to it, [X] sum up "
         "what is shown, [0] reset, [/] search, [?] all keys."
     ),
+    "host_all": mark("all of this cause"),
+    "host_allocation": mark("allocating or freeing memory"),
+    "host_bin": mark("{count} idle intervals within {width}"),
+    "host_bin_idle": mark("idle for"),
+    "host_compilation": mark("compiling or loading code"),
+    "host_copy_waits": mark("waiting for a copy"),
+    "host_data_loading": mark("loading data"),
+    "host_fold": mark("Fold the host lane"),
+    "host_garbage_collection": mark("collecting garbage"),
+    "host_idle": mark(
+        "the device is idle for {time} ({share} of the time drawn), in which the host is:"
+    ),
+    "host_in_all": mark("{time} ({share} of the idle time); idle intervals: {count}"),
+    "host_lane": mark("host"),
+    "host_launches": mark(
+        "Launches of what is selected, in view: {count}, each with a line to where it ran."
+    ),
+    "host_launching": mark("launching"),
+    "host_longest": mark("{name}, {time}"),
+    "host_part": mark("{kind} {share}"),
+    "host_python": mark("running other code"),
+    "host_queued": mark("ahead: the next operator is launched already"),
+    "host_show": mark("Show the host lane"),
+    "host_some_launches": mark(
+        "Launches of what is selected, in view: {count}; {drawn} of them have a line to where they "
+        "ran."
+    ),
+    "host_stack": mark("stack of most of it"),
+    "host_synchronisation": mark("waiting for the device"),
+    "host_type": mark("the device is idle"),
+    "host_unknown": mark("doing nothing that the file shows"),
     "hurts": mark("slower beyond noise"),
     "in_side": mark("in {side}"),
     "inputs": mark("inputs"),

@@ -2,6 +2,7 @@
    those of the other, and where everything stands once groups are aligned. Times are ns. */
 
 import { prepareSide } from "./calls.js";
+import { hostOf } from "./host.js";
 import { MODES, toneOf } from "./modes.js";
 
 /* The pieces of each group on one side, by id: stretches of a lane in which no call of another
@@ -170,9 +171,10 @@ export function arrange(payload, wanted, layers) {
   const linked = isLinked(payload);
   const mode = linked && MODES.includes(wanted) ? wanted : "time";
   const aligned = mode === "aligned" ? alignByGroup(payload.sides) : null;
-  const sides = payload.sides.map((side, sideIndex) =>
-    prepareSide(side, aligned?.places[sideIndex])
-  );
+  const sides = payload.sides.map((side, sideIndex) => ({
+    ...prepareSide(side, aligned?.places[sideIndex]),
+    ...hostOf(side),
+  }));
   const joined = linked ? makeRibbons(sides, aligned !== null) : [];
   const toneOfGroup = new Map((payload.groups ?? []).map((group) => [group.id, toneOf(group)]));
   const ribbons = joined.map((each) => ({

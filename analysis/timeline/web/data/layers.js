@@ -1,9 +1,10 @@
 /* Layers of a timeline of which not every call is here: an overview of all of the time, and what
    the server answered about windows of it. A layer is of one side: {level, exact, size, from, to,
-   lanes, byRow, byGroup}: bins of 2**level ns; whether it has none; the length of the view that it
+   lanes, host, byRow, byGroup}: bins of 2**level ns; whether it has none; the length of the view that it
    was asked for. Sides may show different times, so each takes the layer that is best for it. */
 
 import { unpackOperators } from "./unpack.js";
+import { hostLane, hostOf } from "./host.js";
 import { callsBy, emptyLane, kindOfClass, knownClass, NO_BINS, sideHead } from "./calls.js";
 
 // Columns of operators: of those that an answer names, and of all.
@@ -76,7 +77,7 @@ function layerLane({ calls, bins }, level, places) {
 }
 
 /* What the view takes of a layer. */
-const drawnOf = ({ lanes, byRow, byGroup }) => ({ lanes, byRow, byGroup });
+const drawnOf = ({ lanes, host, byRow, byGroup }) => ({ lanes, hostLane: host, byRow, byGroup });
 
 /* @returns {{sides, use, add, learn}}: `sides` are those of the view, whose lanes `use`
    exchanges for those of the finest layer that has all of a side's view. */
@@ -96,6 +97,7 @@ export function createLayers(payload) {
       from: side.from,
       to: side.to,
       lanes,
+      host: hostLane(side.host),
       byRow: callsBy(lanes, ops.row),
       byGroup: callsBy(lanes, ops.group),
     };
@@ -109,6 +111,7 @@ export function createLayers(payload) {
   const sides = payload.sides.map((side, index) => ({
     ...sideHead(side),
     ...stores[index].side,
+    ...hostOf(side),
     callsCount: side.calls_count,
     ...drawnOf(overview[index]),
   }));

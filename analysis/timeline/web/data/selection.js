@@ -3,6 +3,7 @@
    is {side, lane, index}, and {side, lane, bin} stands for the longest call of a bin. */
 
 import { CLASSES } from "./calls.js";
+import { HOST } from "./host.js";
 
 /* The group that is lit as a whole, or null: else the selected operator is lit. */
 export function litGroup({ selected, mode, byGroup }) {
@@ -18,7 +19,8 @@ export function opOf(view, { side, lane, index, bin, op }) {
   return bin === undefined ? calls.op[index] : calls.bins.op[bin];
 }
 
-export const groupOfCall = (view, call) => view.sides[call.side].groupOf[opOf(view, call)] ?? null;
+export const groupOfCall = (view, call) =>
+  call.lane === HOST ? null : view.sides[call.side].groupOf[opOf(view, call)] ?? null;
 
 export function groupOfRow(view, row) {
   const calls = view.sides.flatMap((side, sideIndex) =>

@@ -52,11 +52,24 @@ export function unpackOperators({ told, elsewhere, ...columns }, data) {
   return { ...ops, told, elsewhere: elsewhere.map((side) => unpackColumns(side, data)) };
 }
 
+/* The host of a payload with its columns as arrays; undefined for none. */
+function unpackHost(host, data) {
+  if (!host) return undefined;
+  const waits = host.waits && unpackColumn(host.waits, data);
+  return { ...host, waits, bars: unpackBars(host.bars, data) };
+}
+
+/* Bars and bins, their columns as arrays; undefined for none. */
+const unpackBars = (shown, data) =>
+  shown &&
+  { ...shown, bars: unpackColumns(shown.bars, data), bins: unpackColumns(shown.bins, data) };
+
 /* What windows show of a side (`detail.shown`), its columns as arrays. */
 export function unpackShown(shown, data) {
   return {
     ...shown,
     ops: unpackOperators(shown.ops, data),
+    host: unpackBars(shown.host, data),
     lanes: shown.lanes.map(({ lane, calls, bins }) => ({
       lane,
       calls: unpackColumns(calls, data),
@@ -72,6 +85,7 @@ export function unpackPayload(payload, data) {
       ...side,
       ops: unpackOperators(side.ops, data),
       calls: unpackColumns(side.calls, data),
+      host: unpackHost(side.host, data),
     }
   );
   return { ...payload, sides };

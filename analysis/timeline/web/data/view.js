@@ -2,6 +2,7 @@
    parts that own a line of it. */
 
 import { firstWhere } from "./calls.js";
+import { laneAt } from "./host.js";
 
 export function newView(byGroup) {
   return {
@@ -19,6 +20,7 @@ export function newView(byGroup) {
     palette: null,
     printing: false,
     classLabels: new Map(),
+    hostHidden: false, // whether the lanes of the host are folded away
     unfolded: false, // whether lanes of nearly nothing are shown
     selected: null, // as selection.js says
     onlyClass: null, // the class that the legend singles out
@@ -40,7 +42,7 @@ export const windowOf = (view, side) => view.own?.[side] ?? view;
 /* Start and end of a call or bin where it is drawn, in ns. */
 export function extent(view, { side, lane, index, bin, start, end }) {
   if (start !== undefined) return [start, end];
-  const calls = view.sides[side].lanes[lane];
+  const calls = laneAt(view, { side, lane });
   if (bin === undefined) return [calls.start[index], calls.end[index]];
   return [calls.bins.from[bin], calls.bins.from[bin] + calls.bins.width];
 }
@@ -49,7 +51,8 @@ export function extent(view, { side, lane, index, bin, start, end }) {
    has it no more. */
 export function callFrom(view, { side, lane, index: known }, start) {
   if (!view.layers && known !== undefined) return { side, lane, index: known };
-  const calls = view.sides[side].lanes[lane];
+  const calls = laneAt(view, { side, lane });
+  if (calls === undefined) return null;
   const index = firstWhere(calls.count, (i) => calls.start[i] >= start);
   return index < calls.count && calls.start[index] === start ? { side, lane, index } : null;
 }

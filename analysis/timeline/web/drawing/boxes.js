@@ -2,6 +2,7 @@
 
 import { CLASSES, firstWhere } from "../data/calls.js";
 import { createColumns } from "../data/columns.js";
+import { causeLabel, HOST, kindLabel, laneAt } from "../data/host.js";
 import { pictureOf } from "../data/picture.js";
 import { duration, plainText } from "../data/text.js";
 import { windowOf } from "../data/view.js";
@@ -11,8 +12,7 @@ const THIN = 0.7; // boxes narrower than this share columns of this width
 const LEAST_HEIGHT = 0.3; // of a lane: a column in which little ran
 
 /* Boxes by their colour, so that it is set once for all of one. */
-function createBatches(palette) {
-  const colours = CLASSES.map((name) => palette.classes[name]);
+function createBatches(colours) {
   const rects = Array.from({ length: 4 * CLASSES.length }, () => []); // fills lit, dimmed; edges
 
   return {
@@ -38,13 +38,32 @@ function createBatches(palette) {
   };
 }
 
-/* Boxes lie on whole device pixels, so that they are crisp. Calls too short for a box of their own
-   share columns (columns.js), those that are not here themselves are drawn by their bins. `lit` is
-   {operators, kinds}: 1 for what is lit. Returns the calls with room for a text. */
-export function drawBoxes(sheet, row, lit) {
-  const { pen, view, painter } = sheet;
+/* What is drawn in a row: {lane, kindOf, colours, lit, textsOf}. `colours` are by the numbers that
+   `kindOf` has of operators, or of causes where it is the lane of the host, whose kinds are fewer
+   than classes; `lit` is {operators, kinds}: 1 for what is lit; `textsOf` has what may stand in a
+   box, the first that fits. */
+export function contentOf(view, row, lit) {
   const side = view.sides[row.side];
-  const lane = side.lanes[row.lane];
+  const lane = laneAt(view, row);
+  if (row.lane === HOST) {
+    const { causes, kindOf, lit } = side.host;
+    const textsOf = (at) => [causeLabel(causes[at]), kindLabel(causes[at].kind)];
+    return { lane, kindOf, colours: view.palette.host, lit, textsOf };
+  }
+  return {
+    lane,
+    kindOf: side.kindOf,
+    colours: CLASSES.map((name) => view.palette.classes[name]),
+    lit,
+    textsOf: (op) => [side.ops.name[op], side.ops.op_type[op]].map(plainText),
+  };
+}
+
+/* Boxes lie on whole device pixels, so that they are crisp. Calls too short for a box of their own
+   share columns (columns.js), those that are not here themselves are drawn by their bins.
+   `content` is as above. Returns the calls with room for a text. */
+export function drawBoxes(sheet, row, { lane, kindOf, colours, lit }) {
+  const { pen, view, painter } = sheet;
   const shown = windowOf(view, row.side);
   const scale = sheet.density();
   const line = Math.max(1, Math.round(scale));
@@ -58,13 +77,13 @@ export function drawBoxes(sheet, row, lit) {
     share > 0.97 ? boxHeight : Math.max(1, Math.round(boxHeight * Math.max(LEAST_HEIGHT, share)));
   const spacious = [];
   const columns = createColumns(rightmost, thin);
-  const batches = createBatches(view.palette);
+  const batches = createBatches(colours);
   const { calls, bins, lit: litBins } = pictureOf(
     lane,
     shown,
     thin / perNs,
     rightmost / thin,
-    side.kindOf,
+    kindOf,
     lit.operators,
   );
   const isLitBin = (at) => (litBins ? litBins[at] : lit.kinds[bins.kind[at]]) > 0;
@@ -111,7 +130,7 @@ export function drawBoxes(sheet, row, lit) {
     const left = Math.max(-2, Math.round(from));
     let width = Math.max(1, Math.min(rightmost, Math.round(to)) - left);
     const op = lane.op[i];
-    const kind = side.kindOf[op];
+    const kind = kindOf[op];
     columns.ran(from, to);
     if (to - from < thin) {
       columns.share((from + to) / 2, to - from, kind, lit.operators[op]);
@@ -163,10 +182,8 @@ export function drawMarks(sheet, row) {
   }
 }
 /* Name and duration inside the box where they fit, else the op type, else nothing. */
-export function drawBoxTexts(sheet, row, calls, lit) {
+export function drawBoxTexts(sheet, row, calls, { lane, kindOf, colours, lit, textsOf }) {
   const { pen, view, painter } = sheet;
-  const side = view.sides[row.side];
-  const lane = side.lanes[row.lane];
   const middle = row.top + row.height / 2;
   pen.globalAlpha = 1;
   for (const [at, i] of calls.entries()) {
@@ -177,12 +194,11 @@ export function drawBoxTexts(sheet, row, calls, lit) {
     const inside = next >= lane.start[i] ? next : Infinity;
     const end = painter.xOf(Math.min(lane.end[i], inside), row.side);
     const room = Math.min(view.width, end) - left - 6;
-    const text = [side.ops.name[op], side.ops.op_type[op]].map(plainText)
-      .find((each) => each !== "" && sheet.textWidth(each, 11) <= room);
+    const text = textsOf(op).find((each) => each !== "" && sheet.textWidth(each, 11) <= room);
     if (text === undefined) continue;
     const time = duration(lane.end[i] - lane.start[i]);
     const twoLines = row.height >= 34 && sheet.textWidth(time, 10) <= room;
-    const ink = lit.operators[op] ? view.palette.classes[side.classOf[op]].ink : view.palette.muted;
+    const ink = lit.operators[op] ? colours[kindOf[op]].ink : view.palette.muted;
     sheet.write(text, left, twoLines ? middle - 2 : middle + 4, 11, 400, ink);
     if (twoLines) sheet.write(time, left, middle + 11, 10, 400, ink);
   }

@@ -1,8 +1,9 @@
 /* A side's lanes and the text above them. `sheet` is what they are drawn on (sheet.js). */
 
+import { HOST, showsHost } from "../data/host.js";
 import { windowOf } from "../data/view.js";
 import { say } from "../data/words.js";
-import { drawBoxes, drawBoxTexts, drawMarks } from "./boxes.js";
+import { contentOf, drawBoxes, drawBoxTexts, drawMarks } from "./boxes.js";
 import { HEADER_LINE, SIDE_INDENT, SIDE_MARK } from "./layout.js";
 import { drawGaps } from "./ribbons.js";
 
@@ -16,22 +17,24 @@ export function drawRow(sheet, row, lit) {
   pen.clip();
   pen.fillStyle = view.palette.track; // what stays visible of it is time in no operator
   const end = view.mode === "aligned" ? view.span : side.dur;
+  const isHost = row.lane === HOST; // empty while the device runs: a line alone
   pen.fillRect(
     painter.plotLeft,
-    row.top,
+    isHost ? row.top + row.height - 1 : row.top,
     Math.max(
       0,
       painter.xOf(Math.min(end, windowOf(view, row.side).to), row.side) - painter.plotLeft,
     ),
-    row.height,
+    isHost ? 1 : row.height,
   );
   if (view.mode === "aligned") drawGaps(pen, view, row.side, painter.xOf, row.top, row.height);
   pen.setTransform(1, 0, 0, 1, 0, 0);
-  const spacious = drawBoxes(sheet, row, lit);
+  const content = contentOf(view, row, lit);
+  const spacious = drawBoxes(sheet, row, content);
   pen.setTransform(scale, 0, 0, scale, 0, 0);
   drawMarks(sheet, row);
-  drawBoxTexts(sheet, row, spacious, lit);
-  if (side.callsCount === undefined && side.lanes.every(({ count }) => count === 0)) {
+  drawBoxTexts(sheet, row, spacious, content);
+  if (!isHost && side.callsCount === undefined && side.lanes.every(({ count }) => count === 0)) {
     sheet.write(
       say("no_operator"),
       painter.plotLeft + 6,
@@ -42,10 +45,10 @@ export function drawRow(sheet, row, lit) {
     );
   }
   pen.restore();
-  if (painter.plotLeft > 0 && side.lanes.length > 1) {
+  if (painter.plotLeft > 0 && (side.lanes.length > 1 || showsHost(view, side))) {
     const baseline = row.top + row.height / 2 + 4;
     sheet.writeCaption(
-      side.laneLabels[row.lane],
+      isHost ? say("host_lane") : side.laneLabels[row.lane],
       0,
       baseline,
       painter.plotLeft - 8,

@@ -1,9 +1,14 @@
 /* Where sides, lanes and axis of the timeline lie, in CSS pixels. */
 
+import { HOST, showsHost } from "../data/host.js";
+import { say } from "../data/words.js";
+
 export const HEADER_LINE = 20;
 export const SIDE_MARK = 5; // radius of the dot in the side's colour before its label
 export const SIDE_INDENT = 2 * SIDE_MARK + 7;
 const LANE_GAP = 4;
+const MOST_HOST_HEIGHT = 24;
+const HOST_GAP = 8; // more, for the lines from launches
 const SIDE_GAP = 16;
 const BAND_HEIGHT = { flow: 76, aligned: 34 }; // of the ribbons between two sides
 const AXIS_HEIGHT = 24;
@@ -26,7 +31,12 @@ export function layOutSides(view, painter, textWidth) {
   const named = sides.flatMap((
     side,
     sideIndex,
-  ) => (side.lanes.length > 1 ? shownLanes[sideIndex].map((lane) => side.laneLabels[lane]) : []));
+  ) => [
+    ...(side.lanes.length > 1 || showsHost(view, side)
+      ? shownLanes[sideIndex].map((lane) => side.laneLabels[lane])
+      : []),
+    ...(showsHost(view, side) ? [say("host_lane")] : []),
+  ]);
   const widest = named.reduce((most, label) => Math.max(most, textWidth(label, 11)), 0);
   const gutter = named.length > 0 && laneHeight >= 12;
   painter.plotLeft = gutter ? Math.ceil(Math.min(widest + 12, width * 0.2, 140)) : 0;
@@ -55,6 +65,14 @@ export function layOutSides(view, painter, textWidth) {
       painter.rows.push(row);
       painter.rowsOf[sideIndex][lane] = row;
       y += laneHeight + LANE_GAP;
+    }
+    if (showsHost(view, side)) {
+      const height = Math.min(laneHeight, MOST_HOST_HEIGHT);
+      y += HOST_GAP;
+      const row = { side: sideIndex, lane: HOST, top: y, height };
+      painter.rows.push(row);
+      painter.rowsOf[sideIndex][HOST] = row;
+      y += height + LANE_GAP;
     }
     side.bottom = y - LANE_GAP;
     y = side.bottom + SIDE_GAP;

@@ -2,6 +2,7 @@
 
 import { drawAxis, drawPointer } from "./axis.js";
 import { drawHeader, drawRow } from "./lanes.js";
+import { drawLaunches } from "./launches.js";
 import { drawStretch } from "./marks.js";
 import { layOutSides } from "./layout.js";
 import { createMinimap } from "./minimap.js";
@@ -26,6 +27,7 @@ export function createPainter(canvas, view) {
     map: { top: 0, height: 0 },
     height: 0,
     plotLeft: 0,
+    launches: null, // of what is selected, as launches.js says
   };
   // Boxes, texts and axis are drawn here once; what follows the pointer comes on top.
   const sheet = createSheet(view, painter);
@@ -94,6 +96,7 @@ export function createPainter(canvas, view) {
     screen.drawImage(base, 0, 0);
     screen.setTransform(sheet.density(), 0, 0, sheet.density(), 0, 0);
     drawStretch(screen, view, painter);
+    painter.launches = drawLaunches(screen, view, painter, selectedCalls(view));
     drawRings(screen, view, painter, selectedCalls(view), true);
     if (view.printing) return;
     const over = view.overGroup ?? (view.cursor && groupOfCall(view, view.cursor));

@@ -1,6 +1,7 @@
 /* Colours, read from the style sheet so that canvas and legend agree. */
 
 import { CLASSES } from "../data/calls.js";
+import { HOST_KINDS } from "../data/host.js";
 
 const DARK_INK = [16, 22, 29];
 // Of ribbons by tone: as drawn, and where one is pointed at or lit.
@@ -55,15 +56,15 @@ export function readPalette(root) {
   const read = (name) => rgb(style.getPropertyValue(`--fst-${name}`).trim());
   const text = read("text");
   const background = read("background");
-  const classes = {};
-  for (const name of CLASSES) {
+  const box = (name) => {
     const fill = read(name);
-    classes[name] = {
+    return {
       fill: css(fill),
       edge: contrast(fill, background) >= 3 ? null : css(outline(fill, background)),
       ink: css(contrast(fill, DARK_INK) > contrast(fill, LIGHT_INK) ? DARK_INK : LIGHT_INK),
     };
-  }
+  };
+  const classes = Object.fromEntries(CLASSES.map((name) => [name, box(name)]));
   const tones = {};
   const more = luminance(background) > 0.4 ? 0 : 0.08; // the same alpha is weaker on dark
   for (const [tone, { base, strong }] of Object.entries(OPACITY)) {
@@ -78,6 +79,7 @@ export function readPalette(root) {
   const sideColour = (id) => css(rgb(style.getPropertyValue(`--mark-${id}`).trim()));
   return {
     classes,
+    host: HOST_KINDS.map((kind) => box(`host-${kind}`)),
     sides: { baseline: sideColour("baseline"), candidate: sideColour("candidate") },
     tones,
     accent: css(read("accent")),

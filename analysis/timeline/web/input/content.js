@@ -13,7 +13,8 @@ const MARGIN = 1; // of the view, on both of its sides: it moves so far without 
 const MOST_PIXELS = 8192;
 
 export function createContent(root, view, parts) {
-  const { canvas, cursor, painter, timeWindow, picking, legend, modes, folded, stretch } = parts;
+  const { canvas, cursor, painter, timeWindow, picking, legend, modes, folded, stretch, hostLine } =
+    parts;
   const { questions, detailLine, viewTable, redraw } = parts;
   let payload = null;
 
@@ -38,6 +39,7 @@ export function createContent(root, view, parts) {
     picking.setSelected(view.selected);
     if (view.mode !== before && view.mode === "aligned") stretch.clear();
     folded.refresh();
+    hostLine.fill();
   }
 
   function update(packed, columns) {
@@ -146,5 +148,10 @@ export function createContent(root, view, parts) {
 }
 
 /** @param {any} calls */
-const prepareMarks = ({ lane, start_ns: starts, dur_ns: durs }) =>
-  Array.from(starts, (start, i) => ({ lane: lane[i], start, end: start + durs[i] }));
+const prepareMarks = ({ lane, start_ns: starts, dur_ns: durs, waits }) =>
+  Array.from(starts, (start, i) => ({
+    lane: lane[i],
+    start,
+    end: start + durs[i],
+    wait: waits ? waits[i] - 1 : -1,
+  }));

@@ -1,5 +1,6 @@
 /* What the user or the host picks becomes the selection; the host hears of the user's. */
 
+import { HOST } from "../data/host.js";
 import { countSelected, groupOfCall, groupOfRow, opOf, selectedCalls } from "../data/selection.js";
 import { extent, windowOf } from "../data/view.js";
 
@@ -27,6 +28,7 @@ export function createPicking(root, view, { timeWindow, folded, redraw, onMark, 
 
   /* The user picks a call, or a group, or nothing. */
   function pick(call, group = null) {
+    if (call?.lane === HOST) return; // no operator: what is selected stays
     const before = view.selected;
     if (call !== null) {
       const op = opOf(view, call);

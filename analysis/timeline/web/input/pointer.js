@@ -1,10 +1,11 @@
 /* Pointer and wheel: hover, click, drag and zoom on the canvas. */
 
 import { callAt } from "../data/calls.js";
+import { laneAt } from "../data/host.js";
 import { binAt } from "../data/picture.js";
 import { ribbonAt } from "../drawing/ribbons.js";
 import { windowOf } from "../data/view.js";
-import { callIn, laneOf } from "./steps.js";
+import { callIn } from "./steps.js";
 
 const REACH = 3; // px beside a thin box where the pointer still finds it
 const CLICK_SLOP = 4;
@@ -23,14 +24,14 @@ export function createPointer(view, { canvas, painter, tooltip, cursor, redraw }
     const nsPerPx = (to - from) / painter.plotWidth();
     const time = painter.timeAt(x, row.side);
     const index = callAt(
-      laneOf(view, row),
+      laneAt(view, row),
       time,
       REACH * nsPerPx,
       3 * REACH * nsPerPx,
     );
     const by = event.pointerType === "touch" ? "touch" : "pointer";
     if (index >= 0) return { ...callIn(row, index), by };
-    const bin = binAt(laneOf(view, row), time);
+    const bin = binAt(laneAt(view, row), time);
     return bin < 0 ? null : { side: row.side, lane: row.lane, bin, by };
   }
 

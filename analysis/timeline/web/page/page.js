@@ -28,7 +28,7 @@ export function createLive() {
   return live;
 }
 
-/* `parts` are {modes, legend, search, tools, canvas, summary, folded, detailLine, viewTable, hint,
+/* `parts` are {modes, legend, search, tools, canvas, summary, folded, hostLine, detailLine, viewTable, hint,
    tooltip, help, live}. */
 export function fillPage(root, parts) {
   const bar = element("div", "fst-bar");
@@ -39,6 +39,7 @@ export function fillPage(root, parts) {
     parts.canvas,
     parts.summary.box,
     parts.folded.box,
+    parts.hostLine.box,
     parts.detailLine.box,
     parts.viewTable.box,
     parts.modes.note,

@@ -3,7 +3,7 @@
 export function createTheme(
   root,
   view,
-  { painter, legend, modes, summary, tooltip, cursor, paint },
+  { painter, legend, hostLine, modes, summary, tooltip, cursor, paint },
 ) {
   let theme = "light";
 
@@ -12,6 +12,7 @@ export function createTheme(
     root.toggleAttribute("data-printing", view.printing);
     painter.readTheme(root);
     legend.fill();
+    hostLine.fill();
     modes.refresh();
     summary.fill();
     if (view.cursor) tooltip.fill(view.cursor);

@@ -2,6 +2,7 @@
 
 import { element, swatch } from "./elements.js";
 import { CLASSES } from "../data/calls.js";
+import { causeLabel, HOST, HOST_KINDS, kindLabel, laneAt } from "../data/host.js";
 import { toneOf } from "../data/modes.js";
 import { groupOfCall, opOf } from "../data/selection.js";
 import { cutMiddle, duration, moment, plainText, share } from "../data/text.js";
@@ -11,6 +12,7 @@ const OF_GROUP = "of its group"; // marks facts
 
 /* The facts of one call, as text: [term, value, OF_GROUP or nothing]. `call` is {side, lane, index}. */
 function describe(view, call) {
+  if (call.lane === HOST) return describeHost(view, call);
   if (call.bin !== undefined) return describeBin(view, call);
   const side = view.sides[call.side];
   const lane = side.lanes[call.lane];
@@ -50,6 +52,51 @@ function describe(view, call) {
     facts: facts.filter(([, value]) => (value ?? "") !== "").map((
       [term, value, of],
     ) => [term, plainText(value), of]),
+  };
+}
+
+/* The facts of what the host did in an idle interval, or in those of a bin. */
+function describeHost(view, { side: sideIndex, index, bin }) {
+  const side = view.sides[sideIndex];
+  const { bins, ...lane } = laneAt(view, { side: sideIndex, lane: HOST });
+  const { causes, idle } = side.host;
+  const cause = causes[bin === undefined ? lane.op[index] : bins.op[bin]];
+  const kind = bin === undefined ? cause.kind : HOST_KINDS[bins.kind[bin]];
+  const dur = bin === undefined ? lane.end[index] - lane.start[index] : bins.width;
+  const from = bin === undefined ? lane.start[index] : bins.from[bin];
+  const facts = bin === undefined
+    ? [
+      [say("duration"), duration(dur)],
+      [say("share_run"), share(dur, side.dur)],
+      [say("host_stack"), lane.path[index]],
+      [
+        say("host_all"),
+        say("host_in_all", {
+          time: duration(cause.ns),
+          share: share(cause.ns, idle),
+          count: cause.count,
+        }),
+      ],
+    ]
+    : [
+      [say("host_bin_idle"), share(bins.share[bin], 1)],
+      [
+        say("longest"),
+        say("host_longest", { name: causeLabel(cause), time: duration(bins.longest[bin]) }),
+      ],
+    ];
+  return {
+    name: bin === undefined
+      ? causeLabel(cause)
+      : say("host_bin", { count: bins.calls[bin], width: duration(bins.width) }),
+    type: say("host_type"),
+    colours: view.palette.host[HOST_KINDS.indexOf(kind)],
+    classLabel: kindLabel(kind),
+    facts: [
+      [say("start"), moment(from, Math.max(side.dur, 1), dur / 10)],
+      ...facts,
+      [say("lane"), say("host_lane")],
+    ].filter(([, value]) => value !== ""),
   };
 }
 
@@ -147,6 +194,11 @@ export function spoken(view, call) {
   if (call.bin !== undefined) {
     return inRow([name, ...facts.map(([term, value]) => `${term} ${value}`)]);
   }
+  if (call.lane === HOST) {
+    const cause = [...new Set([name, type, classLabel])];
+    const text = inRow([...cause, ...facts.map(([term, value]) => `${term} ${value}`)]);
+    return say("labelled", { label: side.label, text });
+  }
   const told = view.mode === "time"
     ? facts.slice(0, 3)
     : facts.filter(([, , of], i) => i < 3 || of === OF_GROUP);
@@ -178,8 +230,9 @@ export function createTooltip(view) {
   }
 
   function fill(call) {
-    const { name, type, className, classLabel, facts } = describe(view, call);
-    fillBox(name, view.palette.classes[className], `${type} · ${classLabel}`, facts);
+    const { name, type, className, colours, classLabel, facts } = describe(view, call);
+    const kind = name === classLabel ? type : `${type} · ${classLabel}`;
+    fillBox(name, colours ?? view.palette.classes[className], kind, facts);
   }
 
   function fillGroup(id) {

@@ -1,6 +1,7 @@
 /* What is in view as a table: the picture for those who do not see it. It is filled while open. */
 
 import { firstWhere } from "../data/calls.js";
+import { causeLabel, HOST, kindLabel, showsHost } from "../data/host.js";
 import { duration, moment, plainText } from "../data/text.js";
 import { windowOf } from "../data/view.js";
 import { say } from "../data/words.js";
@@ -15,7 +16,11 @@ function inView(view) {
   let together = 0;
   view.sides.forEach((side, sideIndex) => {
     const { from, to } = windowOf(view, sideIndex);
-    side.lanes.forEach((lane, laneIndex) => {
+    const lanes = [
+      ...side.lanes.entries(),
+      ...(showsHost(view, side) ? [[HOST, side.hostLane]] : []),
+    ];
+    for (const [laneIndex, lane] of lanes) {
       const first = firstWhere(lane.count, (i) => lane.latest[i] > from);
       for (let i = first; i < lane.count && lane.start[i] < to; i++) {
         if (lane.end[i] <= from) continue;
@@ -24,7 +29,7 @@ function inView(view) {
       const { bins } = lane;
       let bin = firstWhere(bins.count, (i) => bins.from[i] + bins.width > from);
       for (; bin < bins.count && bins.from[bin] < to; bin++) together += bins.calls[bin];
-    });
+    }
   });
   found.sort((a, b) => b.dur - a.dur);
   const rest = together + Math.max(0, found.length - MOST_ROWS);
@@ -32,6 +37,19 @@ function inView(view) {
     a.sideIndex - b.sideIndex || a.lane.start[a.i] - b.lane.start[b.i]
   );
   return { rows, rest };
+}
+
+/* The lane, the name and the type of a call; of the host, the cause and its kind. */
+function namesIn(side, laneIndex, op) {
+  if (laneIndex === HOST) {
+    const cause = side.host.causes[op];
+    return [say("host_lane"), causeLabel(cause), kindLabel(cause.kind)];
+  }
+  return [
+    side.laneLabels[laneIndex],
+    plainText(side.ops.name[op]) || say("unnamed"),
+    plainText(side.ops.op_type[op]) || say("untyped"),
+  ];
 }
 
 export function createViewTable(view) {
@@ -61,9 +79,7 @@ export function createViewTable(view) {
       const line = element("tr");
       const cells = [
         side.label,
-        side.laneLabels[laneIndex],
-        plainText(side.ops.name[op]) || say("unnamed"),
-        plainText(side.ops.op_type[op]) || say("untyped"),
+        ...namesIn(side, laneIndex, op),
         side.inOrder ? say("no_start") : moment(lane.ran[i], Math.max(side.dur, 1), dur / 10),
         duration(dur),
       ];
