@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -235,17 +237,32 @@ def _pair_equal_operators(
         for column in _alone(side, before, after, partners):
             operator = int(of.profile.operators[positions[column]])
             alone[side].setdefault(operator, []).append(column)
+    by_count: dict[int, list[tuple[float, list[int]]]] = {}
+    for others in alone[1].values():
+        total = float(sides[1].ns[after[others]].sum())
+        by_count.setdefault(len(others), []).append((total, others))
+    for same in by_count.values():
+        same.sort()
     for columns in alone[0].values():
         took = float(sides[0].ns[before[columns]].sum())
-        equal = [
-            others
-            for others in alone[1].values()
-            if len(others) == len(columns)
-            and abs(float(sides[1].ns[after[others]].sum()) - took) <= _EQUAL * took
-            and (partners[others] < 0).all()
-        ]
+        equal = _equal(by_count.get(len(columns), []), took, partners)
         if len(equal) == 1:
             partners[columns], partners[equal[0]] = equal[0], columns
+
+
+def _equal(
+    ranked: list[tuple[float, list[int]]], took: float, partners: np.ndarray
+) -> list[list[int]]:
+    """Return the columns of kernels without a partner that take as long, of several only two;
+    `ranked` is by time."""
+    equal: list[list[int]] = []
+    first = bisect_left(ranked, took * (1 - _EQUAL), key=lambda entry: entry[0])
+    for total, others in islice(ranked, first, None):
+        if total > took * (1 + _EQUAL) or len(equal) > 1:
+            break
+        if (partners[others] < 0).all():
+            equal.append(others)
+    return equal
 
 
 def _alone(side: int, before: np.ndarray, after: np.ndarray, partners: np.ndarray) -> list[int]:
