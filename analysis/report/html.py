@@ -26,7 +26,7 @@ from analysis.report.blocked import apart_rows, blocked_notes, blocked_rows
 from analysis.report.counters import counters
 from analysis.report.doctor import file_facts
 from analysis.report.embedded import MAX_BYTES, embedded, with_data
-from analysis.report.explanation.causes import causes, with_minus
+from analysis.report.explanation.causes import causes
 from analysis.report.ledger import ledger_table
 from analysis.report.limits import limits
 from analysis.report.method import method
@@ -43,7 +43,7 @@ from analysis.report.pages import asset, policy, template
 from analysis.report.pictures.distribution import strip_plot
 from analysis.report.pictures.roofline import roofline
 from analysis.report.pictures.waterfall import waterfall
-from analysis.report.text import minus, model_name, slug, with_short_labels
+from analysis.report.text import minus, model_name, slug, with_minus, with_short_labels
 from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
 from analysis.report.tried import tried_table
 from analysis.timeline.payload import timeline_payload

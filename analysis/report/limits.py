@@ -9,6 +9,7 @@ from typing import Any
 from analysis.advice import TOP, Finding, Findings
 from analysis.compare.comparison import Comparison
 from analysis.messages import Part
+from analysis.report.text import minus, with_minus
 from analysis.timeline.payload import drawn_at
 from analysis.wording import findings as words
 
@@ -60,11 +61,11 @@ def _limit(found: Findings, finding: Finding, drawn: dict[str, Any]) -> Limit:
     stretch = finding.stretch
     return Limit(
         label=words.label_text(finding),
-        limits=words.limit_parts(finding),
-        gain=words.gain_parts(finding, found.run_ns),
+        limits=tuple(with_minus(words.limit_parts(finding))),
+        gain=tuple(with_minus(words.gain_parts(finding, found.run_ns))),
         confidence=words.CONFIDENCE[finding.confidence].text(),
         why=words.why_text(finding),
-        time=words.time_text(finding, found.run_ns, has_runs=found.has_runs),
+        time=minus(words.time_text(finding, found.run_ns, has_runs=found.has_runs)),
         remedy=words.remedy_text(finding),
         names=words.names_text(finding),
         source=words.source_text(finding),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.experiment import ModelFacts
-from analysis.messages import say
+from analysis.messages import Part, say
 from analysis.text import clean_text
 
 LABEL_CHARS = 44
@@ -34,6 +35,11 @@ def plain(value: Any) -> Any:
 def minus(text: str) -> str:
     """Text made of numbers only, with true minus signs and percentages that stay on one line."""
     return _HYPHEN.sub("\N{MINUS SIGN}", text).replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def with_minus(parts: Iterable[Part]) -> list[Part]:
+    """Return the parts of a sentence with the sign of minus; names stay as they are."""
+    return [part if part.role == "name" else replace(part, text=minus(part.text)) for part in parts]
 
 
 def signed_duration(ns: float) -> str:

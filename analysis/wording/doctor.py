@@ -241,7 +241,7 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
     ),
     ("dispatch_gap", "starts"): Message("From start times inside runs."),
     ("dispatch_gap", "kernels_missing"): Message(
-        "The file lacks kernels of launched CUDA graphs, so the device may not have been idle."
+        "The file lacks kernels of launched graphs, so the device may not have been idle."
     ),
     ("compute_utilisation", "measured_peak"): Message("From FLOPs and the measured peak."),
     ("compute_utilisation", "public_peak"): Message(

@@ -153,10 +153,10 @@ def product_sentences(products: Sequence[Product]) -> tuple[str, ...]:
     )
 
 
-def roofline_notes(comparison: Comparison, picture: Picture) -> tuple[str, ...]:
+def roofline_notes(sides: Sequence[Roofs], picture: Picture) -> tuple[str, ...]:
     """What to know of the picture: where public figures come from, what is over its roof, which
     roofs are missing, what is cut."""
-    notes = list(dict.fromkeys(filter(None, map(device_note, comparison.roofs))))
+    notes = list(dict.fromkeys(filter(None, map(device_note, sides))))
     over = sum(dot.bound_share is not None and dot.bound_share > 1 for dot in picture.dots)
     if over:
         notes.append(
@@ -168,15 +168,7 @@ def roofline_notes(comparison: Comparison, picture: Picture) -> tuple[str, ...]:
                 n=over,
             )
         )
-    reasons = dict.fromkeys(
-        quantity.reason
-        for roofs in comparison.roofs
-        for quantity in (roofs.peak, roofs.bandwidth)
-        if quantity.reason is not None
-    )
-    if any(dot.int8 for dot in picture.dots):
-        reasons |= dict.fromkeys(r.int8.reason for r in comparison.roofs if r.int8.reason)
-    notes += [say("A roof is missing: {reason}.", reason=REASONS[reason]) for reason in reasons]
+    notes += missing_roofs(sides, picture)
     if picture.cut:
         notes.append(
             say(
@@ -186,3 +178,16 @@ def roofline_notes(comparison: Comparison, picture: Picture) -> tuple[str, ...]:
             )
         )
     return tuple(notes)
+
+
+def missing_roofs(sides: Sequence[Roofs], picture: Picture) -> list[str]:
+    """One sentence for each reason why a roof of these sides is not in the picture."""
+    reasons = dict.fromkeys(
+        quantity.reason
+        for roofs in sides
+        for quantity in (roofs.peak, roofs.bandwidth)
+        if quantity.reason is not None
+    )
+    if any(dot.int8 for dot in picture.dots):
+        reasons |= dict.fromkeys(roofs.int8.reason for roofs in sides if roofs.int8.reason)
+    return [say("A roof is missing: {reason}.", reason=REASONS[reason]) for reason in reasons]

@@ -45,7 +45,7 @@ _NO_BAR: Mapping[str, Message] = {
         "Not known for {side:name}: its file mixes operators of the host with kernels of a device."
     ),
     "kernels_missing": Message(
-        "Not known for {side:name}: its file lacks kernels of launched CUDA graphs."
+        "Not known for {side:name}: its file lacks kernels of launched graphs."
     ),
     "longer_than_run": Message(
         "Not known for {side:name}: the calls of a run are longer than the run that its file marks."

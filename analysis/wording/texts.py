@@ -509,7 +509,7 @@ REASONS: Mapping[Reason, Message] = {
     "no_idle": Message(
         "kernels outlive their run or are not in the file, or it has no start times"
     ),
-    "kernels_missing": Message("the file lacks kernels of launched CUDA graphs"),
+    "kernels_missing": Message("the file lacks kernels of launched graphs"),
     "no_samples": Message("the file has no un-profiled runs"),
     "no_counter": Message("the file does not have this counter"),
     "no_such_operator": Message("no such operator ran"),

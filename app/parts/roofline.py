@@ -28,5 +28,5 @@ def show(comparison: Comparison) -> None:
         figure = roofline(picture, names, panels.mark_colours())
         alt = say("Operators of both sides under the machine's roofs")
         panels.chart(figure, "roofline", alt)
-        for note in wording.roofline_notes(comparison, picture):
+        for note in wording.roofline_notes(comparison.roofs, picture):
             st.caption(panels.own(note))

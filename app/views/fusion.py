@@ -142,10 +142,11 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     with tools:
         more = _tools(shown, whole, is_search=found is not None)
     alone = ungrouped.matching(comparison, text)
+    runs = (comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs)
     if not drawn:
         if alone.empty:
             st.caption(say("No group matches."))
-        ungrouped.show_found(alone)
+        ungrouped.show_found(alone, runs)
         return
     table = whole.only(more)
     here = [line.group for line in drawn]
@@ -170,7 +171,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
             n=len(comparison.fusion.groups),
         )
         st.caption(some)
-        ungrouped.show_found(alone)
+        ungrouped.show_found(alone, runs)
 
 
 def _unfold_to(shown: Shown, group: int | None) -> None:

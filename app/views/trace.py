@@ -281,9 +281,11 @@ def _roofline(side: Side) -> None:
             names = (side.label, side.label)
             figure = roofline(picture, names, panels.mark_colours())
             panels.chart(figure, "trace_roofline", say("Operators under the machine's roofs"))
-        for note in (*wording.product_sentences(products), wording.device_note(under.roofs)):
-            if note:
-                st.caption(panels.own(note))
+            notes = wording.roofline_notes((under.roofs,), picture)
+        else:
+            notes = tuple(filter(None, [wording.device_note(under.roofs)]))
+        for note in (*wording.product_sentences(products), *notes):
+            st.caption(panels.own(note))
 
 
 def _runs(side: Side) -> None:

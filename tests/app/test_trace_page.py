@@ -257,3 +257,10 @@ def test_what_a_trace_shows_leads_its_page(tree: Path, open_trace: Open) -> None
 def test_a_variant_of_a_recording_keeps_its_own_words(open_trace: Open) -> None:
     page = open_trace(trace="sample:mobilenetv2/unfused")
     assert not any("takes" in text and "the mean of" in text for text in markdown_texts(page))
+
+
+def test_the_roofline_of_one_side_says_which_roof_is_missing(open_trace: Open) -> None:
+    """The sample has the arithmetic peak of its machine, and no bandwidth of its memory."""
+    page = open_trace(trace="sample:mobilenetv2/unfused")
+    missing = [c.value for c in page.caption if c.value.startswith("A roof is missing")]
+    assert len(missing) == 1 and "memory bandwidth is not in the file" in missing[0]

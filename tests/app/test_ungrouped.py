@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from functools import cache
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis.compare import compare
@@ -60,3 +62,28 @@ def test_the_page_shows_what_is_found_and_what_is_picked(tree: Path) -> None:
     told = " ".join([*markdown_texts(page), *texts(page)]).replace("\\", "")
     assert "is in no group: inserted between groups. It takes" in told and "10.9 µs" in told
     assert "Choose a group in the table" not in " ".join(one.value for one in page.caption)
+
+
+def _draw_found(*runs: bool) -> None:
+    import pandas as pd
+
+    from app.parts.fusion.ungrouped import show_found
+
+    row = {"side": "candidate", "name": "x", "op_type": "Cast", "reason": "inserted"}
+    show_found(pd.DataFrame([row | {"per_run_ns": 5000.0}]), (runs[0], runs[1]))
+
+
+@pytest.mark.parametrize(
+    ("runs", "head"),
+    [
+        ((True, True), "Time per run"),
+        ((False, False), "Time per file"),
+        ((True, False), "Time"),
+    ],
+)
+def test_times_of_files_without_runs_are_not_called_per_run(
+    runs: tuple[bool, bool], head: str
+) -> None:
+    page = AppTest.from_function(_draw_found, args=runs, default_timeout=GIVE_UP_S).run()
+    [table] = page.dataframe
+    assert json.loads(table.proto.columns)["time"]["label"] == head

@@ -70,7 +70,7 @@ def test_the_figures_are_assumed_and_say_whose_they_are() -> None:
         "main memory ~3352 GB/s, baseline",
         "main memory ~5300 GB/s, candidate",
     }
-    notes = roofline_notes(comparison, picture)
+    notes = roofline_notes(comparison.roofs, picture)
     assert any("NVIDIA H100 SXM" in n for n in notes) and any("MI300X" in n for n in notes)
 
 

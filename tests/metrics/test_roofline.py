@@ -233,7 +233,11 @@ def test_files_without_bandwidth_or_peaks_say_so() -> None:
     picture = roofline_picture(old)
     assert picture is not None
     assert {line.what for line in picture.lines} == {"peak"}
-    assert any("memory bandwidth is not in the file" in n for n in roofline_notes(old, picture))
+    notes = roofline_notes(old.roofs, picture)
+    assert any("memory bandwidth is not in the file" in note for note in notes)
+    # Of one side alone, as the Trace page has it: a roof, and a sentence for the one that lacks.
+    [alone] = roofline_notes(old.roofs[:1], picture)
+    assert alone.startswith("A roof is missing: ")
 
 
 def test_the_picture_has_a_dot_an_operator_and_a_line_a_roof() -> None:
@@ -286,7 +290,7 @@ def test_over_the_roof_is_said_and_without_dots_why() -> None:
     tight = compared(Peaks(1e6, 384, 500.0, bandwidths=(MEMORY,)))
     picture = roofline_picture(tight)
     assert picture is not None
-    assert any("above the roof" in note for note in roofline_notes(tight, picture))
+    assert any("above the roof" in note for note in roofline_notes(tight.roofs, picture))
     assert any("over: " in share_text(dot) for dot in picture.dots)
     light = read(Source("p.json", profile_json((RELU,), runs=2)))
     assert isinstance(light, Trace)

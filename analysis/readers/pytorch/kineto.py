@@ -226,7 +226,9 @@ KINETO = Reader(
         "communication": mark("Record a distributed run."),
         "counters": mark(
             "Record with experimental_config=torch.profiler._ExperimentalConfig("
-            "profiler_metrics=[…], profiler_measure_per_kernel=True) on an NVIDIA GPU."
+            "profiler_metrics=[…], profiler_measure_per_kernel=True) on an NVIDIA GPU; "
+            "counters of an AMD GPU with `rocprofv3 --pmc SQ_WAVES FETCH_SIZE`, those of an Ascend "
+            "NPU with torch_npu and aic_metrics=PipeUtilization."
         ),
     },
     recording=(

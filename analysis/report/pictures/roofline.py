@@ -106,7 +106,7 @@ def roofline(comparison: Comparison) -> Roofline | None:
         x_ticks=decades(across, plain),
         y_ticks=decades(up, units.flop_rate),
         rows=tuple(_row(dot) for dot in picture.dots[:TABLE_ROWS]),
-        notes=tuple(minus(note) for note in wording.roofline_notes(comparison, picture)),
+        notes=tuple(minus(note) for note in wording.roofline_notes(comparison.roofs, picture)),
         cut=len(picture.dots) - len(drawn),
         has_int8=any(dot.int8 for dot in drawn),
     )

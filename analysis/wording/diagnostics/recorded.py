@@ -109,25 +109,23 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "graphs_unrecorded": told(
         Message(
-            "{n:count} of {of:count} launches of CUDA graphs has no kernels in the file.",
-            "{n:count} of {of:count} launches of CUDA graphs have no kernels in the file.",
+            "{n:count} of {of:count} launches of graphs has no kernels in the file.",
+            "{n:count} of {of:count} launches of graphs have no kernels in the file.",
         ),
         Message(
             "Sums, kernels per run and comparisons are of what was recorded. Idle time is not "
             "known, because the device may have run what is missing."
         ),
-        Message("Record without CUDA graphs to see every kernel."),
+        Message("Record without graphs (of CUDA or HIP) to see every kernel."),
     ),
     "graphs_launched": told(
         Message(
-            "{n:count} kernel was launched by a CUDA graph: {share:percent} of the time of "
-            "kernels.",
-            "{n:count} kernels were launched by CUDA graphs: {share:percent} of the time of "
-            "kernels.",
+            "{n:count} kernel was launched by a graph: {share:percent} of the time of kernels.",
+            "{n:count} kernels were launched by graphs: {share:percent} of the time of kernels.",
         ),
         Message(
             "Which operator each of them belongs to is not in the file, and nothing about the host "
-            "follows from them. Record without CUDA graphs for both."
+            "follows from them. Record without graphs (of CUDA or HIP) for both."
         ),
     ),
     "no_device_rows": told(

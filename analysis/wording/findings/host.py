@@ -128,7 +128,7 @@ CAUSES: Mapping[str, CauseText] = {
         Message("There the host takes longer to launch the operators than the device to run them."),
         Message(
             "Start fewer operators: fuse them, raise the batch size, or start the whole run at "
-            "once (CUDA Graphs, graph mode)."
+            "once (CUDA graphs, HIP graphs, graph mode of CANN)."
         ),
     ),
     "python": CauseText(
@@ -159,8 +159,9 @@ CAUSES: Mapping[str, CauseText] = {
             "next, waits for another stream, or works on something that the file does not show."
         ),
         Message(
-            "Fuse small operators, or start the whole run at once (CUDA Graphs), which shortens "
-            "these gaps; of long gaps look at what the streams wait for."
+            "Fuse small operators, or start the whole run at once (CUDA graphs, HIP graphs, graph "
+            "mode of CANN), which shortens these gaps; of long gaps look at what the streams wait "
+            "for."
         ),
     ),
 }

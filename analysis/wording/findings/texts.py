@@ -203,7 +203,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message(
             "Start fewer operators: fuse them, raise the batch size, or start the whole run at "
-            "once (CUDA Graphs, graph mode)."
+            "once (CUDA graphs, HIP graphs, graph mode of CANN)."
         ),
         _STEP,
     ),

@@ -13,7 +13,7 @@ REASONS: Mapping[Unknown, Message] = {
     "engines_differ": Message(
         "The sides ran in different engines, so no single optimisation explains what got slower"
     ),
-    "kernels_missing": Message("The file lacks kernels of launched CUDA graphs"),
+    "kernels_missing": Message("The file lacks kernels of launched graphs"),
     "longer_than_run": Message("The calls of a run are longer than the run that the file marks"),
     "machine_busy": Message("The machine was busy when the recording began"),
     "marked": Message(

@@ -19,11 +19,19 @@ from analysis.text import clean_text
 from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS, joined_rows
 from app import state
 from app.parts import ledger, panels
-from app.parts.heads import SIDE_NAMES, told
+from app.parts.heads import SIDE_NAMES, Counted, Head, help_text, told
 
 _TEXT_CHARS = 90
 _ROWS = 200
 _NAMED = 8
+_TIME = Head(Counted(Message("Time per run"), Message("Time per file"), Message("Time")), "µs")
+_TIME_HELP = Counted(
+    Message("Mean of the profiled runs, slow executions included."),
+    Message("As profiled, all executions in the file."),
+)
+_EXECUTIONS = Head(
+    Counted(Message("Executions per run"), Message("Executions per file"), Message("Executions"))
+)
 
 
 def show(comparison: Comparison, id_: int) -> None:
@@ -247,7 +255,13 @@ def _list(comparison: Comparison, role: Role, operators: tuple[Operator, ...]) -
         for name, time in sorted(sums.items(), key=lambda item: -item[1].per_run_ns)
     ]
     st.text("\n".join([*lines, *untimed][:_ROWS]))
-    st.caption(panels.own(say("Time and executions per run, as profiled.")))
+    has_runs = getattr(comparison, role).trace.has_runs
+    basis = (
+        say("Time and executions per run, as profiled.")
+        if has_runs
+        else say("Time and executions in the file, as profiled.")
+    )
+    st.caption(panels.own(basis))
 
 
 def _operators(comparison: Comparison, group: Group) -> None:
@@ -281,6 +295,7 @@ def _operators(comparison: Comparison, group: Group) -> None:
         table = pd.DataFrame(rows, columns=columns)
         if not table["source"].any():
             table = table.drop(columns="source")
+        runs = (comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs)
         st.dataframe(
             table,
             column_config={
@@ -288,11 +303,11 @@ def _operators(comparison: Comparison, group: Group) -> None:
                 "type": say("Type"),
                 "name": say("Name"),
                 "time": st.column_config.NumberColumn(
-                    say("Time per run (µs)"),
+                    _TIME.text(runs),
                     format="%.2f",
-                    help=say("Mean of the profiled runs, slow executions included."),
+                    help=help_text(_TIME_HELP, runs),
                 ),
-                "executions": say("Executions per run"),
+                "executions": _EXECUTIONS.text(runs),
                 "module": say("Module"),
                 "source": say("Line"),
             },

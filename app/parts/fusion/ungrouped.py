@@ -10,13 +10,18 @@ from analysis.messages import Message, say
 from analysis.units import duration
 from analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
 from app.parts import panels
-from app.parts.heads import SIDE_NAMES
+from app.parts.heads import SIDE_NAMES, Counted, Head, Runs
 
 TABLE = "ungrouped"
 _MOST = 200
+_TIME = Head(Counted(Message("Time per run"), Message("Time per file"), Message("Time")))
 _PICKED = Message(
     "{operator:name} ({type:name}, {side}) is in no group: {reason}. It takes {time:duration} per "
     "run."
+)
+_PICKED_IN_FILE = Message(
+    "{operator:name} ({type:name}, {side}) is in no group: {reason}. It takes {time:duration} in "
+    "the file."
 )
 _PICKED_UNTIMED = Message("{operator:name} ({type:name}, {side}) is in no group: {reason}.")
 
@@ -51,7 +56,9 @@ def show_picked(comparison: Comparison, row: int) -> bool:
     found = of_row(comparison, row).to_dict("records")
     for record in found:
         time = record["per_run_ns"]
-        words = _PICKED_UNTIMED if pd.isna(time) else _PICKED
+        has_runs = getattr(comparison, record["side"]).trace.has_runs
+        timed = _PICKED if has_runs else _PICKED_IN_FILE
+        words = _PICKED_UNTIMED if pd.isna(time) else timed
         parts = words.parts(
             operator=str(record["name"]),
             type=str(record["op_type"]),
@@ -63,8 +70,8 @@ def show_picked(comparison: Comparison, row: int) -> bool:
     return bool(found)
 
 
-def show_found(found: pd.DataFrame) -> None:
-    """Draw the operators in no group that a search has found."""
+def show_found(found: pd.DataFrame, runs: Runs) -> None:
+    """Draw the operators in no group that a search has found; `runs` as in `heads.Runs`."""
     if found.empty:
         return
     title = ungrouped_title(list(found["reason"]))
@@ -85,7 +92,7 @@ def show_found(found: pd.DataFrame) -> None:
             "type": say("Type"),
             "side": say("Side"),
             "reason": say("Why it is in no group"),
-            "time": st.column_config.TextColumn(say("Time per run"), alignment="right"),
+            "time": st.column_config.TextColumn(_TIME.text(runs), alignment="right"),
         },
         hide_index=True,
         key=TABLE,
