@@ -119,3 +119,15 @@ def test_advice_has_the_explanation_in_json() -> None:
     assert (change["code"], change["ns"]) == ("communication", 40_000)
     assert change["before"] == [{"name": "AllReduce", "count": 1.0, "ns": 60_000}]
     assert change["sentence"] in values["sentence"]
+
+
+def test_idle_time_of_steps_that_only_annotations_mark_is_told_of_all_of_them() -> None:
+    """601 ms in each of 5 steps of 679 ms: findings of such a file are of the whole file."""
+    unit = replace(UNIT, kind="annotation", wall_ns=679_000_000)
+    idle = Saving("idle", 601_000_000, values={"kind": "allocation", "cause": "hipFree",
+                                               "cause_ns": 599_000_000, "calls": 272})  # fmt: skip
+    assert (
+        "The device is idle for 601 ms per step, 88.5 % of the time, while the host allocates or "
+        "frees memory: 599 ms of it in 272 calls of hipFree. In 5 steps together that is 3.00 s of "
+        "3.40 s." in trace_sentence(TraceExplanation(unit, savings=(idle,)))
+    )

@@ -36,11 +36,11 @@ _BY_CLASS = Message("Most time of kernels goes to {classes}.")
 _BY_CLASS_OF_HOST = Message("Most time of operators goes to {classes}.")
 _ONE_CLASS = Message("{op_class} ({ns:duration})")
 _COMMUNICATION = Message("Communication, with the wait for other devices: {collectives}.")
-_ONE = Message("{name:name}, {each:duration}")
-_MANY = Message("{n:count} times {name:name}, {each:duration} each")
-_ONE_SIZED = Message("{name:name} of {size:bytes}, {each:duration} at {rate:bandwidth}")
+_ONE = Message("{name:name} ({each:duration})")
+_MANY = Message("{n:count} times {name:name} ({each:duration} each)")
+_ONE_SIZED = Message("{name:name} of {size:bytes} ({each:duration}, {rate:bandwidth})")
 _MANY_SIZED = Message(
-    "{n:count} times {name:name} of {size:bytes}, {each:duration} each at {rate:bandwidth}"
+    "{n:count} times {name:name} of {size:bytes} ({each:duration} each, {rate:bandwidth})"
 )
 
 

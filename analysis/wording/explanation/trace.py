@@ -12,6 +12,8 @@ from analysis.wording.explanation.savings import saving_said
 from analysis.wording.explanation.traced_unit import unit_said
 
 FEW = 4  # savings that follow the largest
+# Findings of a file whose profiler marks no steps are of the whole file.
+_IN_ALL = Message("In {n:steps} together that is {all:duration} of {whole:duration}.")
 _NOTHING = Message("Nothing large stands out that need not be.")
 
 
@@ -25,8 +27,12 @@ def trace_sentence(found: TraceExplanation) -> str:
 def lead_said(found: TraceExplanation) -> tuple[Sequence[Said], Sequence[Said], Sequence[Said]]:
     """Return the sentences of the unit, of what its time goes to, and of the largest thing that
     need not be."""
-    largest = [saving_said(each, found.unit) for each in found.savings[:1]]
-    return unit_said(found.unit), blocks_said(found), largest or [_NOTHING.of()]
+    unit = found.unit
+    largest = [saving_said(each, unit) for each in found.savings[:1]]
+    if largest and unit.kind == "annotation" and unit.count > 1:
+        ns, wall_ns = found.savings[0].ns, unit.wall_ns
+        largest.append(_IN_ALL.of(n=unit.count, all=ns * unit.count, whole=wall_ns * unit.count))
+    return unit_said(unit), blocks_said(found), largest or [_NOTHING.of()]
 
 
 def following_said(found: TraceExplanation) -> list[Said]:

@@ -11,57 +11,57 @@ _SHOWN = 6  # numbers of units
 
 _MANY_SAME = {
     "step": Message(
-        "Steps {steps:name} of {of:count} take {slow}, the others {fast}, for the same "
+        "Steps {steps} of {of:count} take {slow}, the others {fast}, for the same "
         "{busy:duration} of kernels."
     ),
     "run": Message(
-        "Runs {steps:name} of {of:count} take {slow}, the others {fast}, for the same "
+        "Runs {steps} of {of:count} take {slow}, the others {fast}, for the same "
         "{busy:duration} of kernels."
     ),
     "repetition": Message(
-        "Repetitions {steps:name} of {of:count} take {slow}, the others {fast}, for the same "
+        "Repetitions {steps} of {of:count} take {slow}, the others {fast}, for the same "
         "{busy:duration} of kernels."
     ),
 }
 _ONE_SAME = {
     "step": Message(
-        "Step {steps:name} of {of:count} takes {slow}, the others {fast}, for the same "
+        "Step {steps} of {of:count} takes {slow}, the others {fast}, for the same "
         "{busy:duration} of kernels."
     ),
     "run": Message(
-        "Run {steps:name} of {of:count} takes {slow}, the others {fast}, for the same "
+        "Run {steps} of {of:count} takes {slow}, the others {fast}, for the same "
         "{busy:duration} of kernels."
     ),
     "repetition": Message(
-        "Repetition {steps:name} of {of:count} takes {slow}, the others {fast}, for the same "
+        "Repetition {steps} of {of:count} takes {slow}, the others {fast}, for the same "
         "{busy:duration} of kernels."
     ),
 }
 _MANY = {
     "step": Message(
-        "Steps {steps:name} of {of:count} take {slow}, with {busy:duration} of kernels, the "
+        "Steps {steps} of {of:count} take {slow}, with {busy:duration} of kernels, the "
         "others {fast}, with {fast_busy:duration}."
     ),
     "run": Message(
-        "Runs {steps:name} of {of:count} take {slow}, with {busy:duration} of kernels, the others"
+        "Runs {steps} of {of:count} take {slow}, with {busy:duration} of kernels, the others"
         " {fast}, with {fast_busy:duration}."
     ),
     "repetition": Message(
-        "Repetitions {steps:name} of {of:count} take {slow}, with {busy:duration} of kernels, the"
+        "Repetitions {steps} of {of:count} take {slow}, with {busy:duration} of kernels, the"
         " others {fast}, with {fast_busy:duration}."
     ),
 }
 _ONE = {
     "step": Message(
-        "Step {steps:name} of {of:count} takes {slow}, with {busy:duration} of kernels, the "
+        "Step {steps} of {of:count} takes {slow}, with {busy:duration} of kernels, the "
         "others {fast}, with {fast_busy:duration}."
     ),
     "run": Message(
-        "Run {steps:name} of {of:count} takes {slow}, with {busy:duration} of kernels, the others"
+        "Run {steps} of {of:count} takes {slow}, with {busy:duration} of kernels, the others"
         " {fast}, with {fast_busy:duration}."
     ),
     "repetition": Message(
-        "Repetition {steps:name} of {of:count} takes {slow}, with {busy:duration} of kernels, the"
+        "Repetition {steps} of {of:count} takes {slow}, with {busy:duration} of kernels, the"
         " others {fast}, with {fast_busy:duration}."
     ),
 }
