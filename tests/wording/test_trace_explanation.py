@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from analysis.advice import findings
-from analysis.advice.explanation import explain_subject
+from analysis.advice.explanation import explain_subject, explain_trace
 from analysis.advice.explanation.explanation import (
     Parts,
     Saving,
@@ -22,12 +23,15 @@ from analysis.advice.explanation.explanation import (
 from analysis.advice.sides import advised
 from analysis.compare.explanation.explanation import KernelTime
 from analysis.messages import language
+from analysis.readers import read_path
 from analysis.report.exports.findings_json import advice_json
+from analysis.trace import Trace
 from analysis.wording.explanation.savings import saving_said
-from analysis.wording.explanation.trace import trace_sentence
+from analysis.wording.explanation.trace import following_said, trace_sentence
 from analysis.work_units.work import NO_WORK, Work
 from tests.step_traces import Kernel, steps_of
 
+SAMPLES = Path(__file__).parents[2] / "sample_traces"
 UNIT = TracedUnit(
     "step", "step", "named", 5, NO_WORK, 100_000_000, (90_000_000, 130_000_000),
     Parts(60_000_000, 20_000_000, 5_000_000, 15_000_000), 40, True,
@@ -131,3 +135,15 @@ def test_idle_time_of_steps_that_only_annotations_mark_is_told_of_all_of_them() 
         "frees memory: 599 ms of it in 272 calls of hipFree. In 5 steps together that is 3.00 s of "
         "3.40 s." in trace_sentence(TraceExplanation(unit, savings=(idle,)))
     )
+
+
+def test_a_trace_of_the_host_alone_has_no_idle_device() -> None:
+    """Three steps of torch.compile on a CPU, whose host activity is in the file."""
+    trace = read_path(SAMPLES / "torch_compile" / "compiled.json.gz")
+    assert isinstance(trace, Trace)
+    found = explain_trace(trace)
+    assert found is not None
+    assert not found.unit.on_device
+    text = " ".join([trace_sentence(found), *map(str, following_said(found))])
+    assert "No operator runs for" in text
+    assert "device" not in text

@@ -20,8 +20,11 @@ _CALLS: tuple[CauseKind, ...] = ("allocation", "synchronisation", "copy_waits")
 
 def idle(traced: Traced, least_ns: float) -> list[Saving]:
     """Return what the host does in idle time of the device, by kind, where that is at least
-    `least_ns` a unit. Of a file that does not show the host, all idle time is one."""
-    found = idle_by_host(traced.trace, *traced.edges) if traced.has_starts else None
+    `least_ns` a unit. Of a file that does not show the host, or no
+    device, all idle time is one."""
+    has_device = bool((traced.trace.operators["level"] == "device_kernel").any())
+    is_known = traced.has_starts and has_device
+    found = idle_by_host(traced.trace, *traced.edges) if is_known else None
     if found is None:
         ns = traced.parts.idle_ns if traced.has_starts else 0
         return [Saving("idle", ns, evidence="ordered")] if ns >= max(1, least_ns) else []

@@ -170,7 +170,8 @@ def _takes(unit: TracedUnit) -> Said:
         "high": high,
         "kernels": unit.kernels,
     }
-    is_alike = unit.uneven is not None or high - low <= _ALIKE * low
+    is_told = unit.uneven is not None and unit.on_device
+    is_alike = is_told or high - low <= _ALIKE * low
     if unit.work.phase is not None:
         sizes = {"tokens": unit.work.tokens, "batch": unit.work.batch}
         phases = _ONE_PHASE if unit.count == 1 else _PHASES
