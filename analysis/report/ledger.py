@@ -195,7 +195,6 @@ def _pattern(
     pictures: tuple[Markup, ...],
     largest: float,
 ) -> PatternRow:
-    before, after = known(record["before_ns"]), known(record["after_ns"])
     shown_before, shown_after = _times(record)
     largest_member = max((abs(known(m["gain_ns"]) or 0.0) for m in members), default=0.0)
     return PatternRow(
@@ -206,7 +205,7 @@ def _pattern(
         after=shown_after,
         gain=_gain(record, largest),
         share=minus(units.percent(known(record["share"]))),
-        speedup=units.factor(before / after if before and after else None),
+        speedup=units.factor(known(record["speedup"]) or None),
         removed=_removed(record),
         difference=units.small_number(known(record["difference_relative"])),
         hurts=int(record["hurts"]),

@@ -38,6 +38,7 @@ from analysis.wording.fusion.terms import (
     NO_WATERFALL,
     WATERFALL_HELP,
     no_shares_sentence,
+    no_speedups_sentence,
     reconciliation_sentence,
     waterfall_basis,
 )

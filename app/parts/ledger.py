@@ -275,9 +275,12 @@ def summary(ledger: Ledger) -> Table:
     made.number(NO_HEAD, _GROUPS, top["groups"], _GROUPS_HELP, "%.0f")
     _times(made, top)
     _share(made, top)
-    speedup = (top["before_ns"] / top["after_ns"]).where(top["after_ns"] > 0)
-    head, help_ = Head(Message("Speedup")), Message("Before / after.")
-    made.number(NO_HEAD, head, speedup, help_, "%.2f×", units.factor)
+    head = Head(Message("Speedup"))
+    help_ = Message(
+        "Before / after. None of groups joined only by class or launcher: their two sides need not "
+        "do the same work."
+    )
+    made.number(NO_HEAD, head, top["speedup"], help_, "%.2f×", units.factor)
     return made
 
 

@@ -45,9 +45,11 @@ _ROW_ORDER = (
     "slow_before_ns", "slow_after_ns", "before_median_ns", "after_median_ns", "low_ns", "high_ns",
     "share", "bytes_removed", "difference_absolute", "difference_relative", "hurts", "key",
 )  # fmt: skip
+# How groups are known whose sides need not do the same work.
+JOINED_LOOSELY = ("launched_by", "op_class")
 _PATTERN_ORDER = (
     "key", "pattern", "becomes", "kind", "groups", "before_ns", "after_ns", "gain_ns",
-    "slow_before_ns", "slow_after_ns", "low_ns", "high_ns", "share", "bytes_removed",
+    "slow_before_ns", "slow_after_ns", "low_ns", "high_ns", "share", "speedup", "bytes_removed",
     "difference_relative", "hurts",
 )  # fmt: skip
 
@@ -68,8 +70,10 @@ class Ledger:
     for groups of one shape).
 
     `patterns`, one a key: key, pattern, becomes, kind, groups (count), before_ns, after_ns,
-    gain_ns, slow_before_ns, slow_after_ns, low_ns, high_ns (of the sum), share, bytes_removed
-    (null when one is), the largest difference_relative, hurts (how many groups).
+    gain_ns, slow_before_ns, slow_after_ns, low_ns, high_ns (of the sum), share, speedup (before /
+    after; NaN where a group was joined only by class or launcher, whose two sides need not do the
+    same work), bytes_removed (null when one is), the largest difference_relative, hurts (how many
+    groups).
 
     `ungrouped`, one an operator that ran and is in no group: side, name, op_type, reason
     (inserted, copies, not_in_graph, communication, unmatched), per_run_ns (without slow
@@ -296,7 +300,10 @@ def _patterns(rows: pd.DataFrame, gains: Gains) -> pd.DataFrame:
         "bytes_removed": removed.sum().mask(removed.count() < removed.size()).array,
         "difference_relative": rows["difference_relative"].groupby(labels).max().array,
     }
-    return pd.DataFrame({**alike, **counts, **times_of(gains.summed(labels, len(keys)))})
+    made = pd.DataFrame({**alike, **counts, **times_of(gains.summed(labels, len(keys)))})
+    is_loose = rows["known_by"].isin(JOINED_LOOSELY).groupby(labels).any().to_numpy()
+    ratio = made["before_ns"] / made["after_ns"]
+    return made.assign(speedup=ratio.where((made["after_ns"] > 0) & ~is_loose))
 
 
 def _no_shares(total: Reconciliation, gains_ns: pd.Series, is_marked: bool) -> NoShares | None:

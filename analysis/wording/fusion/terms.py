@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
+from analysis.compare.ledger import JOINED_LOOSELY
 from analysis.messages import Message, paragraph, say
 from analysis.wording.fusion.typical import outlying_ns
 from analysis.wording.texts import TIME_SOURCES
@@ -127,6 +128,16 @@ _NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
     ("marked", False): _MARKED,
     ("marked", True): _MARKED,
 }
+
+
+def no_speedups_sentence(ledger: Ledger) -> str:
+    """Why some lines have no speedup; '' where every group is known to be of the same work."""
+    if not ledger.rows["known_by"].isin(JOINED_LOOSELY).any():
+        return ""
+    return say(
+        "Groups joined only by class or launcher have no speedup: their two sides need not do the "
+        "same work."
+    )
 
 
 def no_shares_sentence(ledger: Ledger) -> str:

@@ -17,6 +17,7 @@ from analysis.compare.side import Side, side_of_trace
 from analysis.readers import read_path
 from analysis.report.html import report_html
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from analysis.wording.fusion.terms import no_speedups_sentence
 from tests.conftest import SHARED_TRACES
 
 KINETO = SHARED_TRACES / "third_party/kineto"
@@ -112,6 +113,18 @@ def test_the_ledger_says_what_each_launcher_gained() -> None:
     assert list(comparison.ledger.ungrouped["name"]) == ["only_here"]
     sums = comparison.ledger.reconciliation
     assert (sums.groups_ns, sums.ungrouped_ns) == (70 + 60 + 25 + 2 + 1, -3)
+
+
+def test_groups_joined_only_by_launcher_or_class_have_no_speedup() -> None:
+    """Of the same kernel on both sides it is 7 / 9; kernels of one class may be of other work."""
+    comparison = compare(H100, MI300)
+    speedups = comparison.ledger.patterns.set_index("pattern")["speedup"]
+    assert speedups.dropna().to_dict() == {"layer_norm": 7 / 9}
+    assert len(speedups) == 5
+    why = "Groups joined only by class or launcher have no speedup"
+    assert no_speedups_sentence(comparison.ledger).startswith(why)
+    assert why in report_html(comparison)
+    assert no_speedups_sentence(compare(H100, H100).ledger) == ""
 
 
 REGION = "Torch-Compiled Region: 0/0"
