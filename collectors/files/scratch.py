@@ -1,10 +1,11 @@
-"""Temporary folders of a recording and of its workers, and those that killed ones left behind."""
+"""Temporary folders that go in the end, and those that killed processes left behind."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,22 +29,34 @@ def folder(prefix: str = RECORDING) -> Iterator[Path]:
     """
     if prefix == RECORDING:
         remove_stale()
-    lock, path = -1, Path()
     try:
-        while lock < 0:
-            path = Path(tempfile.mkdtemp(prefix=prefix))
-            lock = ownership.take(path)
+        path = _name(prefix)
     except OSError as error:
         raise refused(error) from None
-    try:
+    lock = -1
+    try:  # from before it is made: an interruption may come right after that
+        while (lock := _made(path)) < 0:
+            path = _name(prefix)
         yield path
     except OSError as error:
-        if is_full(path):
+        if lock < 0 or is_full(path):
             raise refused(error) from None
         raise
     finally:
         ownership.remove(path)
-        os.close(lock)
+        if lock >= 0:
+            os.close(lock)
+
+
+def _made(path: Path) -> int:
+    """Makes a private folder, and returns the handle of its lock, or -1 (`ownership.take`)."""
+    path.mkdir(0o700)
+    return ownership.take(path)
+
+
+def _name(prefix: str) -> Path:
+    """Return a name in the temporary folder that nothing has yet."""
+    return Path(tempfile.gettempdir(), f"{prefix}{secrets.token_hex(6)}")
 
 
 def remove_stale() -> None:

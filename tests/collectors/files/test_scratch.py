@@ -127,7 +127,7 @@ def test_a_full_temporary_folder_is_named(temporary: Path, monkeypatch: pytest.M
     def refuse(*_: object, **__: object) -> str:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("os.mkdir", refuse)
     with pytest.raises(FuseScopeError) as caught, scratch.folder():
         pass
     assert caught.value.where == str(temporary)
@@ -139,7 +139,7 @@ def test_no_temporary_folder_at_all_is_said_in_words(monkeypatch: pytest.MonkeyP
     def refuse(*_: object, **__: object) -> str:
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/t', '/t']")
 
-    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("os.mkdir", refuse)
     monkeypatch.setattr("tempfile.gettempdir", refuse)
     monkeypatch.setenv("TMPDIR", "/t")
     with pytest.raises(FuseScopeError) as caught, scratch.folder():
@@ -161,3 +161,20 @@ def test_room_that_ends_on_the_way_is_told_from_other_failures(
     monkeypatch.setattr(scratch, "is_full", lambda path: True)
     with pytest.raises(FuseScopeError, match="temporary folder"), scratch.folder():
         fail()
+
+
+def test_an_interruption_right_after_a_folder_was_made_leaves_nothing(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Signals are handled as soon as the call of the system is back."""
+    make = os.mkdir
+
+    def interrupted(path: str, mode: int = 0o777) -> None:
+        make(path, mode)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.mkdir", interrupted)
+    for prefix in (scratch.RECORDING, scratch.WORKER):
+        with pytest.raises(KeyboardInterrupt), scratch.folder(prefix):
+            raise AssertionError
+    assert list(temporary.iterdir()) == []
