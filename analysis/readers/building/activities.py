@@ -32,6 +32,7 @@ from analysis.readers.building.trace_tables import build_trace
 from analysis.trace import Diagnostic, Meta, Trace, noted
 
 _MAX_DEPTH = 256
+_COPIES = ("Memcpy", "Memset")  # how every reader names copies and fills of memory
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,8 @@ class Recorded:
         """The trace of one process or device; `host` is all that its process did."""
         columns, notes, ranges = dict(activities), list(self.notes), host.ranges
         notes += _checked(columns, calls)
+        if any(is_launch(call.name) for call in calls.values()):
+            notes += noted("info", "kernels_without_call", _without_call(columns, host.calls))
         activity, left = host.activity(columns, self.limits)
         notes += left
         marks = _marks(ranges)
@@ -108,6 +111,15 @@ class Recorded:
             )
             trace = replace(trace, host_waits=host_waits(waits, self.limits))
         return with_launches(trace, launch_calls(_launch_calls(calls, marks)))
+
+
+def _without_call(columns: Mapping[str, Sequence[object]], calls: Mapping[Key, HostCall]) -> int:
+    """How many kernels, without copies and fills, have no call of the host in the file."""
+    keys = _keys(columns, range(len(columns["correlation"])))
+    return sum(
+        key not in calls and not str(op_type).startswith(_COPIES)
+        for key, op_type in zip(keys, columns["op_type"], strict=True)
+    )
 
 
 def _keys(columns: Mapping[str, Sequence[object]], rows: Sequence[int]) -> Iterable[Key]:

@@ -51,7 +51,7 @@ from analysis.readers.pytorch.kernels import kernel_rows
 from analysis.readers.pytorch.launches import Launched, Launches, launching_names
 from analysis.readers.pytorch.memory import memory_of
 from analysis.readers.pytorch.program import program_of
-from analysis.readers.pytorch.spans import NONE, Spans
+from analysis.readers.pytorch.spans import KINDS, NONE, Spans
 from analysis.readers.pytorch.steps import Steps
 from analysis.readers.pytorch.units.parts import Parts
 from analysis.readers.reader import ALWAYS, Reader
@@ -158,6 +158,10 @@ def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) 
         counters, told = counters_of_kernels(found, launched)
         calls = partial(calls_on_device, found, launches, launched)
         moments = _launched(found, launched)
+        if len(_launch_calls(found, steps).starts):
+            is_kernel = found.kernels.kinds == KINDS.index("kernel")
+            without = int((is_kernel & (launched.lanes == NONE)).sum())
+            notes += noted("info", "kernels_without_call", without)
         program = program_of(found, launches, launched, steps, source.limits)
     else:
         executed = host_ops(found)

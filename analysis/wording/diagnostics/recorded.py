@@ -128,6 +128,13 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
             "follows from them. Record without graphs (of CUDA or HIP) for both."
         ),
     ),
+    "kernels_without_call": told(
+        Message(
+            "The file lacks the call of the host that launched {n:count} kernel.",
+            "The file lacks the calls of the host that launched {n:count} kernels.",
+        ),
+        Message("Launches are counted by such calls, so there were more of them than are counted."),
+    ),
     "no_device_rows": told(
         Message(
             "The file contains {n:count} call to the device's runtime but no kernel.",

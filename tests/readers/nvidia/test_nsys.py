@@ -369,6 +369,13 @@ def test_the_real_report_against_plain_sql() -> None:
     assert {"host", "user", "path"} <= set(trace.meta.redactable)
 
 
+def test_kernels_whose_call_the_file_lacks_are_counted(tmp_path: Path) -> None:
+    """Of three kernels one has its call."""
+    ran = kernels((100, 150, 1), (160, 180, 2), (190, 200, 3))
+    trace = read(tmp_path, NAMES, ran, runtime((90, 1)))
+    assert notes(trace)["kernels_without_call"] == 2
+
+
 def graph_calls(*rows: tuple[int, int]) -> Table:
     columns = ("start", "globalTid", "correlationId", "nameId")
     return ("CUPTI_ACTIVITY_KIND_RUNTIME", columns, [(a, THREAD, c, 5) for a, c in rows])

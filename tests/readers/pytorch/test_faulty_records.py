@@ -15,6 +15,7 @@ from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.exports.inspection import inspection
 from analysis.trace import Diagnostic, Trace
+from analysis.wording.diagnostics import diagnostic_sentence
 
 HEADER = {
     "schemaVersion": 1,
@@ -140,6 +141,21 @@ def test_the_share_of_graphs_is_said_and_their_kernels_have_no_operator() -> Non
     assert found.count == 3 and found.values["share"] == pytest.approx(0.9)
     of = trace.operators.set_index("name")["launched_by"]
     assert of["gemm"] == "aten::gemm" and of.isna()["qkv"]
+
+
+def test_kernels_whose_call_the_file_lacks_are_counted() -> None:
+    """Two of four kernels have their call; a copy without one is no kernel."""
+    lone = [event("kernel", "gemm", 255 + 25 * at, 20, device=0, stream=7, correlation=70 + at)
+            for at in range(2)]  # fmt: skip
+    copy = event("gpu_memcpy", "Memcpy HtoD", 320, 5, device=0, stream=7, correlation=80)
+    trace = trace_of([step(1, 200), *launched(208, 1), *lone, copy])
+    found = note(trace, "kernels_without_call")
+    assert (found.severity, found.count) == ("info", 2)
+    assert "launched 2 kernels" in diagnostic_sentence(found)
+    whole = trace_of([step(1, 200), *launched(208, 1)])
+    assert "kernels_without_call" not in {one.code for one in whole.diagnostics}
+    none = trace_of([step(1, 200), *lone])  # launches are unknown: there are none to compare with
+    assert "kernels_without_call" not in {one.code for one in none.diagnostics}
 
 
 def test_steps_without_operators_are_no_profiled_runs() -> None:
