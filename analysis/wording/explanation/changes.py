@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from analysis.compare.explanation.explanation import (
     Change,
     ChangeCode,
-    KernelTime,
     UnitTimes,
 )
 from analysis.messages import Message, Said, Shown
 from analysis.operators.classes import LABELS
+from analysis.wording.explanation.alone import added, removed
 from analysis.wording.explanation.kernels import common_class, kernel_text, names_text
 from analysis.wording.explanation.units import PER
 
@@ -23,126 +23,6 @@ def change_said(change: Change, unit: UnitTimes) -> Said:
 
 
 Sentence = tuple[Message, Mapping[str, Shown]]
-
-
-def _added(change: Change, unit: UnitTimes) -> Sentence:
-    count, each = _counts(change, change.after)
-    values: dict[str, Shown] = {"kernels": kernel_text(change.after), "n": count}
-    if "size" in change.values:
-        return _ADDED_SIZE[unit.on_device], {**values, "size": change.values["size"]}
-    if each is None:
-        return _ADDED[unit.on_device], values
-    place: dict[str, Shown] = {"places": change.repeats, "next": _next(change), "n": each}
-    return _ADDED_BEFORE[unit.on_device], {**values, **place}
-
-
-# Of kernels of a device (True), and of operators of the host (False).
-_ADDED_BEFORE = {
-    True: Message(
-        "{n:count} new kernel runs before each of {places:count} executions of {next}: "
-        "**{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} new kernels run before each of {places:count} executions of {next}: "
-        "**{ns:signed_duration}** {per} ({kernels}).",
-    ),
-    False: Message(
-        "{n:count} new operator runs before each of {places:count} executions of {next}: "
-        "**{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} new operators run before each of {places:count} executions of {next}: "
-        "**{ns:signed_duration}** {per} ({kernels}).",
-    ),
-}
-_ADDED = {
-    True: Message(
-        "{n:count} kernel runs only in the candidate: **{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} kernels run only in the candidate: **{ns:signed_duration}** {per} ({kernels}).",
-    ),
-    False: Message(
-        "{n:count} operator runs only in the candidate: **{ns:signed_duration}** {per} "
-        "({kernels}).",
-        "{n:count} operators run only in the candidate: **{ns:signed_duration}** {per} "
-        "({kernels}).",
-    ),
-}
-_ADDED_SIZE = {
-    True: Message(
-        "{n:count} kernel over tensors with a dimension of {size:count} runs only in the "
-        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} kernels over tensors with a dimension of {size:count} run only in the "
-        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
-    ),
-    False: Message(
-        "{n:count} operator over tensors with a dimension of {size:count} runs only in the "
-        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} operators over tensors with a dimension of {size:count} run only in the "
-        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
-    ),
-}
-
-
-def _removed(change: Change, unit: UnitTimes) -> Sentence:
-    count, each = _counts(change, change.before)
-    values: dict[str, Shown] = {"kernels": kernel_text(change.before), "n": count}
-    if "size" in change.values:
-        return _REMOVED_SIZE[unit.on_device], {**values, "size": change.values["size"]}
-    if each is None:
-        return _REMOVED[unit.on_device], values
-    place: dict[str, Shown] = {"places": change.repeats, "next": _next(change), "n": each}
-    return _REMOVED_BEFORE[unit.on_device], {**values, **place}
-
-
-_REMOVED_BEFORE = {
-    True: Message(
-        "{n:count} kernel before each of {places:count} executions of {next} is gone: "
-        "**{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} kernels before each of {places:count} executions of {next} are gone: "
-        "**{ns:signed_duration}** {per} ({kernels}).",
-    ),
-    False: Message(
-        "{n:count} operator before each of {places:count} executions of {next} is gone: "
-        "**{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} operators before each of {places:count} executions of {next} are gone: "
-        "**{ns:signed_duration}** {per} ({kernels}).",
-    ),
-}
-_REMOVED = {
-    True: Message(
-        "{n:count} kernel runs only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} kernels run only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
-    ),
-    False: Message(
-        "{n:count} operator runs only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} operators run only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
-    ),
-}
-_REMOVED_SIZE = {
-    True: Message(
-        "{n:count} kernel over tensors with a dimension of {size:count} runs only in the "
-        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} kernels over tensors with a dimension of {size:count} run only in the "
-        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
-    ),
-    False: Message(
-        "{n:count} operator over tensors with a dimension of {size:count} runs only in the "
-        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
-        "{n:count} operators over tensors with a dimension of {size:count} run only in the "
-        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
-    ),
-}
-
-
-def _counts(change: Change, kernels: Sequence[KernelTime]) -> tuple[int, int | None]:
-    """Return how many kernels came or went in a unit, and how many in each of several equal
-    places; None where the places are not equal, or nothing is known to follow them."""
-    each = change.values.get("kernels")
-    is_each = change.repeats > 1 and bool(change.where) and each is not None
-    is_each = is_each and float(each or 0) == int(each or 0)
-    return round(sum(kernel.count for kernel in kernels)), int(each or 0) if is_each else None
-
-
-def _next(change: Change) -> Shown:
-    """Return what the kernels stand before, its class in front where that says more."""
-    op_class = str(change.values.get("next_class", "unknown"))
-    return kernel_text([KernelTime(change.where[-1], 1, 0, op_class)])
 
 
 def _both(change: Change) -> Mapping[str, Shown]:
@@ -417,8 +297,8 @@ _COMMUNICATION = Message(
 )
 
 _SENTENCES: Mapping[ChangeCode, Callable[[Change, UnitTimes], Sentence]] = {
-    "added": _added,
-    "removed": _removed,
+    "added": added,
+    "removed": removed,
     "fused": _fused,
     "split": _split,
     "replaced": _replaced,

@@ -1,0 +1,134 @@
+"""Kernels that only one side runs, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
+from analysis.messages import Message, Shown
+from analysis.wording.explanation.kernels import kernel_text
+
+
+def added(change: Change, unit: UnitTimes) -> tuple[Message, Mapping[str, Shown]]:
+    """Return the sentence on kernels that only the candidate runs, with its values."""
+    return _alone(change, change.after, unit, (_ADDED_SIZE, _ADDED, _ADDED_BEFORE))
+
+
+def removed(change: Change, unit: UnitTimes) -> tuple[Message, Mapping[str, Shown]]:
+    """Return the sentence on kernels that only the baseline runs, with its values."""
+    return _alone(change, change.before, unit, (_REMOVED_SIZE, _REMOVED, _REMOVED_BEFORE))
+
+
+def _alone(
+    change: Change,
+    kernels: Sequence[KernelTime],
+    unit: UnitTimes,
+    messages: Sequence[Mapping[bool, Message]],
+) -> tuple[Message, Mapping[str, Shown]]:
+    """Return the one of three messages that says most of where the kernels stand: over tensors of
+    one size, nothing, or before what they prepare."""
+    of_size, anywhere, before_each = (message[unit.on_device] for message in messages)
+    count, each = _counts(change, kernels)
+    values: dict[str, Shown] = {"kernels": kernel_text(kernels), "n": count}
+    if "size" in change.values:
+        return of_size, {**values, "size": change.values["size"]}
+    if each is None:
+        return anywhere, values
+    place: dict[str, Shown] = {"places": change.repeats, "next": _next(change), "n": each}
+    return before_each, {**values, **place}
+
+
+def _counts(change: Change, kernels: Sequence[KernelTime]) -> tuple[int, int | None]:
+    """Return how many kernels came or went in a unit, and how many in each of several equal
+    places; None where the places are not equal, or nothing is known to follow them."""
+    each = change.values.get("kernels")
+    is_each = change.repeats > 1 and bool(change.where) and each is not None
+    is_each = is_each and float(each or 0) == int(each or 0)
+    return round(sum(kernel.count for kernel in kernels)), int(each or 0) if is_each else None
+
+
+def _next(change: Change) -> Shown:
+    """Return what the kernels stand before, its class in front where that says more."""
+    op_class = str(change.values.get("next_class", "unknown"))
+    return kernel_text([KernelTime(change.where[-1], 1, 0, op_class)])
+
+
+# Of kernels of a device (True), and of operators of the host (False).
+_ADDED_BEFORE = {
+    True: Message(
+        "{n:count} new kernel runs before each of {places:count} executions of {next}: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} new kernels run before each of {places:count} executions of {next}: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} new operator runs before each of {places:count} executions of {next}: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} new operators run before each of {places:count} executions of {next}: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+_ADDED = {
+    True: Message(
+        "{n:count} kernel runs only in the candidate: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels run only in the candidate: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator runs only in the candidate: **{ns:signed_duration}** {per} "
+        "({kernels}).",
+        "{n:count} operators run only in the candidate: **{ns:signed_duration}** {per} "
+        "({kernels}).",
+    ),
+}
+_ADDED_SIZE = {
+    True: Message(
+        "{n:count} kernel over tensors with a dimension of {size:count} runs only in the "
+        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels over tensors with a dimension of {size:count} run only in the "
+        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator over tensors with a dimension of {size:count} runs only in the "
+        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} operators over tensors with a dimension of {size:count} run only in the "
+        "candidate: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+_REMOVED_BEFORE = {
+    True: Message(
+        "{n:count} kernel before each of {places:count} executions of {next} is gone: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels before each of {places:count} executions of {next} are gone: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator before each of {places:count} executions of {next} is gone: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} operators before each of {places:count} executions of {next} are gone: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+_REMOVED = {
+    True: Message(
+        "{n:count} kernel runs only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels run only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator runs only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} operators run only in the baseline: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+_REMOVED_SIZE = {
+    True: Message(
+        "{n:count} kernel over tensors with a dimension of {size:count} runs only in the "
+        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels over tensors with a dimension of {size:count} run only in the "
+        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator over tensors with a dimension of {size:count} runs only in the "
+        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} operators over tensors with a dimension of {size:count} run only in the "
+        "baseline: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
