@@ -17,19 +17,24 @@ const holds = (many, few) =>
 // On the way to another page, Streamlit first gives the page before the parameters of the next one.
 const push = history.pushState.bind(history);
 let isUsed = false; // somebody has clicked or typed since the page opened
-let hasOthers = false; // the last entry has other parameters than the one before, of the same page
+let actions = 0; // clicks and keys so far
+let changedBy = -1; // the action after which the last entry got other parameters, of the same page
 for (const name of ["pointerdown", "keydown"]) {
-  addEventListener(name, () => isUsed = true, { capture: true });
+  addEventListener(name, () => {
+    isUsed = true;
+    actions += 1;
+  }, { capture: true });
 }
 addEventListener("popstate", () => isUsed = false);
 history.pushState = (state, unused, url) => {
   const from = new URL(location.href);
   const to = new URL(url ?? location.href, from);
   const isSamePage = to.pathname === from.pathname;
-  const isOnTheWay = !isSamePage && hasOthers && to.search === from.search;
+  const isOnTheWay = !isSamePage && changedBy === actions && to.search === from.search;
   const isSamePlace = isSamePage && (holds(from, to) || (!isUsed && holds(to, from)));
   const isKept = isSamePlace || isOnTheWay;
-  hasOthers = isSamePage && (!isKept || (hasOthers && to.search !== from.search));
+  if (!isSamePage || (isKept && to.search === from.search)) changedBy = -1;
+  else if (!isKept) changedBy = actions;
   if (!isSamePage) isUsed = false;
   return isKept ? history.replaceState(state, unused, url) : push(state, unused, url);
 };

@@ -42,6 +42,23 @@ def test_another_baseline_is_a_step_of_its_own(page: Page, url: str) -> None:
     page.wait_for_url(compared)
 
 
+def test_back_from_another_page_leads_to_the_pair_that_was_chosen_last(
+    page: Page, url: str
+) -> None:
+    page.goto(f"{url}/fusion")
+    wait_idle(page)
+    arrived = page.url
+    page.get_by_role("button", name="Swap").click()
+    page.wait_for_url(lambda address: address != arrived)
+    wait_idle(page)
+    swapped = page.url
+    page.get_by_role("link", name="Recipes", exact=True).first.click()
+    page.wait_for_url("**/recipes**")
+    wait_idle(page)
+    page.go_back()
+    page.wait_for_url(swapped)
+
+
 def test_a_deep_link_asks_for_nothing_that_is_not_there(page: Page, url: str) -> None:
     missing: list[str] = []
     page.on("response", lambda answer: missing.append(answer.url) if not answer.ok else None)
