@@ -42,9 +42,7 @@ def test_another_baseline_is_a_step_of_its_own(page: Page, url: str) -> None:
     page.wait_for_url(compared)
 
 
-def test_back_from_another_page_leads_to_the_last_pair(
-    page: Page, url: str
-) -> None:
+def test_back_from_another_page_leads_to_the_last_pair(page: Page, url: str) -> None:
     page.goto(f"{url}/fusion")
     wait_idle(page)
     arrived = page.url
