@@ -151,11 +151,7 @@ def _apart_by_shapes(
         )
         if key not in known:
             one, other = inputs[0][key[0]], inputs[1][key[1]]
-            known[key] = (
-                bool(one and other)
-                and sizes(one) != sizes(other)
-                and not _is_another_batch(one, other)
-            )
+            known[key] = sizes(one) != sizes(other) and not _is_another_batch(one, other)
         if known[key] and not _are_near(sides, int(before[column]), int(after[column])):
             apart.append(column)
     alone = np.full(len(apart), -1, dtype="int64")

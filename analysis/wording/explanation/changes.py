@@ -288,9 +288,17 @@ _OVERLAP = Message(
 
 
 def _communication(change: Change, unit: UnitTimes) -> Sentence:
+    counts = [round(sum(each.count for each in side)) for side in (change.before, change.after)]
+    if counts[0] != counts[1]:
+        values: dict[str, Shown] = {"before_n": counts[0], "after_n": counts[1]}
+        return _OTHER_COUNT, {**_both(change), **values, "name": change.where[0]}
     return _COMMUNICATION, {**_both(change), "name": change.where[0]}
 
 
+_OTHER_COUNT = Message(
+    "{name:name} takes {takes:duration} in {after_n:executions} instead of {took:duration} in "
+    "{before_n:executions}, with the wait for other ranks: **{ns:signed_duration}** {per}.",
+)
 _COMMUNICATION = Message(
     "{name:name} takes {takes:duration} instead of {took:duration} in {n:executions}, with the "
     "wait for other ranks: **{ns:signed_duration}** {per}.",
