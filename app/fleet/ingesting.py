@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import forkserver, resource_tracker, util
@@ -120,7 +120,7 @@ def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entr
     for processes in (count, *(count >> halved for halved in range(count.bit_length()))):
         with ProcessPoolExecutor(processes, context, _end_with_parent) as pool:
             try:
-                futures = {pool.submit(read_unit, work, unit): unit for unit in left.values()}
+                futures = _submitted(pool, work, tuple(left.values()))
                 for future in as_completed(futures):
                     if not isinstance(future.exception(), BrokenProcessPool):
                         del left[futures[future].path]
@@ -131,6 +131,20 @@ def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entr
         if not left:
             return
     raise FuseScopeError("readers_lost", where=next(iter(left.values())).name)
+
+
+def _submitted(
+    pool: ProcessPoolExecutor, work: Work, units: Sequence[Unit]
+) -> dict[Future[Entry], Unit]:
+    """Return what the pool is to read: all units, or those before a process of it ended, since it
+    takes no more then."""
+    futures: dict[Future[Entry], Unit] = {}
+    for unit in units:
+        try:
+            futures[pool.submit(read_unit, work, unit)] = unit
+        except BrokenProcessPool:
+            break
+    return futures
 
 
 def abandon() -> None:

@@ -8,7 +8,9 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -147,3 +149,19 @@ def test_a_long_temporary_folder_is_no_place_for_sockets(tmp_path: Path, short: 
         assert "cannot talk to each other in one of more than 71 B" in done.stdout
         assert long.name[:20] in done.stdout and "Set TMPDIR" in done.stdout
     assert list(long.iterdir()) == []
+
+
+def test_a_pool_that_breaks_while_it_is_given_files_keeps_those_it_has() -> None:
+    class Pool:
+        given = 0
+
+        def submit(self, *_: object) -> object:
+            Pool.given += 1
+            if Pool.given == 3:
+                raise BrokenProcessPool
+            return object()
+
+    units: Any = ["a", "b", "c", "d"]
+    pool: Any = Pool()
+    found = ingesting._submitted(pool, cast(Any, None), units)
+    assert list(found.values()) == ["a", "b"]
