@@ -63,8 +63,13 @@ def classes(sides: Sides) -> tuple[ClassTime, ...]:
             counts[at][name] = counts[at].get(name, 0) + 1
             times[at][name] = times[at].get(name, 0.0) + ns
         if side.communication:
-            counts[at]["communication"] = sum(count for count, _ in side.communication.values())
-            times[at]["communication"] = sum(ns for _, ns in side.communication.values())
+            named = side.communication.values()  # beside kernels that only their class calls so
+            counts[at]["communication"] = counts[at].get("communication", 0) + sum(
+                count for count, _ in named
+            )
+            times[at]["communication"] = times[at].get("communication", 0.0) + sum(
+                ns for _, ns in named
+            )
     found = [
         ClassTime(
             name,

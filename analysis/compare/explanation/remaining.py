@@ -47,6 +47,7 @@ class Remaining:
         before, after, evidence = _apart_by_shapes(sides, alignment)
         partners = np.full(len(before), -1, dtype="int64")
         partners[: len(alignment.partners)] = alignment.partners
+        _part_by_shapes(sides, before, after, partners)
         _pair_far_ones(sides, before, after, partners)
         gone = np.flatnonzero((after < 0) & (partners >= 0))
         evidence[gone] = SAME_NAME
@@ -140,28 +141,49 @@ def _apart_by_shapes(
     stand in columns of their own."""
     before, after = (alignment.columns[:, side] for side in (0, 1))
     evidence = alignment.evidence
-    inputs = [side.trace.texts("inputs") for side in sides]
     pairs = np.flatnonzero((before >= 0) & (after >= 0))
-    known: dict[tuple[int, int], bool] = {}
-    apart = []
-    for column in pairs.tolist():
-        key = (
-            int(sides[0].profile.operators[before[column]]),
-            int(sides[1].profile.operators[after[column]]),
-        )
-        if key not in known:
-            one, other = inputs[0][key[0]], inputs[1][key[1]]
-            known[key] = sizes(one) != sizes(other) and not _is_another_batch(one, other)
-        if known[key] and not _are_near(sides, int(before[column]), int(after[column])):
-            apart.append(column)
+    apart = pairs[_do_other_work(sides, before[pairs], after[pairs])]
     alone = np.full(len(apart), -1, dtype="int64")
-    more = np.array(apart, dtype="int64")
+    more = apart
     first = np.concatenate((before, alone))
     second = np.concatenate((after, after[more]))
     second[more] = -1
     evidence = np.concatenate((evidence, np.full(len(apart), ONE_SIDE, evidence.dtype)))
     evidence[more] = ONE_SIDE
     return first, second, evidence
+
+
+def _part_by_shapes(
+    sides: tuple[ExplainedSide, ExplainedSide],
+    before: np.ndarray,
+    after: np.ndarray,
+    partners: np.ndarray,
+) -> None:
+    """Take kernels that moved for two where only their name is the same, by the same rule."""
+    gone = np.flatnonzero((after < 0) & (partners >= 0))
+    apart = gone[_do_other_work(sides, before[gone], after[partners[gone]])]
+    partners[partners[apart]] = -1
+    partners[apart] = -1
+
+
+def _do_other_work(
+    sides: tuple[ExplainedSide, ExplainedSide], before: np.ndarray, after: np.ndarray
+) -> np.ndarray:
+    """Return for each pair of positions whether their tensors are others, not only of another
+    batch, and their times not near one another."""
+    inputs = [side.trace.texts("inputs") for side in sides]
+    known: dict[tuple[int, int], bool] = {}
+    apart = np.zeros(len(before), dtype=bool)
+    for place, (first, second) in enumerate(zip(before.tolist(), after.tolist(), strict=True)):
+        key = (
+            int(sides[0].profile.operators[first]),
+            int(sides[1].profile.operators[second]),
+        )
+        if key not in known:
+            one, other = inputs[0][key[0]], inputs[1][key[1]]
+            known[key] = sizes(one) != sizes(other) and not _is_another_batch(one, other)
+        apart[place] = known[key] and not _are_near(sides, first, second)
+    return apart
 
 
 def _is_another_batch(one: str, other: str) -> bool:

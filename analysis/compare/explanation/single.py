@@ -13,7 +13,6 @@ from analysis.compare.explanation.sides import ExplainedSide
 
 _BEYOND = 3.0  # times the others of its kind
 _FEWEST = 6  # executions, or layers, that one is compared with
-_OTHER_WORK = 50.0  # times as long as on the other side
 _SHARE = 0.6  # of what its kind takes longer
 
 
@@ -111,10 +110,6 @@ def _slow_layer(left: Remaining, repeat: Repeat, least_ns: float) -> Change | No
     """Return the layer of a repeat whose pairs changed unlike those of the other layers."""
     layer = np.searchsorted(repeat.starts, left.before, side="right") - 1
     inside = (left.before >= repeat.start) & (left.before < repeat.stop) & left.is_pair
-    # What takes so many times as long is other work under the same name.
-    inside &= np.maximum(left.before_ns, left.after_ns) <= _OTHER_WORK * np.minimum(
-        left.before_ns, left.after_ns
-    )
     if not inside.any():
         return None
     changes = np.bincount(layer[inside], weights=left.change_ns[inside], minlength=repeat.copies)

@@ -193,6 +193,14 @@ def test_a_model_with_fewer_layers_is_said_to_have_them() -> None:
     assert [each.kernels for each in found.layers[1]] == [7]
 
 
+def test_a_kernel_elsewhere_over_other_tensors_is_not_the_one_that_moved() -> None:
+    small = Kernel("cast_kernel", 8, inputs="float32[64]")
+    large = Kernel("cast_kernel", 900, inputs="float32[4096,50257]")
+    found = said(steps_of([(small, *STEP)]), steps_of([(*STEP[:7], large, *STEP[7:])]))
+    codes = {change.code: change.change_ns for change in found.changes}
+    assert codes == {"added": 900_000, "removed": -8_000}
+
+
 def test_two_models_are_not_explained() -> None:
     other = tuple(Kernel(f"unrelated_{at % 9}", 11 + at % 5, "unknown") for at in range(60))
     found = said(steps_of([STEP]), steps_of([other]))
