@@ -13,7 +13,6 @@ from analysis.host.idle import HostIdle, idle_by_host
 from analysis.host.latency import launch_latency
 from analysis.host.leaves import Leaves
 from analysis.host.runs import idle_of_runs
-from analysis.host.tree import IdleFrame, idle_tree
 from analysis.metrics.spans import union_ns
 from analysis.readers import read_path
 from analysis.trace import Trace, operators_frame
@@ -196,9 +195,6 @@ def test_the_causes_of_a_window_add_up_to_its_idle_time(
         low, high = np.clip(begins, start, end), np.clip(lasts, start, end)
         assert by_window[at] == end - start - union_ns(low, high - low)
     assert sum(one.idle_ns for one in found.causes) == found.idle_ns
-    outermost = sum(one.idle_ns for one in idle_tree(found, 0))
-    covered = (found.ends_ns - found.starts_ns)[found.nodes >= 0].sum()
-    assert outermost == covered
 
 
 @given(traces())
@@ -219,22 +215,6 @@ def test_the_innermost_span_is_the_last_to_begin_of_those_that_run(trace: Trace)
         ]
         if host.lane_names[lane : lane + 1] == (f"thread {lane}",):
             assert span == (runs[-1] if runs else -1)
-
-
-def test_the_tree_has_a_row_for_a_chain_of_calls() -> None:
-    """main holds all 97 ns that are covered, of which the operator has 32."""
-    found = of(trace_of(SPANS, CALLS), (0, 200))
-    assert found is not None
-    (main,) = idle_tree(found, 32)
-    assert (main.names, main.idle_ns) == (("train.py(3): main",), 97)
-    loader = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
-    assert [(one.names, one.idle_ns) for one in main.inner] == [
-        ((loader,), 45), (("aten::mm",), 32)
-    ]  # fmt: skip
-    chain: list[Span] = [(0, "frame", name, 0, 100) for name in ("a", "b", "c")]
-    found = of(trace_of(chain, [(0, 10, 0, 0), (60, 70, 0, 60)]), (0, 70))
-    assert found is not None
-    assert idle_tree(found, 1) == (IdleFrame(("a", "b", "c"), 50, ()),)
 
 
 def test_runs_and_a_file_without_any() -> None:
