@@ -81,7 +81,7 @@ DiagnosticCode = Literal[
     "runs_entered", "runs_repeated", "runs_twice", "runs_unknown", "runs_untold",
     "runs_without_operators",
     "same_file", "same_variant", "samples_profiled", "samples_summed", "samples_twice",
-    "several_processes", "short_rows", "slow_executions", "slow_first_runs",
+    "several_processes", "short_rows", "slow_executions", "slow_first_runs", "source_moved",
     "starts_go_back",
     "statistic_differs", "step_time_differs", "step_time_overlaps", "stopped_interrupted",
     "stopped_seconds", "streams_overlap", "subgraphs", "tools_differ", "total_row",

@@ -125,7 +125,7 @@ def table(comparison: Comparison, drawn: list[Line], unfolded: Collection[str]) 
     for line in drawn:
         row = patterns[line.key] if line.group is None else rows[line.group]
         alone = line.group is not None
-        text = wording.originals_text(row)
+        text = wording.originals_text(patterns[line.key])
         if line.is_inside and line.group is not None:
             text = _INSIDE + names[line.group]
         elif not alone:

@@ -178,4 +178,12 @@ def test_the_ledger_of_jax_has_the_names_of_the_table_of_types() -> None:
     first, second = (read_path(JAX / name) for name in names)
     assert isinstance(first, Trace) and isinstance(second, Trace)
     pair = pair_of(first, second)
-    assert set(pair.ledger.rows["pattern"]) == {"loop_transpose_fusion", "input_transpose_fusion"}
+    patterns = pair.ledger.patterns.set_index("pattern")
+    assert set(patterns.index) == {
+        "loop_transpose_fusion",
+        "input_transpose_fusion",  # of the parameter `x`; the other one is of the convolution
+        "conv_general_dilated",
+    }
+    inside = patterns.loc["input_transpose_fusion", ["inside", "ran"]]
+    assert inside.tolist() == [1, 2]
+    assert -patterns["gain_ns"].sum() == pytest.approx(pair.op_types["delta_ns"].sum())

@@ -13,6 +13,7 @@ import pandas as pd
 
 from analysis.compare.groups.disjoint import DisjointSets
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
+from analysis.compare.groups.moved_source import by_paths
 from analysis.compare.groups.renumbered import by_weights
 from analysis.compare.side import Side
 from analysis.operators.members import Members, parse_members, type_in_name
@@ -43,7 +44,8 @@ def group_by_members(baseline: Side, candidate: Side) -> Fusion | None:
         return None  # and nothing is made of the operators, of which there may be very many
     sides = (_that_ran(baseline.trace), _that_ran(candidate.trace))
     own_claims = [_claims(own, other) for own, other in zip(sides, reversed(sides), strict=True)]
-    renamed, by_weight = by_weights(*own_claims)
+    renumbered, by_weight = by_weights(*own_claims)
+    renamed, by_path = by_paths(own_claims[0], renumbered)
     claims = (own_claims[0], renamed)
     names = tuple(_universe(own, claim) for own, claim in zip(sides, claims, strict=True))
     if not any(
@@ -77,6 +79,7 @@ def group_by_members(baseline: Side, candidate: Side) -> Fusion | None:
             )
     notes = noted("info", "members_unknown", unknown)
     notes += noted("info", "exports_renumbered", by_weight)
+    notes += noted("info", "source_moved", by_path)
     return Fusion(
         source="members",
         groups=tuple(groups),

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.compare.groups.fusion import Fusion, Group, group_places
+from analysis.compare.ledger.alike import OfType, partly_held
 from analysis.compare.ledger.gains import Gains, hurts, times_of
 from analysis.compare.ledger.operator_texts import (
     common_scope,
@@ -50,7 +51,7 @@ JOINED_LOOSELY = ("launched_by", "op_class")
 _PATTERN_ORDER = (
     "key", "pattern", "becomes", "kind", "groups", "before_ns", "after_ns", "gain_ns",
     "slow_before_ns", "slow_after_ns", "low_ns", "high_ns", "share", "speedup", "bytes_removed",
-    "difference_relative", "hurts",
+    "difference_relative", "hurts", "inside", "ran",
 )  # fmt: skip
 
 
@@ -73,7 +74,8 @@ class Ledger:
     gain_ns, slow_before_ns, slow_after_ns, low_ns, high_ns (of the sum), share, speedup (before /
     after; NaN where a group was joined only by class or launcher, whose two sides need not do the
     same work), bytes_removed (null when one is), the largest difference_relative, hurts (how many
-    groups).
+    groups), inside and ran (distinct operators of its type in it and in all, where a pattern called
+    after an op type holds only some of that type; else null).
 
     `ungrouped`, one an operator that ran and is in no group: side, name, op_type, reason
     (inserted, copies, not_in_graph, communication, unmatched), per_run_ns (without slow
@@ -202,7 +204,7 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     alpha = SHOWN_ALPHA / tested if has_intervals and tested else None
     if alpha is not None:
         rows["hurts"] = hurts(gains, alpha)
-    patterns = _patterns(rows, gains)
+    patterns = _patterns(rows, gains, partly_held(groups, rows["key"].tolist(), traces))
     sides = (baseline, candidate)
     is_marked = any(side.variant is not None and side.variant.is_marked for side in sides)
     no_shares = _no_shares(total, patterns["gain_ns"], is_marked)
@@ -288,7 +290,7 @@ def _facts(group: Group) -> tuple[object, ...]:
     )
 
 
-def _patterns(rows: pd.DataFrame, gains: Gains) -> pd.DataFrame:
+def _patterns(rows: pd.DataFrame, gains: Gains, partly: Mapping[str, OfType]) -> pd.DataFrame:
     """`rows` are in the order of the labels of `gains`."""
     labels, keys = pd.factorize(rows["key"])
     first = np.unique(labels, return_index=True)[1]
@@ -299,6 +301,10 @@ def _patterns(rows: pd.DataFrame, gains: Gains) -> pd.DataFrame:
         "hurts": np.bincount(labels[rows["hurts"].to_numpy()], minlength=len(keys)),
         "bytes_removed": removed.sum().mask(removed.count() < removed.size()).array,
         "difference_relative": rows["difference_relative"].groupby(labels).max().array,
+        **{
+            name: pd.array([getattr(partly.get(key), name, None) for key in keys], dtype="Int64")
+            for name in OfType._fields
+        },
     }
     made = pd.DataFrame({**alike, **counts, **times_of(gains.summed(labels, len(keys)))})
     is_loose = rows["known_by"].isin(JOINED_LOOSELY).groupby(labels).any().to_numpy()

@@ -203,6 +203,14 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "joined by the names of their weights, and the others after them.",
         )
     ),
+    "source_moved": told(
+        Message(
+            "{n:count} operator of the program was written on another line or in another file on "
+            "the two sides, and joined by its path in the program.",
+            "{n:count} operators of the program were written on other lines or in another file on "
+            "the two sides, and joined by their paths in the program.",
+        )
+    ),
     "one_recording": told(
         Message("Both sides are of one recording: they ran on the machine at the same time."),
         Message("Only a change beyond 30 % gives a verdict, as for any two processes."),

@@ -39,20 +39,21 @@ _MEAN_REPEAT_OF = Message(
     "On average one repetition of {kernels:count} kernels takes {after:duration} instead of "
     "{before:duration} ({change:change})."
 )
+# Not "beyond noise": two files that were recorded once each do not show how much noise there is.
 _SAME_STEP = Message(
-    "Nothing changed beyond noise: the kernels of a step take {busy_after:duration}, before "
-    "{busy_before:duration}."
+    "No change stands out: no cause is worth 1 % of a step. Its kernels take "
+    "{busy_after:duration}, before {busy_before:duration}."
 )
 _SAME: Mapping[UnitKind, Message] = {
     "step": _SAME_STEP,
     "annotation": _SAME_STEP,
     "repeat": Message(
-        "Nothing changed beyond noise: one repetition of the kernels takes {busy_after:duration}, "
-        "before {busy_before:duration}."
+        "No change stands out: no cause is worth 1 % of one repetition of the kernels, which takes "
+        "{busy_after:duration}, before {busy_before:duration}."
     ),
     "file": Message(
-        "Nothing changed beyond noise: the kernels of the files take {busy_after:duration}, before "
-        "{busy_before:duration}."
+        "No change stands out: no cause is worth 1 % of the file. Its kernels take "
+        "{busy_after:duration}, before {busy_before:duration}."
     ),
 }
 _EQUAL = 0.005  # of a unit, by which both sides may differ and take the same time
@@ -91,7 +92,7 @@ def _message(unit: UnitTimes) -> Message:
 
 
 def same_sentence(unit: UnitTimes) -> Said:
-    """Return that nothing changed, with how long a unit takes on both sides."""
+    """Return that no change stands out, with how long a unit takes on both sides."""
     return _said(_SAME[unit.kind], unit)
 
 

@@ -14,6 +14,7 @@ from analysis.operators.short_names import short_pattern
 from analysis.wording.fusion.groups import KINDS
 
 Precision = Literal["", "8-bit", "partly 8-bit"]
+_SOME = Message("{pattern:name} ({n:count} of {operators:operators})")
 
 
 def precision_of(comparison: Comparison, members: pd.DataFrame) -> Precision:
@@ -118,8 +119,12 @@ def becomes_cell(row: Mapping[Any, Any]) -> str:
 
 
 def originals_text(row: Mapping[Any, Any]) -> str:
-    """Return the pattern of a group, kernels of libraries by their short names."""
-    return short_pattern(str(row["pattern"]))
+    """Return the pattern of a group, kernels of libraries by their short names, and how many of its
+    type it holds where it has some of them alone."""
+    shown = short_pattern(str(row["pattern"]))
+    if pd.isna(row.get("ran")):
+        return shown
+    return _SOME.text(pattern=shown, n=int(row["inside"]), operators=int(row["ran"]))
 
 
 def becomes_text(row: Mapping[Any, Any]) -> str:

@@ -1,0 +1,53 @@
+"""How many operators of a type a pattern holds, and how many of that type ran."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from analysis.compare.groups.fusion import Group
+from analysis.compare.ledger.operator_texts import told_operators
+from analysis.trace import Trace
+
+
+class OfType(NamedTuple):
+    """Distinct operators of one type: in a pattern, and that ran."""
+
+    inside: int
+    ran: int
+
+
+def partly_held(
+    groups: Sequence[Group], keys: Sequence[str], traces: tuple[Trace, Trace]
+) -> dict[str, OfType]:
+    """Return the patterns, by key, that are called after an op type and hold only some of the
+    operators of that type, which a table of op types has as one line: on the side with more.
+
+    `keys` are those of the groups' patterns. A pattern whose operators became others is none.
+    """
+    named: dict[str, str] = {}
+    inside: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for group, key in zip(groups, keys, strict=True):
+        types = {one.op_type for of in (told_operators(group), group.baseline) for one in of}
+        if group.kind == "kept" and len(types) == 1:
+            named[key] = types.pop()
+            inside[key][0] += len(group.baseline)
+            inside[key][1] += len(group.candidate)
+    ran = [_that_ran(trace) if named else Counter() for trace in traces]
+    found = {}
+    for key, op_type in named.items():
+        of_sides = (OfType(own, of[op_type]) for own, of in zip(inside[key], ran, strict=True))
+        most = max(of_sides, key=lambda of: of.ran)
+        if most.inside < most.ran:
+            found[key] = most
+    return found
+
+
+def _that_ran(trace: Trace) -> Counter[str]:
+    """Distinct operators that ran, by op type."""
+    rows = pd.unique(trace.calls["operator"].to_numpy())
+    types = trace.texts("op_type")
+    return Counter(types[row] for row in rows.tolist() if types[row])
