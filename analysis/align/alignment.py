@@ -42,7 +42,12 @@ class Alignment:
 
     @cached_property
     def common_share(self) -> float:
-        """The share, 0 to 1, that stands in common of the side that has less in common.
+        """The share, 0 to 1, that stands in common of the side that has less in common."""
+        nothing = np.zeros(0, np.int64)
+        return self.common_share_with((nothing, nothing))
+
+    def common_share_with(self, others: tuple[Ints, Ints]) -> float:
+        """Return the same, where these positions of both sides count as in common as well.
 
         Of the time or of the executions, whichever is larger. What only shares a class counts as
         in common where three kernels or more take the places of three others nearly everywhere, and
@@ -55,7 +60,7 @@ class Alignment:
         shares: list[tuple[float, float]] = []
         for side, sequence in enumerate((self.before, self.after)):
             positions = self.columns[is_common, side]
-            positions = positions[positions >= 0]
+            positions = np.union1d(positions[positions >= 0], others[side])
             time = int(sequence.durations[positions].sum()) / max(1, sequence.total_ns)
             shares.append((time, len(positions) / max(1, len(sequence))))
         (time, count), (other_time, other_count) = shares
@@ -83,7 +88,12 @@ class Alignment:
     @property
     def is_ordered(self) -> bool:
         """False where there is no common order: too little of both sides stands together."""
-        return self.common_share >= _ORDERED
+        return is_order(self.common_share)
+
+
+def is_order(common_share: float) -> bool:
+    """Return whether so much that stands in common, 0 to 1, is a common order."""
+    return common_share >= _ORDERED
 
 
 def align(before: Sequence, after: Sequence) -> Alignment:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from analysis.align.alignment import Alignment, align
+from analysis.align.alignment import Alignment, align, is_order
 from analysis.compare.explanation.alone import kernels_of_one_side, kernels_of_one_size
 from analysis.compare.explanation.clocks import clocks, ratio_of_same
 from analysis.compare.explanation.communication import are_stages, communication_changes
-from analysis.compare.explanation.differing import differing_kernels, other_kernels_of_operators
+from analysis.compare.explanation.differing import (
+    differing_kernels,
+    other_kernels_of_operators,
+    work_in_pieces,
+)
 from analysis.compare.explanation.explanation import (
     Change,
     ChangeCode,
@@ -24,6 +28,7 @@ from analysis.compare.explanation.operators import (
     operator_changes,
     share_in_common,
 )
+from analysis.compare.explanation.pieces import all_positions
 from analysis.compare.explanation.remaining import Remaining
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.explanation.single import outliers, slow_layers
@@ -36,7 +41,7 @@ _SEEN = 1 / 3  # of that for kernels that came or went, which no noise makes
 _IDLE = 0.003  # the same of idle time, of the unit
 _NOISE = 0.01  # of a unit: times that change by less are no change by themselves
 _STRUCTURE: tuple[ChangeCode, ...] = (
-    "added", "removed", "fused", "split", "replaced", "repeats", "place", "outlier",
+    "added", "removed", "fused", "split", "replaced", "pieces", "repeats", "place", "outlier",
 )  # fmt: skip
 _MOST = 20  # kernels of a side that are listed
 _COMMON = 0.5  # of the time, in operators that both sides run: of two models it is less
@@ -62,7 +67,8 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
             return _not_compared("models", times, sides)
         changes, ratio = operator_changes(sides, least_ns), None
     else:
-        if not (alignment.is_ordered or left.is_renamed):
+        common = alignment.common_share_with(all_positions(left.pieces))
+        if not (is_order(common) or left.is_renamed):
             return _not_compared("models", times, sides)
         changes, ratio = _kernel_changes(left, alignment, least_ns)
     changes += communication_changes(sides, least_ns)
@@ -103,7 +109,8 @@ def _kernel_changes(
 ) -> tuple[list[Change], float | None]:
     """Return what changed in the order of kernels, each taken from what is left, and the ratio of
     the kernels that are the same."""
-    changes = outliers(left, least_ns)
+    changes = work_in_pieces(left, least_ns * _SEEN)
+    changes += outliers(left, least_ns)
     ratio = ratio_of_same(left)
     changes += more_layers(left, least_ns)
     changes += kernels_of_one_size(left, least_ns)

@@ -37,6 +37,21 @@ def other_kernels_of_operators(left: Remaining, least_ns: float) -> list[Change]
     return found
 
 
+def work_in_pieces(left: Remaining, least_ns: float) -> list[Change]:
+    """Return what runs in another number of executions as changes. What makes less than `least_ns`
+    a unit is no change, and nothing is left of it either: no kernel came or went."""
+    found = []
+    for pieces in left.pieces:
+        before, after = pieces.positions
+        columns = np.flatnonzero(np.isin(left.before, before) | np.isin(left.after, after))
+        launchers = {_launcher(left, column) for column in columns.tolist()}
+        launcher = tuple(launchers) if len(launchers) == 1 and "" not in launchers else ()
+        where = (*left.sides[0].module_of(before.tolist()), *launcher)
+        change = left.take("pieces", columns, pieces.evidence, where, pieces.places)
+        found += [change] if abs(change.change_ns) >= least_ns else []
+    return found
+
+
 def _runs_of_one_operator(left: Remaining) -> list[list[int]]:
     """Return columns that follow one another without a kernel that is the same on both sides, and
     that one operator launched, or none."""

@@ -20,6 +20,7 @@ ChangeCode = Literal[
     "fused",  # fewer kernels do the work of more
     "split",  # more kernels do the work of fewer
     "replaced",  # another kernel does the same work
+    "pieces",  # the same operator runs more often on less each time, or less often on more
     "time",  # the same kernel takes another time, everywhere
     "operator",  # an operator takes another time, by other kernels
     "shapes",  # the same kernel takes another time for some shapes only

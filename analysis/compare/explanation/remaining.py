@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -16,6 +17,7 @@ from analysis.compare.explanation.explanation import (
     Evidence,
     KernelTime,
 )
+from analysis.compare.explanation.pieces import Pieces, all_positions, pieces_of
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.joining.agreement import factor, sizes
 
@@ -40,11 +42,16 @@ class Remaining:
     before_ns: np.ndarray
     after_ns: np.ndarray
     evidence: np.ndarray
+    pieces: Sequence[Pieces]
 
     @classmethod
     def of(cls, sides: tuple[ExplainedSide, ExplainedSide], alignment: Alignment) -> Remaining:
-        """Return all columns of an alignment with their times."""
+        """Return all columns of an alignment with their times; kernels that became pieces stand
+        alone behind the others."""
+        pieces = pieces_of(sides, alignment)
+        alone = all_positions(pieces)
         before, after, evidence = _apart_by_shapes(sides, alignment)
+        _leave_out(before, after, evidence, alone)
         partners = np.full(len(before), -1, dtype="int64")
         partners[: len(alignment.partners)] = alignment.partners
         _part_by_shapes(sides, before, after, partners)
@@ -55,9 +62,14 @@ class Remaining:
         _pair_equal_operators(sides, before, after, partners)
         gone = np.flatnonzero((after < 0) & (partners >= 0))
         after[gone], evidence[gone] = after[partners[gone]], np.maximum(evidence[gone], SAME_CLASS)
-        kept = np.ones(len(before), dtype=bool)
+        kept = (before >= 0) | (after >= 0)
         kept[partners[gone]] = False
-        before, after, evidence = before[kept], after[kept], evidence[kept]
+        before, after = (
+            np.concatenate((before[kept], alone[0], np.full(len(alone[1]), -1))),
+            np.concatenate((after[kept], np.full(len(alone[0]), -1), alone[1])),
+        )
+        more = np.full(len(alone[0]) + len(alone[1]), ONE_SIDE, evidence.dtype)
+        evidence = np.concatenate((evidence[kept], more))
         return cls(
             sides,
             before,
@@ -65,6 +77,7 @@ class Remaining:
             _times_at(sides[0].ns, before),
             _times_at(sides[1].ns, after),
             evidence,
+            pieces,
         )
 
     @property
@@ -124,6 +137,15 @@ class Remaining:
         return tuple(
             dict.fromkeys(of.names[of.profile.operators[at]] for at in positions if at >= 0)
         )
+
+
+def _leave_out(
+    before: np.ndarray, after: np.ndarray, evidence: np.ndarray, alone: tuple[np.ndarray, ...]
+) -> None:
+    """Take the positions that became pieces out of their columns."""
+    for positions, taken in zip((before, after), alone, strict=True):
+        chosen = np.flatnonzero(np.isin(positions, taken)) if len(taken) else taken
+        positions[chosen], evidence[chosen] = -1, ONE_SIDE
 
 
 def _times_at(ns: np.ndarray, positions: np.ndarray) -> np.ndarray:
@@ -285,5 +307,6 @@ def _equal(
 
 def _alone(side: int, before: np.ndarray, after: np.ndarray, partners: np.ndarray) -> list[int]:
     """Return the columns of kernels that stand on this side alone and have no partner."""
-    alone: list[int] = np.flatnonzero(((after, before)[side] < 0) & (partners < 0)).tolist()
+    own, other = (before, after) if side == 0 else (after, before)
+    alone: list[int] = np.flatnonzero((own >= 0) & (other < 0) & (partners < 0)).tolist()
     return alone

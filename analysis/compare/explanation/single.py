@@ -46,7 +46,8 @@ def _runs(left: Remaining, side: int, least_ns: float) -> Iterator[Change]:
     excess = (profile.longest_ns - others) / profile.count
     chosen = np.flatnonzero((profile.longest_ns > _BEYOND * others) & (excess >= least_ns))
     for position in chosen.tolist():
-        yield _outlier(left, side, position, float(excess[position]))
+        if not _is_told(left, side, position):
+            yield _outlier(left, side, position, float(excess[position]))
 
 
 def _positions(left: Remaining, side: int, least_ns: float) -> Iterator[Change]:
@@ -64,8 +65,14 @@ def _positions(left: Remaining, side: int, least_ns: float) -> Iterator[Change]:
         if len(far) != 1:
             continue  # several are another kind of work under the same name
         position = int(far[0])
-        if not _is_long_on_both(left, side, position, usual):
+        is_told = _is_told(left, side, position)
+        if not is_told and not _is_long_on_both(left, side, position, usual):
             yield _outlier(left, side, position, float(ns[position]) - usual)
+
+
+def _is_told(left: Remaining, side: int, position: int) -> bool:
+    """Return True for a kernel that became pieces, or is one: nothing is left of its time."""
+    return any(position in pieces.positions[side] for pieces in left.pieces)
 
 
 def _is_long_on_both(left: Remaining, side: int, position: int, usual: float) -> bool:

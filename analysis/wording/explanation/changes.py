@@ -77,6 +77,39 @@ _REPLACED_OF = Message(
 )
 
 
+def _pieces(change: Change, unit: UnitTimes) -> Sentence:
+    before_n, after_n = (sum(each.count for each in side) for side in (change.before, change.after))
+    values: dict[str, Shown] = {
+        **_both(change),
+        "n": round(before_n),
+        "m": round(after_n),
+        "was": change.before_ns / before_n,
+        "each": change.after_ns / after_n,
+    }
+    names = [{kernel.name for kernel in side} for side in (change.before, change.after)]
+    if max(map(len, names)) > 1:
+        return (_SMALLER if after_n > before_n else _LARGER), values
+    return (_PIECES if names[0] == names[1] else _OTHER_PIECES), values
+
+
+_PIECES = Message(
+    "{n:executions} of {before} of {was:duration} became {m:count} of {each:duration}: "
+    "**{ns:signed_duration}** {per}.",
+)
+_OTHER_PIECES = Message(
+    "{n:executions} of {before} of {was:duration} became {m:count} of {after} of {each:duration}: "
+    "**{ns:signed_duration}** {per}.",
+)
+_SMALLER = Message(
+    "{before} run in {m:executions} instead of {n:count}, on less each time: {takes:duration} "
+    "instead of {took:duration}, **{ns:signed_duration}** {per}.",
+)
+_LARGER = Message(
+    "{before} run in {m:executions} instead of {n:count}, on more each time: {takes:duration} "
+    "instead of {took:duration}, **{ns:signed_duration}** {per}.",
+)
+
+
 def _time(change: Change, unit: UnitTimes) -> Sentence:
     launcher = change.where[-1] if change.where and "::" in change.where[-1] else None
     values = {**_both(change), "operator": launcher}
@@ -100,6 +133,9 @@ def _operator(change: Change, unit: UnitTimes) -> Sentence:
     values = {**_both(change), "operator": change.where[-1]}
     if isinstance(op_class, str):
         return _CLASS, {**values, "operator": LABELS[op_class]}
+    counts = [round(sum(each.count for each in side)) for side in (change.before, change.after)]
+    if counts[0] != counts[1]:
+        return _OPERATOR_COUNTS, {**values, "before_n": counts[0], "after_n": counts[1]}
     if len(change.before) != 1 or len(change.after) != 1:
         return _OPERATOR, values  # the names of several kernels say less than their operator
     names = {"before": names_text(change.before), "after": names_text(change.after)}
@@ -109,6 +145,10 @@ def _operator(change: Change, unit: UnitTimes) -> Sentence:
 _OPERATOR = Message(
     "{operator:name} takes {takes:duration} instead of {took:duration} in {n:executions}: "
     "**{ns:signed_duration}** {per}.",
+)
+_OPERATOR_COUNTS = Message(
+    "{operator:name} takes {takes:duration} in {after_n:executions} instead of {took:duration} in "
+    "{before_n:executions}: **{ns:signed_duration}** {per}.",
 )
 _OPERATOR_AS = Message(
     "{operator:name} takes {takes:duration} instead of {took:duration} in {n:executions}: "
@@ -310,6 +350,7 @@ _SENTENCES: Mapping[ChangeCode, Callable[[Change, UnitTimes], Sentence]] = {
     "fused": _fused,
     "split": _split,
     "replaced": _replaced,
+    "pieces": _pieces,
     "time": _time,
     "operator": _operator,
     "shapes": _shapes,

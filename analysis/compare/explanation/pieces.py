@@ -1,0 +1,253 @@
+"""Work in pieces: one execution that became several smaller ones of the same operator, or several
+that became one, such as a convolution in tiles, a large copy in parts, or micro-batches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from analysis.align.alignment import Alignment
+from analysis.compare.explanation.explanation import Evidence
+from analysis.compare.explanation.sides import ExplainedSide
+from analysis.compare.joining.agreement import sizes
+from analysis.operators.classes import is_heavy
+from analysis.operators.flops import parse_shapes
+
+_MORE = 1.5  # times as many, at least
+_SMALLER = 0.7  # of the mean time of the larger ones, which pieces take at most
+_WHOLE = 2.5  # times as long, at most, all pieces together
+_NEAR = 2.0  # times as many cuts of a tensor as pieces, which overlap or are padded
+_SAME = 1.25  # times as long: of a name without known shapes a pair that is no farther apart
+
+Sides = tuple[ExplainedSide, ExplainedSide]
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Kernels of both sides that do the same work in another number of executions: `positions` of
+    the unit on each side, at `places` of it."""
+
+    positions: tuple[np.ndarray, np.ndarray]
+    places: int
+    evidence: Evidence
+
+
+def pieces_of(sides: Sides, alignment: Alignment) -> list[Pieces]:
+    """Return what runs in another number of executions between two places where both sides run the
+    same kernel: of one name, else of one operator of the framework, else of one family or class of
+    heavy operators. Kernels of one place whose number changed alike are told together."""
+    groups = _groups(sides, alignment)
+    by_place: dict[tuple[int, Fraction], list[_Group]] = {}
+    for group in groups:
+        by_place.setdefault((group.stretch, group.ratio), []).append(group)
+    folded: dict[tuple[object, ...], list[_Group]] = {}
+    for together in by_place.values():
+        content = tuple(sorted(group.content for group in together))
+        folded.setdefault(content, []).extend(together)
+    return [
+        Pieces(
+            (
+                np.concatenate([group.before for group in same]),
+                np.concatenate([group.after for group in same]),
+            ),
+            len({group.stretch for group in same}),
+            max((group.evidence for group in same), key=_WEAKEST.index),
+        )
+        for same in folded.values()
+    ]
+
+
+def all_positions(pieces: Sequence[Pieces]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of all pieces on both sides."""
+    nothing = np.zeros(0, dtype="int64")
+    before, after = (
+        np.concatenate([nothing, *(each.positions[side] for each in pieces)]) for side in (0, 1)
+    )
+    return before, after
+
+
+_WEAKEST: tuple[Evidence, ...] = ("named", "ordered", "guessed")
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """Kernels of one key in one stretch."""
+
+    stretch: int
+    families: tuple[str, str]
+    before: np.ndarray
+    after: np.ndarray
+    evidence: Evidence
+
+    @property
+    def ratio(self) -> Fraction:
+        """How many executions became one."""
+        return Fraction(len(self.before), len(self.after))
+
+    @property
+    def content(self) -> tuple[object, ...]:
+        return (*self.families, len(self.before), len(self.after))
+
+
+def _groups(sides: Sides, alignment: Alignment) -> list[_Group]:
+    """Return the kernels of all stretches that run in another number of executions, by the
+    strongest key that says so."""
+    columns = alignment.columns
+    is_open = _is_open(sides, alignment)
+    stretches = np.cumsum(alignment.is_same & ~is_open)
+    is_free = is_open & ~alignment.moved
+    found: list[_Group] = []
+    for keys, evidence, has_pairs in _keys(sides):
+        usable = is_free if has_pairs else is_free & ~alignment.is_same
+        groups = list(_by_key(sides, columns[usable], stretches[usable], keys, evidence))
+        found += groups
+        for side, of in ((0, "before"), (1, "after")):
+            taken = [getattr(group, of) for group in groups]
+            if taken:
+                is_free &= ~np.isin(columns[:, side], np.concatenate(taken))
+    return found
+
+
+def _is_open(sides: Sides, alignment: Alignment) -> np.ndarray:
+    """Return for each column whether the two sides do not do the same work there: a kernel alone,
+    another one, or one of other shapes; of unknown shapes one of a time that is not near."""
+    is_open: np.ndarray = ~alignment.is_same
+    pairs = np.flatnonzero(alignment.is_same)
+    before, after = alignment.columns[pairs].T
+    operators = [
+        side.profile.operators[positions]
+        for side, positions in zip(sides, (before, after), strict=True)
+    ]
+    distinct, at = np.unique(np.stack(operators), axis=1, return_inverse=True)
+    others = np.zeros(distinct.shape[1], dtype="int8")  # 1 of other shapes, 0 the same, -1 unknown
+    for place, (first, second) in enumerate(distinct.T.tolist()):
+        shapes = sides[0].inputs[first], sides[1].inputs[second]
+        others[place] = int(sizes(shapes[0]) != sizes(shapes[1])) if all(shapes) else -1
+    others = others[at.ravel()]
+    times = sides[0].ns[before], sides[1].ns[after]
+    is_far = np.maximum(*times) > _SAME * np.minimum(*times)
+    is_open[pairs] = (others == 1) | ((others < 0) & is_far)
+    return is_open
+
+
+def _keys(sides: Sides) -> Iterator[tuple[tuple[np.ndarray, np.ndarray], Evidence, bool]]:
+    """Yield a number for each distinct kernel of both sides by which pieces belong together, -1 for
+    none, the strongest first; the evidence that it is; and whether pairs may be part of it."""
+    names: list[list[str]] = []
+    launchers: list[list[str]] = []
+    classes: list[list[str]] = []
+    for side in sides:
+        names.append([kernel.lasting_name for kernel in side.kernels])
+        launchers.append(
+            [
+                f"{by} {kernel.op_class}" if by else ""
+                for by, kernel in zip(side.launchers, side.kernels, strict=True)
+            ]
+        )
+        classes.append(
+            [
+                k.op_class if is_heavy(k.op_class) or k.op_class == "copy" else ""
+                for k in side.kernels
+            ]
+        )
+    yield _numbers(names), "ordered", True
+    yield _numbers(launchers), "named", False
+    yield _numbers(classes), "guessed", False
+
+
+def _numbers(texts: list[list[str]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return a number for each text, equal where the texts are, -1 for ''."""
+    known: dict[str, int] = {"": -1}
+    first, second = (
+        np.array([known.setdefault(text, len(known)) for text in side], dtype="int64")
+        for side in texts
+    )
+    return first, second
+
+
+def _by_key(
+    sides: Sides,
+    columns: np.ndarray,
+    stretches: np.ndarray,
+    keys: tuple[np.ndarray, np.ndarray],
+    evidence: Evidence,
+) -> Iterator[_Group]:
+    """Yield the kernels of one key of each stretch that are pieces of one another."""
+    count = max(int(side.max(initial=0)) for side in keys) + 1
+    codes, counts, times, members = [], [], [], []
+    for side, positions, key in zip(sides, columns.T, keys, strict=True):
+        chosen = np.flatnonzero(positions >= 0)
+        of = key[side.profile.operators[positions[chosen]]]
+        chosen, of = chosen[of >= 0], of[of >= 0]
+        code = stretches[chosen] * count + of
+        order = np.argsort(code, kind="stable")
+        distinct, firsts, number = np.unique(code[order], return_index=True, return_counts=True)
+        ns = side.ns[positions[chosen[order]]]
+        codes.append(distinct)
+        counts.append(number)
+        times.append(np.add.reduceat(ns, firsts) if len(ns) else ns)
+        members.append(np.split(positions[chosen[order]], firsts[1:]))
+    both, first, second = np.intersect1d(codes[0], codes[1], return_indices=True)
+    is_piece = _are_pieces(counts[0][first], counts[1][second], times[0][first], times[1][second])
+    for at in np.flatnonzero(is_piece).tolist():
+        before, after = members[0][first[at]], members[1][second[at]]
+        one, other = _family(sides[0], before), _family(sides[1], after)
+        if one and other and _do_shapes_fit(sides, before, after):
+            stretch = int(both[at]) // count
+            named = _evidence(sides, before, after, evidence)
+            yield _Group(stretch, (one, other), before, after, named)
+
+
+def _are_pieces(
+    before: np.ndarray, after: np.ndarray, took_ns: np.ndarray, takes_ns: np.ndarray
+) -> np.ndarray:
+    """Return for each pair of counts and times whether more executions do the work of fewer: each
+    of them is shorter, and all take about as long."""
+    ratio = after / before
+    whole = takes_ns / np.maximum(took_ns, 1.0)
+    is_many = np.maximum(ratio, 1 / ratio) >= _MORE
+    each = whole / ratio  # of the mean time before
+    is_smaller = np.where(ratio > 1, each <= _SMALLER, each >= 1 / _SMALLER)
+    is_whole = (whole <= _WHOLE) & (whole >= 1 / _WHOLE)
+    found: np.ndarray = is_many & is_smaller & is_whole
+    return found
+
+
+def _do_shapes_fit(sides: Sides, before: np.ndarray, after: np.ndarray) -> bool:
+    """Return False where the shapes of the inputs say that so many pieces are not the whole. Each
+    tensor is cut into at most as many as there are pieces, or stays whole as weights do."""
+    largest = [
+        side.inputs[side.profile.operators[positions[np.argmax(side.ns[positions])]]]
+        for side, positions in zip(sides, (before, after), strict=True)
+    ]
+    if not all(largest):
+        return True
+    whole, piece = ([math.prod(shape) for shape in parse_shapes(text)] for text in largest)
+    times = len(after) / len(before)
+    if times < 1:
+        whole, piece, times = piece, whole, 1 / times
+    if len(whole) != len(piece):  # such as with a bias, or a list of tensors
+        whole, piece = [max(whole, default=0)], [max(piece, default=0)]
+    cuts = [one / max(1, other) for one, other in zip(whole, piece, strict=True) if one]
+    return max(cuts, default=1.0) <= _NEAR * times and math.prod(cuts) * _NEAR >= times
+
+
+def _family(side: ExplainedSide, positions: np.ndarray) -> str | None:
+    """Return the family of all these kernels, None for several."""
+    found = {side.kernels[at].family for at in side.profile.operators[positions].tolist()}
+    return found.pop() if len(found) == 1 else None
+
+
+def _evidence(sides: Sides, before: np.ndarray, after: np.ndarray, known: Evidence) -> Evidence:
+    """Return 'named' where one operator of the framework launched all of them, else what is
+    known."""
+    launchers = {
+        side.launchers[at]
+        for side, positions in zip(sides, (before, after), strict=True)
+        for at in side.profile.operators[positions].tolist()
+    }
+    return "named" if len(launchers) == 1 and "" not in launchers else known

@@ -1,0 +1,144 @@
+"""One execution that became several smaller ones of the same operator, and several that became
+one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.compare.explanation import explain
+from analysis.compare.explanation.explanation import Change, Explanation
+from analysis.wording.explanation import change_sentence, leading_sentence
+from tests.step_traces import Kernel, steps_of
+
+NORM = Kernel("batch_norm_kernel", 50, "normalisation")
+CONV = Kernel("implicit_gemm_conv", 5200, "convolution", "aten::conv2d")
+TILE = replace(CONV, us=310)
+COPY = Kernel("Memcpy HtoD (Pageable -> Device)", 900, "copy")
+
+
+def said(before: list[Kernel], after: list[Kernel], times: int = 1) -> Explanation:
+    found = explain(steps_of([before * times] * 3), steps_of([after * times] * 3))
+    assert found is not None
+    assert sum(c.change_ns for c in found.changes) + found.rest_ns == found.unit.change_ns
+    return found
+
+
+def only(found: Explanation) -> Change:
+    assert len(found.changes) == 1, found.changes
+    return found.changes[0]
+
+
+def test_a_convolution_in_tiles_is_told_with_both_times() -> None:
+    found = said([NORM, CONV, NORM], [NORM, *[TILE] * 14, NORM])
+    change = only(found)
+    assert (change.code, change.change_ns, change.repeats) == ("pieces", -860_000, 1)
+    assert [(each.count, each.ns) for each in change.before] == [(1, 5_200_000)]
+    assert [(each.count, each.ns) for each in change.after] == [(14, 4_340_000)]
+    assert change.evidence == "named"
+    assert (
+        "1 execution of convolution (implicit_gemm_conv) of 5.20 ms became 14 of 310 µs: "
+        "-860 µs per step." in leading_sentence(found)
+    )
+
+
+def test_tiles_that_became_one_convolution_are_the_same_read_backwards() -> None:
+    change = only(said([NORM, *[TILE] * 14, NORM], [NORM, CONV, NORM]))
+    assert (change.code, change.change_ns) == ("pieces", 860_000)
+    assert [each.count for each in change.after] == [1]
+
+
+def test_each_of_several_layers_in_tiles_is_one_change() -> None:
+    change = only(said([NORM, CONV, NORM], [NORM, *[TILE] * 14, NORM], times=6))
+    assert (change.code, change.change_ns, change.repeats) == ("pieces", -6 * 860_000, 6)
+
+
+def test_a_copy_in_parts_needs_no_operator_that_says_so() -> None:
+    part = replace(COPY, us=240)
+    change = only(said([COPY, NORM, CONV], [part, part, part, part, NORM, CONV]))
+    assert (change.code, change.change_ns, change.evidence) == ("pieces", 60_000, "ordered")
+
+
+def test_other_kernels_of_the_same_operator_are_pieces_too() -> None:
+    small = Kernel("small_tile_conv", 310, "convolution", "aten::conv2d")
+    product = Kernel("gemm", 9000, "matrix_product", "aten::mm")
+    found = said([product, CONV, NORM], [product, *[small] * 14, NORM])
+    change = only(found)
+    assert (change.code, change.change_ns) == ("pieces", -860_000)
+    assert "became 14 of convolution (small_tile_conv) of 310 µs" in change_sentence(
+        change, found.unit
+    )
+
+
+def test_of_operators_with_other_kernels_both_counts_are_told() -> None:
+    small = Kernel("small_tile_conv", 310, "convolution", "aten::conv2d")
+    found = said([NORM, CONV, NORM], [NORM, *[small] * 14, NORM])
+    assert found.has_other_kernels
+    assert (
+        "aten::conv2d takes 4.34 ms in 14 executions instead of 5.20 ms in 1 execution: -860 µs "
+        "per step" in change_sentence(only(found), found.unit)
+    )
+
+
+def test_kernels_that_alternate_in_pieces_are_told_together() -> None:
+    product = Kernel("gemm_vocabulary", 331, "matrix_product", "aten::mm", "float32[4096,512]")
+    softmax = Kernel("softmax_forward", 351, "softmax", "aten::softmax", "float32[4096,32000]")
+    pieces = [
+        replace(product, us=42, inputs="float32[512,512]"),
+        replace(softmax, us=45, inputs="float32[512,32000]"),
+    ]
+    found = said([NORM, product, softmax], [NORM, *pieces * 8])
+    change = only(found)
+    assert (change.code, change.change_ns) == ("pieces", 8 * 87_000 - 682_000)
+    assert "run in 16 executions instead of 2, on less each time" in leading_sentence(found)
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_piece"), [(512, True), (300, True), (64, False), (4096, False)]
+)
+def test_shapes_say_whether_pieces_are_the_whole(rows: int, is_piece: bool) -> None:
+    add = Kernel("add_kernel", 800, "elementwise", "aten::add", "float32[4096,1024]")
+    piece = replace(add, us=110, inputs=f"float32[{rows},1024]")
+    product = Kernel("gemm", 9000, "matrix_product", "aten::mm")
+    found = said([product, add, NORM], [product, *[piece] * 8, NORM])
+    assert ("pieces" in {change.code for change in found.changes}) == is_piece
+
+
+@pytest.mark.parametrize("us", [5200, 5000])
+def test_a_kernel_that_runs_more_often_on_the_same_is_no_piece(us: float) -> None:
+    found = said([NORM, CONV, NORM], [NORM, CONV, replace(CONV, us=us), NORM])
+    assert {change.code for change in found.changes} == {"added"}
+
+
+def test_what_takes_far_longer_altogether_is_no_piece() -> None:
+    found = said([NORM, CONV, NORM], [NORM, *[replace(CONV, us=1300)] * 14, NORM])
+    assert "pieces" not in {change.code for change in found.changes}
+
+
+def test_pieces_are_no_outlier_among_others_of_their_name() -> None:
+    others = [replace(CONV, us=300, by=None), NORM] * 20
+    whole, tile = replace(CONV, by=None), replace(TILE, by=None)
+    change = only(said([*others, whole, NORM], [*others, *[tile] * 14, NORM]))
+    assert (change.code, change.change_ns) == ("pieces", -860_000)
+
+
+@settings(deadline=None)
+@given(
+    st.integers(2, 20),
+    st.integers(1, 5),
+    st.floats(0.6, 1.3),
+    st.booleans(),
+)
+def test_any_number_of_pieces_adds_up(pieces: int, times: int, share: float, is_back: bool) -> None:
+    piece = replace(CONV, us=round(5200 * share / pieces))
+    sides = [NORM, CONV, NORM], [NORM, *[piece] * pieces, NORM]
+    found = said(*(reversed(sides) if is_back else sides), times=times)
+    change_ns = times * (pieces * round(piece.us) - 5200) * (-1 if is_back else 1) * 1000
+    assert found.unit.change_ns == change_ns
+    whole_ns = sum(change.change_ns for change in found.changes)
+    assert whole_ns == change_ns or abs(change_ns) < 0.002 * found.unit.before_ns
+    if piece.us <= 0.7 * 5200 and found.changes:
+        assert {change.code for change in found.changes} == {"pieces"}
