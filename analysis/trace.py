@@ -19,6 +19,7 @@ from pandas.api.extensions import ExtensionArray
 
 from analysis.host_activity import HostActivity
 from analysis.host_waits import HostWaits
+from analysis.job import Collectives, Job
 from analysis.limits import DEFAULT_LIMITS
 from analysis.memory import MemoryUse
 from analysis.messages import Said
@@ -211,7 +212,8 @@ class Meta:
     `files` are the paths of further files that were read with it. `started_ns` is when the
     recording began, in ns since 1970 or since the machine started, whichever the format tells; it
     puts recordings of one machine in order. None where the file does not say. `parts` are those of
-    a trace of several recordings, part n being its block n; none of any other trace.
+    a trace of several recordings, part n being its block n; none of any other trace. `job` is which
+    rank of which job it is of, None where the file does not say anything of it.
     """
 
     format: str
@@ -225,6 +227,7 @@ class Meta:
     redactable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     started_ns: int | None = None
     parts: tuple[Part, ...] = ()
+    job: Job | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +239,8 @@ class Trace:
     did and when they launched the calls, None where the file does not say it; `originals` are
     operators of the model that members name, in the order of one run, none where no compiler told
     them; `program` the operators of the host behind the calls of a device, None where a compiler
-    made one of them, and where the file does not say it; `others` are the other processes or
+    made one of them, and where the file does not say it; `collectives` is what the file says of
+    collectives beside their times, None where it does not; `others` are the other processes or
     devices of the same file, each under the name of its `meta.variant`, none where there is one."""
 
     meta: Meta
@@ -250,6 +254,7 @@ class Trace:
     host: HostActivity | None = None
     originals: tuple[Original, ...] = ()
     program: Program | None = None
+    collectives: Collectives | None = None
     others: tuple[Trace, ...] = ()
 
     def __post_init__(self) -> None:

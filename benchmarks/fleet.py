@@ -16,7 +16,6 @@ from typing import TypeVar
 import pandas as pd
 
 from analysis.fleet import step_split
-from analysis.fleet.aligned import aligned
 from analysis.fleet.causes import causes
 from analysis.fleet.differing import stages
 from analysis.fleet.fleet import Fleet
@@ -26,6 +25,7 @@ from analysis.fleet.slow_ranks import slow_ranks
 from analysis.fleet.straggler_free import straggler_free
 from analysis.fleet.versus import versus
 from analysis.limits import DEFAULT_LIMITS
+from analysis.ranks.aligned import aligned
 from app.fleet import ingesting, store
 from benchmarks.fleet_job import Job, write
 from benchmarks.row import Row
@@ -96,7 +96,7 @@ def _two_processes(folder: Path) -> list[Row]:
 
 def _questions(fleet: Fleet) -> list[Row]:
     """The eleven of docs/fleet.md."""
-    side_by_side, found = _asked("  collectives side by side", lambda: aligned(fleet))
+    side_by_side, found = _asked("  collectives side by side", lambda: aligned(fleet.collectives))
     voted, slow = _asked("  which rank is slow", lambda: slow_ranks(fleet, found))
     assert slow[0].rank == JOB.slow
     by = stages(fleet)

@@ -25,8 +25,8 @@ def within(package: str, names: str) -> tuple[str, ...]:
 # What every other part of analysis may rest on.
 CORE = within(
     "analysis",
-    "axis colours errors experiment graph host_activity host_waits limits memory messages "
-    "operators originals patterns program quantity spelling stacks text trace units",
+    "axis colours errors experiment graph host_activity host_waits job limits memory messages "
+    "operators originals patterns program quantity ranks spelling stacks text trace units",
 )
 FAMILIES = within(
     "analysis.readers", "amd ascend mindspore nvidia onnxruntime openvino pytorch xla"

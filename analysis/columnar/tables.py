@@ -17,7 +17,7 @@ from analysis.columnar.columns import read, stored
 from analysis.columnar.header import CALLS, MAIN, NAMES, OPERATORS, RUNS, TEXTS, Column, Header
 from analysis.readers.packed.context import SCHEMAS, context_of, frames_of
 from analysis.readers.packed.notes import diagnostics_of, note_of
-from analysis.readers.packed.tables import Origin, Recording
+from analysis.readers.packed.tables import OfJob, Origin, Recording
 from analysis.trace import Meta, Part, Trace
 
 
@@ -96,6 +96,7 @@ def _origin(meta: Meta) -> Origin:
         dict(meta.redactable),
         meta.started_ns,
         [Recording(part.name, part.sha256, part.started_ns) for part in meta.parts],
+        OfJob.of(meta.job),
     )
 
 
@@ -112,4 +113,5 @@ def _meta(origin: Origin) -> Meta:
         MappingProxyType(dict(origin.redactable)),
         origin.started_ns,
         tuple(Part(part.name, part.sha256, part.started_ns) for part in origin.parts),
+        origin.job.job() if isinstance(origin.job, OfJob) else None,
     )

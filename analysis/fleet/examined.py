@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis.fleet import step_split
-from analysis.fleet.aligned import Aligned, aligned
 from analysis.fleet.causes import Cause, causes
 from analysis.fleet.differing import Stages, stages
 from analysis.fleet.fleet import Fleet
@@ -14,6 +13,7 @@ from analysis.fleet.outliers import Outlier, outliers
 from analysis.fleet.slow_ranks import SlowRank, slow_ranks, step_count, votes
 from analysis.fleet.step_split import Delays, Split
 from analysis.fleet.straggler_free import StragglerFree, straggler_free
+from analysis.ranks.aligned import Aligned, aligned
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Examined:
 
 def examine(fleet: Fleet) -> Examined:
     """All answers."""
-    found: Aligned = aligned(fleet)
+    found: Aligned = aligned(fleet.collectives)
     slow = slow_ranks(fleet, found)
     told = stages(fleet)
     by_rank = step_split.by_rank(fleet, told.of)

@@ -11,8 +11,8 @@ import pandas as pd
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
-from analysis.fleet.communication import collectives, computing, said_of
-from analysis.fleet.identity import Identity, compiled, identity_of
+from analysis.fleet.communication import computing, talk_of
+from analysis.fleet.identity import compiled, job_of
 from analysis.fleet.sweep import union_between
 from analysis.fleet.tables import (
     COLLECTIVES,
@@ -23,6 +23,7 @@ from analysis.fleet.tables import (
     RankFacts,
     RankTables,
 )
+from analysis.job import Job
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.readers import find, read
 from analysis.readers.input.folder import folder_sources
@@ -31,6 +32,7 @@ from analysis.text import clean_text, display_name
 from analysis.trace import OPERATOR_COLUMNS, Trace
 
 _COPIES = ("Memcpy", "Memset")
+_STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
 _GENERATED = re.compile(r"^triton_|_fused|^graph_\d")
 
 
@@ -76,26 +78,24 @@ def _tables(value: Trace | Experiment, source: Source, pattern: str | None) -> R
     if value.others:
         known = ", ".join(value.units)
         raise FuseScopeError("fleet_file_of_several", where=source.name, known=known)
-    identity = identity_of(source, compiled(pattern))
-    return tables_of(value, source, identity)
+    return tables_of(value, source, job_of(value, source, compiled(pattern)))
 
 
-def tables_of(trace: Trace, source: Source, identity: Identity) -> RankTables:
+def tables_of(trace: Trace, source: Source, job: Job) -> RankTables:
     """The tables of a trace that was read from `source`."""
-    said = said_of(source, trace)
-    talk = collectives(trace, said, identity)
-    rank = identity.rank
+    talk = talk_of(trace)
+    rank = job.rank
     facts = RankFacts(
         rank=0 if rank is None else rank,
         file=clean_text(source.path, 200),
         sha256=trace.meta.sha256,
         format=trace.meta.format,
         tool=trace.meta.tool,
-        world=identity.world,
+        world=job.world,
         is_truncated=trace.ends_early,
         device=trace.meta.device or "",
     )
-    steps = _steps(trace, talk, said.steps)
+    steps = _steps(trace, talk, _numbers(trace))
     numbers = dict(zip(steps["run"], steps["number"], strict=True))
     talk["step"] = [numbers.get(run, -1) for run in talk["step"]]
     return RankTables(
@@ -108,6 +108,12 @@ def tables_of(trace: Trace, source: Source, identity: Identity) -> RankTables:
             KERNELS: _kernels(trace),
         },
     )
+
+
+def _numbers(trace: Trace) -> tuple[int, ...]:
+    """Return the numbers of the profiler's steps, as the host marked them."""
+    names = trace.host.names if trace.host is not None else ()
+    return tuple(sorted({int(match[1]) for name in names if (match := _STEP.match(name))}))
 
 
 def _rows(trace: Trace, talk: pd.DataFrame) -> pd.DataFrame:

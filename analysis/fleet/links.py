@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.fleet.aligned import Aligned
 from analysis.fleet.binomial import share_interval
-from analysis.fleet.grouped import Grouped
+from analysis.ranks.aligned import Aligned
+from analysis.ranks.grouped import Grouped
 
 ALPHA = 0.01  # that any group is named where all links are alike, Bonferroni over groups
 MIN_FACTOR = 1.25

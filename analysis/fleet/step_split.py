@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.fleet.aligned import Aligned
 from analysis.fleet.fleet import Fleet
-from analysis.fleet.grouped import Grouped
+from analysis.ranks.aligned import Aligned
+from analysis.ranks.grouped import Grouped
 
 PARTS = ("computing_ns", "uncovered_ns", "free_ns")
 MAX_STEPS = 200  # of a heat map; more are joined

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.fleet.aligned import Aligned
 from analysis.fleet.fleet import Fleet
-from analysis.fleet.grouped import Grouped
 from analysis.fleet.slow_ranks import SlowRank, step_count, step_time
+from analysis.ranks.aligned import Aligned
+from analysis.ranks.grouped import Grouped
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,6 @@ import pandas as pd
 from analysis.errors import FuseScopeError
 from analysis.fleet.examined import Examined, examine
 from analysis.fleet.fleet import Damaged, Fleet, fleet_of
-from analysis.fleet.identity import MAX_RANK
 from analysis.fleet.rank_trace import rank_trace
 from analysis.fleet.tables import (
     ROWS,
@@ -34,6 +33,7 @@ from analysis.fleet.tables import (
     RankFacts,
     RankTables,
 )
+from analysis.job import MAX_RANKS
 from analysis.messages import Said
 from analysis.messages.errors import ERRORS
 from analysis.text import clean_text, display_name, distinct_names
@@ -178,7 +178,7 @@ def key_of(path: str) -> str:
 
 def _checked(facts: RankFacts, sha256: str) -> None:
     """Raises ValueError where the entry of a rank would lead elsewhere."""
-    if not _HASH.fullmatch(sha256) or facts.sha256 != sha256 or not 0 <= facts.rank < MAX_RANK:
+    if not _HASH.fullmatch(sha256) or facts.sha256 != sha256 or not 0 <= facts.rank < MAX_RANKS:
         raise ValueError("no rank of a file")
 
 

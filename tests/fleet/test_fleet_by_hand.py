@@ -12,11 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.fleet.aligned import aligned
 from analysis.fleet.binomial import share_interval
 from analysis.fleet.causes import causes
 from analysis.fleet.differing import stages
-from analysis.fleet.grouped import Grouped
+from analysis.fleet.fleet import Fleet
 from analysis.fleet.links import bus_bandwidth, slow_links, transfers
 from analysis.fleet.outliers import outliers
 from analysis.fleet.slow_ranks import slow_ranks, votes
@@ -24,6 +23,9 @@ from analysis.fleet.step_split import Split, by_rank, by_stage, delays
 from analysis.fleet.straggler_free import straggler_free
 from analysis.fleet.sweep import union_between
 from analysis.fleet.versus import versus
+from analysis.ranks.aligned import Aligned
+from analysis.ranks.aligned import aligned as aligned_rows
+from analysis.ranks.grouped import Grouped
 from analysis.wording.fleet.sentences import free_parts, text_of
 from tests.fleet.jobs import by_hand
 
@@ -41,6 +43,11 @@ STEPS = [
     for rank in range(4)
     for step in range(2)
 ]  # fmt: skip
+
+
+def aligned(fleet: Fleet) -> Aligned:
+    """The collectives of a fleet side by side."""
+    return aligned_rows(fleet.collectives)
 
 
 def test_the_rank_of_the_shortest_execution_has_every_vote() -> None:

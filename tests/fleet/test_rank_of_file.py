@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.errors import FuseScopeError
-from analysis.fleet.communication import kind_of
-from analysis.fleet.identity import compiled, identity_of, rank_in
+from analysis.fleet.identity import compiled, job_of
 from analysis.fleet.ingest import ingest_rank
 from analysis.fleet.tables import COLLECTIVES, STEPS
+from analysis.job import Group, Job
+from analysis.ranks.kinds import kind_of
+from analysis.ranks.names import rank_in
+from analysis.readers import read
 from analysis.readers.input.source import Source
+from analysis.readers.pytorch.units.collectives import job_of_header
+from analysis.trace import Trace
 from analysis.wording.fleet.sentences import ranks_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,26 +43,58 @@ def test_a_pattern_of_the_user_names_the_rank() -> None:
     assert rank_in("n8-g3.json", compiled(r"n(\d+)-g(?P<rank>\d+)")) == 3
 
 
+EVENT = (
+    b'{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 2, '
+    b'"args": {"External id": 1}}'
+)
+
+
+def trace_of(data: bytes, name: str = "trace.json", *beside: Source) -> tuple[Trace, Source]:
+    source = Source(name, data, beside=beside)
+    trace = read(source)
+    assert isinstance(trace, Trace)
+    return trace, source
+
+
 def test_the_header_says_it_in_front_and_behind() -> None:
     info = b'"distributedInfo": {"backend": "nccl", "x": "}{", "rank": 5, "world_size": 8, '
-    info += b'"pg_config": [{"pg_name": "0", "ranks": [0, 5]}]}'
-    for data in (b"{" + info + b', "traceEvents": []}', b'{"traceEvents": [], ' + info + b"}"):
-        found = identity_of(Source("rank1.json", data), USUAL)
-        assert (found.rank, found.world, dict(found.groups)) == (5, 8, {"0": (0, 5)})
+    info += b'"pg_config": [{"pg_name": "0", "pg_desc": "mesh_pp", "ranks": [0, 5]}]}'
+    sign = b'"schemaVersion": 1, "trace_id": "AB12", '
+    events = b'"traceEvents": [' + EVENT + b"]"
+    for data in (sign + info + b", " + events, sign + events + b", " + info):
+        job = job_of(*trace_of(b"{" + data + b"}", "rank1.json"), USUAL)
+        assert job == Job(5, 8, (Group("0", "mesh_pp", (0, 5)),), ("AB12",))
+        assert job.stage == (2, 2)
 
 
-def test_ascends_settings_beside_say_it_and_else_nothing() -> None:
-    beside = Source("profiler_info_3.json", b'{"rank_id": "6"}')
-    main = Source("kernel_details.csv", b"Name", beside=(beside,))
-    assert identity_of(main, USUAL).rank == 6
+def test_without_a_word_of_the_job_the_name_is_what_there_is() -> None:
+    data = b'{"schemaVersion": 1, "with_stack": 0, "traceEvents": [' + EVENT + b"]}"
+    trace, source = trace_of(data, "rank4.json")
+    assert trace.meta.job is None
+    assert job_of(trace, source, USUAL) == Job(4)
     with pytest.raises(FuseScopeError, match="Nothing tells which rank"):
-        identity_of(Source("kernel_details.csv", b"Name"), USUAL)
+        job_of(*trace_of(data, "trace.json"), USUAL)
+
+
+@pytest.mark.parametrize(
+    ("purpose", "stage"),
+    [
+        ("PIPELINE_MODEL_PARALLEL_GROUP", (2, 2)), ("mesh_pp", (2, 2)), ("pp", (2, 2)),
+        ("default_pg", None), ("TENSOR_MODEL_PARALLEL_GROUP", None), ("dp_cp", None),
+        ("tp_pp", None), ("apple", None), ("undefined", None),
+    ],
+)  # fmt: skip
+def test_a_stage_is_the_place_in_a_group_of_the_pipeline(
+    purpose: str, stage: tuple[int, int] | None
+) -> None:
+    assert Job(6, 8, (Group("1", purpose, (2, 6)),)).stage == stage
+    assert Job(5, 8, (Group("1", purpose, (2, 6)),)).stage is None
 
 
 @given(st.binary(max_size=200))
-def test_any_header_gives_a_rank_or_none(tail: bytes) -> None:
-    found = identity_of(Source("rank4.json", b'{"distributedInfo": {' + tail), USUAL)
-    assert found.rank is not None and found.rank >= 0
+def test_any_header_gives_a_job_or_none(tail: bytes) -> None:
+    found = job_of_header(msgspec.Raw(b"{" + tail), msgspec.Raw(tail))
+    assert found is None or found.rank is None or found.rank >= 0
 
 
 @pytest.mark.parametrize(

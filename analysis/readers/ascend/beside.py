@@ -1,4 +1,4 @@
-"""What lies beside kernel_details.csv: cache hits, step times, statistics, memory, settings.
+"""What lies beside kernel_details.csv: cache hits, step times, statistics, memory, settings, ranks.
 
 Every file is known by its content, and joined only where it fits the kernels: files of two
 recordings may lie side by side. One that is damaged costs what it says and nothing else.
@@ -11,9 +11,17 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from analysis.job import Collectives, Job
 from analysis.memory import MemoryUse
 from analysis.readers.ascend.columns import DEVICE, STREAM, TASK, task_kind, unguarded
+from analysis.readers.ascend.communication import (
+    collectives_of,
+    holds_transfers,
+    ids_of,
+    read_communication,
+)
 from analysis.readers.ascend.memory import memory_of, recorded_memory, sizes
+from analysis.readers.ascend.ranks import is_metadata, joined, read_metadata
 from analysis.readers.ascend.rows import AscendRows
 from analysis.readers.ascend.settings import Settings, is_settings, read_settings
 from analysis.readers.input.beside import Beside
@@ -43,6 +51,8 @@ class AscendBeside(Beside):
         self.columns: dict[str, list[object]] = {}
         self.settings: dict[str, Value] = {}
         self.memory: tuple[MemoryUse, ...] = ()
+        self.job: Job | None = None
+        self.collectives: Collectives | None = None
 
 
 def may_add(head: bytes) -> bool:
@@ -368,9 +378,49 @@ def _take_settings(
         return
     found.files.append(best[1].path)
     found.settings = best[2].values
+    found.job = joined(best[2].rank, best[2].world, found.job)
     shown = {key: value for key, value in found.settings.items() if value is not None}
     if shown:
         found.notes.append(Diagnostic("info", "recorded_with", values=shown))
+
+
+def _take_groups(
+    sources: list[Source], rows: AscendRows, found: AscendBeside, is_alone: bool
+) -> None:
+    """Takes the groups that ranks communicate in: of several files that of the nearest folder
+    around the kernels."""
+    around = [one for one in sources if found.source.path.startswith(_folder(one))]
+    chosen = max(around, key=lambda one: len(_folder(one)), default=None)
+    if chosen is None and is_alone and len(sources) == 1:
+        chosen = sources[0]
+    job = found.load(chosen, read_metadata) if chosen is not None else None
+    if chosen is not None and job is not None:
+        found.files.append(chosen.path)
+        found.job = joined(None, None, job, found.job)
+
+
+def _folder(source: Source) -> str:
+    folder, slash, _ = source.path.rpartition("/")
+    return folder + slash
+
+
+def _take_transfers(
+    sources: list[Source], rows: AscendRows, found: AscendBeside, is_alone: bool
+) -> None:
+    """Takes when data moved inside the collectives: of the file whose times are those of the
+    kernels."""
+    columns = rows.columns
+    for source in sources:
+        tasks = found.load(source, read_communication)
+        if tasks is None:
+            continue
+        told = (columns["name"], rows.steps, columns["source_row"], columns["dur_ns"])
+        collectives = collectives_of(*told, tasks)
+        if collectives is not None:
+            found.files.append(source.path)
+            found.collectives = collectives
+            found.job = joined(None, None, found.job, Job(ids=ids_of(tasks)))
+            return
 
 
 _JOINED = (
@@ -379,5 +429,7 @@ _JOINED = (
     (is_statistic, _check_statistic),
     (_is_memory, _note_memory),
     (_is_record, _take_record),
+    (is_metadata, _take_groups),
+    (holds_transfers, _take_transfers),
     (is_settings, _take_settings),
 )

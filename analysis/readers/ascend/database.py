@@ -16,9 +16,11 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import FuseScopeError
+from analysis.job import MAX_RANKS, Job
 from analysis.messages import mark
 from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind, tensor_text
 from analysis.readers.ascend.pmu import Task, counters
+from analysis.readers.ascend.ranks import FACTS, job_of_facts, joined, rank_of_name
 from analysis.readers.ascend.waits import HostSpans, Wait, wait_calls
 from analysis.readers.building.coded import Coded
 from analysis.readers.building.columns import Columns
@@ -396,7 +398,18 @@ def _meta(name: str, database: Database, source: Source, names: Iterable[object]
         device=clean_text(", ".join(dict.fromkeys(chips)), 120) or None,
         files=database.files,
         private={"host": clean_text(hosts[0], 120)} if hosts else {},
+        job=_job(database, facts, source),
     )
+
+
+def _job(database: Database, facts: Mapping[str, str], source: Source) -> Job | None:
+    """Return the rank of a database of one rank, else that in its name, and its groups."""
+    ranks = {rank for rank in database.read("RANK_DEVICE_MAP", "rankId").integers("rankId")}
+    rank = ranks.pop() if len(ranks) == 1 else None
+    if rank is None or not 0 <= rank < MAX_RANKS:
+        rank = rank_of_name(source.path)
+    told = {name: facts[name].encode() for name in FACTS if name in facts}
+    return joined(rank, None, job_of_facts(told))
 
 
 def _pairs(database: Database, table: str, key: str, value: str) -> list[tuple[str, str]]:

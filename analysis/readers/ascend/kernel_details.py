@@ -56,13 +56,16 @@ def _read(source: Source) -> Trace:
         "MindSpore Profiler" if is_mindspore else "Ascend PyTorch Profiler",
         version=str(version) if version is not None else None,
         files=beside.files,
+        job=beside.job,
     )
 
     def build(at: Sequence[int]) -> Trace:
         trace = build_trace(
             meta, rows_of(columns, at), runs=runs, notes=notes, limits=source.limits
         )
-        trace = replace(trace, memory=beside.memory, host_waits=waits)
+        trace = replace(
+            trace, memory=beside.memory, host_waits=waits, collectives=beside.collectives
+        )
         return trace if runs is not None else _with_period(trace, beside.steps.get(None))
 
     return taken_apart(devices_of(columns["device"]), build)

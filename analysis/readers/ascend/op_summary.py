@@ -88,13 +88,14 @@ def _read(source: Source) -> Trace:
         "msprof",
         version=str(version) if version is not None else None,
         files=dict.fromkeys(files),
+        job=beside.job,
     )
     found = [*rows.notes, *notes, *beside.notes]
 
     def build(at: Sequence[int]) -> Trace:
         own = rows_of(columns, at)
         trace = build_trace(meta, own, runs=runs, run_kind=kind, notes=found, limits=source.limits)
-        return replace(trace, memory=beside.memory)
+        return replace(trace, memory=beside.memory, collectives=beside.collectives)
 
     return taken_apart(devices_of(columns["device"]), build)
 

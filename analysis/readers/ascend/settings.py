@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from analysis.readers.ascend.ranks import rank_of_settings
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.json_value import decoded_whole, refused
 from analysis.readers.input.source import Source
@@ -20,11 +21,14 @@ _SIGN = re.compile(rb'"_?profiler_level"|"ms_profiler_info"|"cann_profiler_info"
 class Settings:
     """Level, metrics and versions by our own names, None for what the file does not say.
 
-    `ended_ns` is when the recording ended.
+    `ended_ns` is when the recording ended, `rank` the rank that it is of, and `world` how many
+    there are, as the file has that.
     """
 
     values: dict[str, Value]
     ended_ns: int | None
+    rank: int | None = None
+    world: object = None
 
 
 def is_settings(head: bytes) -> bool:
@@ -45,7 +49,12 @@ def read_settings(source: Source) -> Settings | None:
     with refused(source.name):
         info = decoded_whole(utf8(content), Any, [])
     ended = _value(info, "end_info", "collectionTimeEnd")
-    return Settings(_settings(info), ended if isinstance(ended, int) else None)
+    return Settings(
+        _settings(info),
+        ended if isinstance(ended, int) else None,
+        rank_of_settings(source.path, _value(info, "rank_id")),
+        _value(info, "world_size"),
+    )
 
 
 def _settings(info: Any) -> dict[str, Value]:

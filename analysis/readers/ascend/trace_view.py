@@ -77,6 +77,7 @@ def _read(source: Source) -> Trace:
         "MindSpore Profiler" if of_mindspore else "Ascend PyTorch Profiler",
         version=str(version) if version is not None else None,
         files=beside.files,
+        job=beside.job,
     )
     notes = [*timeline.notes, *beside.notes]
     every = {**columns, **beside.columns, "run": steps}
@@ -89,7 +90,9 @@ def _read(source: Source) -> Trace:
             own = {name: taken(cells, places) for name, cells in every.items()}
             told = timeline.of(places)
         trace = _trace(source, meta, dict(own), told, notes)
-        return replace(trace, memory=beside.memory, host_waits=waits)
+        return replace(
+            trace, memory=beside.memory, host_waits=waits, collectives=beside.collectives
+        )
 
     return taken_apart(units, build)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from analysis.errors import FuseScopeError
+from analysis.job import Job
 from analysis.limits import DEFAULT_LIMITS, MIB, Limits
 from analysis.readers.input.unpacking import MAGIC_BYTES, is_packed, unpacked
 from analysis.trace import Diagnostic, Meta
@@ -148,6 +149,7 @@ class Source:
         files: Iterable[str] = (),
         private: Mapping[str, str] = MappingProxyType({}),
         started_ns: int | None = None,
+        job: Job | None = None,
     ) -> Meta:
         """Where a trace of this file comes from, and when it began; `files` were read with it."""
         return Meta(
@@ -160,6 +162,7 @@ class Source:
             files=tuple(files),
             redactable=MappingProxyType(dict(private)),
             started_ns=started_ns,
+            job=job,
         )
 
     def blocks(self, size: int) -> Iterator[bytes]:

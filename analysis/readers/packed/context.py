@@ -1,5 +1,6 @@
 """What a trace has beside its tables, as tables: call stacks, memory over time, host waits, the
-activity of the host, the originals that members name, and the program of the host."""
+activity of the host, the originals that members name, the program of the host, and what is known of
+collectives."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import pandas as pd
 
 from analysis.host_activity import KINDS, MAX_SPANS, HostActivity
 from analysis.host_waits import MAX_WAITS, HostWaits
+from analysis.job import COLLECTIVE_COLUMNS, MAX_COLLECTIVES, Collectives
 from analysis.memory import MAX_DEVICES, MAX_POINTS, MemoryUse
 from analysis.originals import MAX_ORIGINALS, Original
 from analysis.program import MAX_PROGRAM, Program
@@ -47,7 +49,10 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "dur_ns": "int64",
     },
     "launches": {"source_row": "int64", "thread": "category", "start_ns": "int64"},
+    "collectives": COLLECTIVE_COLUMNS,
 }
+# Columns in which a cell may have no value.
+_MAY_LACK = ["reserved", *(name for name, dtype in COLLECTIVE_COLUMNS.items() if dtype == "Int64")]
 _MAX_ROWS = {
     "nodes": MAX_NODES,
     "waits": MAX_WAITS,
@@ -55,6 +60,7 @@ _MAX_ROWS = {
     "originals": MAX_ORIGINALS,
     "program": MAX_PROGRAM,
     "host": MAX_SPANS,
+    "collectives": MAX_COLLECTIVES,
 }
 
 
@@ -98,6 +104,8 @@ def frames_of(trace: Trace) -> dict[str, pd.DataFrame]:
         )
     if trace.host is not None:
         found |= _host_frames(trace.host)
+    if trace.collectives is not None:
+        found["collectives"] = trace.collectives.table
     return found
 
 
@@ -108,7 +116,7 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         if {column: str(frame[column].dtype) for column in frame} != dict(SCHEMAS[name]):
             raise ValueError(f"{name}: other columns than it must have")
         if len(frame) > _MAX_ROWS.get(name, len(frame)) or frame.drop(
-            columns="reserved", errors="ignore"
+            columns=_MAY_LACK, errors="ignore"
         ).isna().any(axis=None):
             raise ValueError(f"{name}: too many rows, or cells without a value")
     if ("nodes" in frames) != ("placed" in frames):
@@ -155,6 +163,8 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         raise ValueError("what the host did without its launches, or these without that")
     if "host" in frames:
         found["host"] = _host(frames["host"], frames["launches"])
+    if "collectives" in frames:
+        found["collectives"] = Collectives(frames["collectives"])
     if "originals" in frames:
         told = frames["originals"].astype("object")
         found["originals"] = tuple(

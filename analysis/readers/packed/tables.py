@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.errors import FuseScopeError
+from analysis.job import MAX_GROUPS, MAX_RANKS, Group, Job
 from analysis.limits import Limits
 from analysis.messages import mark
 from analysis.operators.classes import OP_CLASSES
@@ -36,10 +37,11 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "op_class": OP_CLASSES,
     "level": ("device_kernel", "framework_op", "graph_layer"),
 }
-_DURATIONS = ("dur_ns", "cpu_ns", "span_ns", "wait_ns", "launch_ns")
+_DURATIONS = ("dur_ns", "cpu_ns", "span_ns", "wait_ns", "launch_ns", "transfer_ns")
 _SIGNED = ("start_ns",)
 _SHA256 = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
 _Start = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+_Rank = Annotated[int, msgspec.Meta(ge=0, le=MAX_RANKS)]
 _Format = Annotated[str, msgspec.Meta(pattern="^[a-z0-9_]{1,40}$")]
 
 
@@ -49,6 +51,38 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     sha256: _SHA256
     started_ns: _Start | None = None
+
+
+class OfGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A Group."""
+
+    name: str
+    purpose: str = ""
+    ranks: Annotated[list[_Rank], msgspec.Meta(max_length=MAX_RANKS)] = []
+
+
+class OfJob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A Job."""
+
+    rank: _Rank | None = None
+    world: _Rank | None = None
+    groups: Annotated[list[OfGroup], msgspec.Meta(max_length=MAX_GROUPS)] = []
+    ids: Annotated[list[str], msgspec.Meta(max_length=MAX_GROUPS)] = []
+
+    @classmethod
+    def of(cls, job: Job | None) -> OfJob | msgspec.UnsetType:
+        """Return what is kept of a job."""
+        if job is None:
+            return msgspec.UNSET
+        groups = [OfGroup(one.name, one.purpose, list(one.ranks)) for one in job.groups]
+        return cls(job.rank, job.world, groups, list(job.ids))
+
+    def job(self, clean: Callable[[str], str] = str) -> Job:
+        """Return the job, its texts as `clean` has them."""
+        groups = (
+            Group(clean(one.name), clean(one.purpose), tuple(one.ranks)) for one in self.groups
+        )
+        return Job(self.rank, self.world, tuple(groups), tuple(map(clean, self.ids)))
 
 
 class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +99,7 @@ class Origin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     redactable: dict[str, str]
     started_ns: _Start | None = None
     parts: list[Recording] = []
+    job: OfJob | msgspec.UnsetType = msgspec.UNSET
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,6 +175,7 @@ def _parts(trace: Trace, cells: _Cells) -> list[bytes]:
         dict(meta.redactable),
         meta.started_ns,
         [Recording(part.name, part.sha256, part.started_ns) for part in meta.parts],
+        OfJob.of(meta.job),
     )
     runs, operators, calls = (
         _packed_table(frame, cells) for frame in (trace.runs, trace.operators, trace.calls)
@@ -299,6 +335,7 @@ def _meta(origin: Origin, limits: Limits) -> Meta:
         MappingProxyType({clean(key): clean(text) for key, text in origin.redactable.items()}),
         origin.started_ns,
         tuple(Part(clean(part.name), part.sha256, part.started_ns) for part in origin.parts),
+        origin.job.job(clean) if isinstance(origin.job, OfJob) else None,
     )
 
 

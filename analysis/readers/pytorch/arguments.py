@@ -16,7 +16,7 @@ import numpy as np
 from analysis.readers.building.numbering import Numbered
 from analysis.readers.building.timetable import Ints
 from analysis.readers.pytorch.event import args_of, number, plain
-from analysis.readers.pytorch.spans import NONE, Floats, InputTexts
+from analysis.readers.pytorch.spans import NONE, Floats, InputTexts, MessageTexts
 
 _RAW = msgspec.Raw()
 _NAN = math.nan
@@ -61,8 +61,16 @@ class PlainArgs(msgspec.Struct, gc=False, frozen=True):
     sent: float = msgspec.field(default=_NAN, name="In msg nelems")
     received: float = msgspec.field(default=_NAN, name="Out msg nelems")
     dtype: msgspec.Raw = _RAW
+    collective: msgspec.Raw = msgspec.field(default=_RAW, name="Collective name")
+    group_size: msgspec.Raw = msgspec.field(default=_RAW, name="Group size")
+    group: msgspec.Raw = msgspec.field(default=_RAW, name="Process Group Name")
+    group_ranks: msgspec.Raw = msgspec.field(default=_RAW, name="Process Group Ranks")
+    sequence: msgspec.Raw = msgspec.field(default=_RAW, name="Seq")
+    source: msgspec.Raw = msgspec.field(default=_RAW, name="Src Rank")
+    target: msgspec.Raw = msgspec.field(default=_RAW, name="Dst Rank")
 
 
+_MAX_ELEMENTS = 2**60
 Given = Sequence[msgspec.Raw] | Sequence[PlainArgs]
 
 
@@ -72,6 +80,7 @@ class Arguments:
     def __init__(self) -> None:
         self.inputs: Numbered = Numbered()  # of InputTexts
         self.labels: Numbered = Numbered()  # of bytes
+        self.messages: Numbered = Numbered()  # of MessageTexts
         self._odd: Numbered = Numbered()  # ids that are not plain numbers
 
     def launches(self, raws: Given) -> dict[str, np.ndarray]:
@@ -94,6 +103,7 @@ class Arguments:
         columns["flops"] = _floats(args, "flops")
         for name in MESSAGE:
             columns[name] = _floats(args, name)
+        columns["message"] = self._messages(args)
         return columns
 
     def kernels(self, raws: Given) -> dict[str, np.ndarray]:
@@ -104,6 +114,7 @@ class Arguments:
             columns[name] = self.labels.of([bytes(getattr(a, name)) for a in args])
         for name in KERNEL_NUMBERS.values():
             columns[name] = _floats(args, name)
+        columns["message"] = self._messages(args)
         return columns
 
     def ids(self, values: Sequence[object]) -> Ints:
@@ -116,6 +127,14 @@ class Arguments:
             if not len(found) or found.min() >= NONE and found.max() < 10**_MAX_ID_CHARS:
                 return found
         return np.array([self._id(value) for value in values], dtype="int64")
+
+    def _messages(self, args: Sequence[Any]) -> Ints:
+        """What each says of a collective as numbers, NONE for nothing."""
+        places = [at for at, a in enumerate(args) if bytes(a.collective) or bytes(a.group_size)]
+        found = np.full(len(args), NONE, dtype="int64")
+        if places:
+            found[places] = self.messages.of([_message(args[at]) for at in places])
+        return found
 
     def _ids(self, args: Sequence[Any]) -> dict[str, np.ndarray]:
         external = self.ids([a.external_id for a in args])
@@ -146,6 +165,23 @@ def _types(args: Any) -> bytes:
     types = bytes(args.input_types)
     dtype = bytes(args.dtype)
     return types.replace(b'"TensorList"', dtype) if dtype[:1] == b'"' else types
+
+
+def _message(args: Any) -> MessageTexts:
+    """Name, size, group, ranks, number, source, target and type as the file has them, and the
+    elements of the larger side, below 0 where it does not say them."""
+    sent, received = (getattr(args, name) for name in MESSAGE)
+    if isinstance(sent, msgspec.Raw):
+        sent, received = number(sent), number(received)
+    counts = tuple(-1.0 if n is None or not 0 <= n < _MAX_ELEMENTS else n for n in (sent, received))
+    return (
+        (
+            plain(args.collective), plain(args.group_size), plain(args.group),
+            plain(args.group_ranks), plain(args.sequence), plain(args.source), plain(args.target),
+            plain(args.dtype),
+        ),
+        max(counts),
+    )  # fmt: skip
 
 
 def _decoded(args: Sequence[msgspec.Raw] | Sequence[PlainArgs]) -> Sequence[Any]:

@@ -72,6 +72,13 @@ class Args(msgspec.Struct, gc=False):
     sent: msgspec.Raw = msgspec.field(default=_NONE, name="In msg nelems")
     received: msgspec.Raw = msgspec.field(default=_NONE, name="Out msg nelems")
     dtype: msgspec.Raw = _NONE
+    collective: msgspec.Raw = msgspec.field(default=_NONE, name="Collective name")
+    group_size: msgspec.Raw = msgspec.field(default=_NONE, name="Group size")
+    group: msgspec.Raw = msgspec.field(default=_NONE, name="Process Group Name")
+    group_ranks: msgspec.Raw = msgspec.field(default=_NONE, name="Process Group Ranks")
+    sequence: msgspec.Raw = msgspec.field(default=_NONE, name="Seq")
+    source: msgspec.Raw = msgspec.field(default=_NONE, name="Src Rank")
+    target: msgspec.Raw = msgspec.field(default=_NONE, name="Dst Rank")
 
     @property
     def external(self) -> bytes:

@@ -197,6 +197,7 @@ class EventColumns:
             list(self._lanes),
             list(self._arguments.inputs),  # type: ignore[arg-type]
             list(self._arguments.labels),  # type: ignore[arg-type]
+            list(self._arguments.messages),  # type: ignore[arg-type]
         )
         kernels = self._with_times(self._spans("kernel", tables))
         launches = self._spans("launch", tables)
@@ -431,10 +432,11 @@ class EventColumns:
         none = np.full(len(columns.get("rows", ())), -1, dtype="int64")
         own = {name: columns.pop(name, none) for name in COLUMNS}
         if kind in ("op", "call") and not columns:
-            columns = {"inputs": none, "flops": none.astype("float64")}
+            columns = {"inputs": none, "flops": none.astype("float64"), "message": none}
         if kind == "kernel" and not columns:
             columns = {name: none for name in KERNEL_LABELS}
             columns |= {name: none.astype("float64") for name in KERNEL_NUMBERS.values()}
+            columns["message"] = none
         return Spans(tables, **own, more=columns)
 
     def _with_times(self, kernels: Spans) -> Spans:

@@ -17,6 +17,7 @@ import numpy as np
 
 from analysis.errors import FuseScopeError
 from analysis.host_waits import HostWaits
+from analysis.job import Job
 from analysis.limits import Limits
 from analysis.messages import mark
 from analysis.readers.building.call_stacks import Moments, stacks_of
@@ -53,6 +54,7 @@ from analysis.readers.pytorch.memory import memory_of
 from analysis.readers.pytorch.program import program_of
 from analysis.readers.pytorch.spans import KINDS, NONE, Spans
 from analysis.readers.pytorch.steps import Steps
+from analysis.readers.pytorch.units.collectives import collectives_of, job_of_header
 from analysis.readers.pytorch.units.parts import Parts
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
@@ -98,6 +100,8 @@ class _File(EventFile):
     base_time: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="baseTimeNanoseconds")
     trace_name: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="traceName")
     host_name: msgspec.Raw = msgspec.Raw()
+    distributed: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="distributedInfo")
+    trace_id: msgspec.Raw = msgspec.Raw()
     messages: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="INFO")
     warnings: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="WARNING")
     errors: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="ERROR")
@@ -181,6 +185,7 @@ def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) 
     notes += noted("warning", "outside_runs", outside)
     ran = distinct(rows["run"].numbers[rows["run"].known])
     notes += noted("info", "runs_untold", len(steps.spans) - len(ran) if len(ran) else 0)
+    job = _job(file)
     used = list(map(str, Coded.of(rows["provider"]).present().values))
     meta = source.meta(
         KINETO.name,
@@ -191,6 +196,7 @@ def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) 
         started_ns=_started_ns(
             file, found.kernels.starts if found.kernels else executed.ops.starts
         ),
+        job=job,
     )
     starts, lengths = [s for s, _ in steps.spans], [end - start for start, end in steps.spans]
     runs = profiled_runs("step", starts, lengths) if steps.spans else None
@@ -206,6 +212,7 @@ def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) 
         host=host,
         originals=originals,
         program=program,
+        collectives=collectives_of(found.kernels or executed.ops, job),
         host_waits=_waits(found, launches, source.limits) if found.launches and launches else None,
     )
     return with_launches(trace, _launch_calls(found, steps)) if found.kernels else trace
@@ -296,6 +303,12 @@ def _devices(file: _File) -> dict[str, str]:
     found = {str(id_): clean_text(name, 80) for id_, name in names if isinstance(name, str)}
     # AMD's ids may count devices that the header leaves out; where all are of one kind it is that.
     return {**found, "": next(iter(found.values()))} if len(set(found.values())) == 1 else found
+
+
+def _job(file: _File) -> Job | None:
+    """Return the rank of the file and its job, as its header says them."""
+    is_small = len(memoryview(file.distributed)) <= _MAX_HEADER_BYTES
+    return job_of_header(file.distributed, file.trace_id) if is_small else None
 
 
 def _started_ns(file: _File, starts: Ints) -> int | None:

@@ -17,6 +17,7 @@ from analysis.readers.pytorch.event import Args, Kind, Span
 
 Floats = npt.NDArray[np.float64]
 Lane = tuple[bytes, bytes]  # process and thread
+MessageTexts = tuple[tuple[bytes, ...], float]  # as Arguments makes them of a collective
 InputTexts = tuple[bytes, bytes, bytes]  # shapes, types and values of the inputs, as JSON
 NONE = -1
 
@@ -29,6 +30,7 @@ class Tables:
     lanes: list[Lane] = field(default_factory=list)
     inputs: list[InputTexts] = field(default_factory=list)
     labels: list[bytes] = field(default_factory=list)  # ids of devices and streams, launch sizes
+    messages: list[MessageTexts] = field(default_factory=list)
 
 
 KINDS: tuple[Kind, ...] = ("op", "kernel", "memcpy", "memset", "launch", "annotation")

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.fleet.fleet import Fleet
-from analysis.fleet.grouped import Grouped
+from analysis.ranks.grouped import Grouped
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +38,9 @@ class Aligned:
         return waited
 
 
-def aligned(fleet: Fleet) -> Aligned:
-    """The collectives of the fleet."""
-    rows = fleet.collectives
+def aligned(rows: pd.DataFrame) -> Aligned:
+    """The collectives of several ranks: tables as `collectives` makes them, with a column
+    `rank`."""
     if not len(rows):
         return _of(rows, np.zeros(0, dtype="int64"), 0)
     # A name of a group may stand for other ranks elsewhere; members tell them apart.
