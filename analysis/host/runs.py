@@ -58,7 +58,8 @@ def idle_of_runs(trace: Trace) -> IdleOfRuns | None:
         of_call = pd.Index(runs["run"]).get_indexer(
             trace.calls["run"].to_numpy("int64", na_value=-1)
         )
-        begins, lengths = device_windows(trace, of_call, lengths) or (begins, lengths)
+        found = device_windows(trace, of_call, lengths)
+        begins, lengths = found.launched() if found is not None else (begins, lengths)
         windows = begins, begins + lengths
         numbers = tuple(runs["run"].tolist()[: len(begins)])
     idle = idle_by_host(trace, *windows)

@@ -128,7 +128,7 @@ def _by_device(trace: Trace) -> StepParts | None:
     found = device_windows(trace, of_call, runs["dur_ns"].to_numpy("int64"))
     if found is None or trace.calls["start_ns"].isna().any():
         return None
-    begins, walls = found
+    begins, walls = found.begins, found.walls
     ends = begins + walls
     starts, lasts = call_times(trace.calls)
     communicates = trace.operators["is_communication"].to_numpy(dtype=bool)

@@ -147,25 +147,25 @@ def _until_last_kernel(trace: Trace, units: Units) -> Units:
 
 def _by_device(trace: Trace, units: Units) -> Units:
     """Return units whose walls are the device's, from first kernel to first kernel, where that has
-    a period of its own: the last unit, of which the file has no end, is left out. Kernels without a
+    a period of its own, with those that were launched before the file began. Kernels without a
     launch in the file belong to the unit in which they start, those before the first one to
     none."""
     found = device_windows(trace, units.unit_of, units.walls_ns)
     if found is None:
         return units
-    begins, walls = found
-    shorter = units.taken(np.arange(len(walls)))
     starts, _ = call_times(trace.calls)
-    in_time = np.searchsorted(begins, starts, side="right") - 1
-    is_after = starts >= begins[-1] + walls[-1]
+    in_time = np.searchsorted(found.begins, starts, side="right") - 1
+    is_after = starts >= found.begins[-1] + found.walls[-1]
     in_time = np.where(is_after, OUTSIDE, in_time)
+    launched = np.where(units.unit_of >= 0, units.unit_of + found.earlier, OUTSIDE)
     return Units(
         units.kind,
         units.name,
         units.evidence,
-        np.where(launch_times(trace) >= 0, shorter.unit_of, in_time),
-        begins,
-        walls,
-        shorter.work,
+        np.where(launch_times(trace) >= 0, launched, in_time),
+        found.begins,
+        found.walls,
+        (units.work[0],) * found.earlier + units.work,
         round(float(np.median(units.walls_ns))),
+        found.earlier,
     )

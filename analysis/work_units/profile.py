@@ -58,7 +58,7 @@ def profile_of(trace: Trace, units: Units) -> Profile:
     of, dur_ns = operators[order], calls["dur_ns"].to_numpy()[order]
     name = trace.operators["name"].cat.codes.to_numpy("int64")[of] + 1
     unit = units.unit_of[order]
-    model = order[unit == _most_common(unit, name, units.count)]
+    model = order[unit == _most_common(unit, name, units)]
     occurrence = _occurrence(unit, name)
     key = name * (int(occurrence.max(initial=0)) + 1) + occurrence
     chosen = np.flatnonzero(np.isin(order, model))
@@ -95,18 +95,19 @@ def _ranked_streams(trace: Trace) -> np.ndarray:
     return ranks[codes]
 
 
-def _most_common(unit: np.ndarray, of: np.ndarray, count: int) -> int:
-    """Return the unit whose sequence of operators most units share; where no two are equal, one
-    whose length is the median."""
-    edges = np.searchsorted(unit, np.arange(count + 1))
-    sequences = [of[edges[at] : edges[at + 1]].tobytes() for at in range(count)]
+def _most_common(unit: np.ndarray, of: np.ndarray, units: Units) -> int:
+    """Return the unit whose sequence of operators most units share, one of which the file has the
+    launches; where no two are equal, one whose length is the median."""
+    edges = np.searchsorted(unit, np.arange(units.count + 1))
+    sequences = [of[edges[at] : edges[at + 1]].tobytes() for at in range(units.count)]
     seen: dict[bytes, int] = {}
     for sequence in sequences:
         seen[sequence] = seen.get(sequence, 0) + 1
     if max(seen.values()) == 1:
-        return int(np.argsort(np.diff(edges), kind="stable")[(count - 1) // 2])
+        return int(np.argsort(np.diff(edges), kind="stable")[(units.count - 1) // 2])
     best = max(seen.values())
-    return next(at for at, sequence in enumerate(sequences) if seen[sequence] == best)
+    fitting = [at for at, sequence in enumerate(sequences) if seen[sequence] == best]
+    return next((at for at in fitting if at >= units.earlier), fitting[0])
 
 
 def _occurrence(unit: np.ndarray, of: np.ndarray) -> np.ndarray:

@@ -24,7 +24,8 @@ class Units:
     of the calls, -1 where the file does not have them; `walls_ns` is how long each unit takes, of
     units that follow one another from start to start. `work` is what each unit processes. `name` is
     that of the annotation, '' for repeats and files. `host_ns` is the median unit of the host where
-    the walls are those of the device, whose period is another, None elsewhere.
+    the walls are those of the device, whose period is another, None elsewhere. The first `earlier`
+    units were launched before the file began, so it does not say by what.
     """
 
     kind: UnitKind
@@ -35,6 +36,7 @@ class Units:
     walls_ns: np.ndarray
     work: tuple[Work, ...]
     host_ns: int | None = None
+    earlier: int = 0
 
     @property
     def count(self) -> int:
@@ -71,7 +73,12 @@ class Units:
             self.walls_ns[chosen],
             tuple(self.work[at] for at in chosen.tolist()),
             self.host_ns,
+            int((chosen < self.earlier).sum()),
         )
+
+    def launched(self) -> Units:
+        """Return only the units of which the file has the launches."""
+        return self.taken(np.arange(self.earlier, self.count)) if self.earlier else self
 
 
 def whole_file(trace: Trace) -> Units:

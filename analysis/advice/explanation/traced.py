@@ -32,7 +32,7 @@ class Traced:
     @classmethod
     def of(cls, trace: Trace) -> Traced:
         """Return the trace by those of its units that do the work that takes most time."""
-        found = units_of(trace)
+        found = units_of(trace).launched()
         steady = _steady(trace, found)
         same = steady.of_work(steady.kinds_of_work()[0])
         return cls(trace, same, steady.count - same.count, found.count - steady.count)
@@ -129,8 +129,9 @@ class Traced:
 
 
 def _steady(trace: Trace, units: Units) -> Units:
-    """Return the runs of a profiler that figures of the file rest on; other units as they are."""
-    if units.kind != "step" or not trace.has_runs:
+    """Return the runs of a profiler that figures of the file rest on; other units, and those of the
+    device's own period, as they are."""
+    if units.kind != "step" or not trace.has_runs or units.host_ns is not None:
         return units
     runs = trace.told_runs[~trace.told_runs["warmup"].to_numpy()]
     runs = runs if len(runs) else trace.told_runs
