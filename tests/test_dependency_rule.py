@@ -50,8 +50,8 @@ ALLOWED = {
     "analysis.compare.explanation": CORE
     + within("analysis", "align host metrics work_units compare.joining"),
     "analysis.compare.model_tree": CORE
-    + within("analysis", "metrics work_units compare.comparison compare.ledger"),
-    "analysis.compare.joining": CORE + within("analysis", "metrics"),
+    + within("analysis", "metrics work_units compare.comparison compare.joining compare.ledger"),
+    "analysis.compare.joining": CORE + within("analysis", "metrics compare.side"),
     "analysis.compare.groups": CORE + within("analysis", "compare.side compare.joining"),
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),
     "analysis.advice": CORE + within("analysis", "host metrics compare"),

@@ -27,6 +27,7 @@ from analysis.compare.joining.matching import (
     match_types,
     without_changes,
 )
+from analysis.compare.joining.same_place import with_launchers
 from analysis.compare.ledger import ledger
 from analysis.compare.ledger.reconciliation import Reconciliation
 from analysis.compare.naming import named
@@ -61,6 +62,7 @@ def compare(
     )
     entered = (baseline is not given[0], candidate is not given[1])
     baseline, candidate = with_repeated_runs(baseline, candidate)
+    baseline, candidate = with_launchers(baseline), with_launchers(candidate)
     baseline, candidate, borrowed = with_shared_detail(baseline, candidate)
     baseline, candidate, unmatched = with_originals(baseline, candidate)
     verdict = judge(baseline, candidate, candidates)

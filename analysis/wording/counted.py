@@ -26,6 +26,11 @@ PER: Mapping[tuple[bool, bool], Mapping[str, Message | Said]] = {
         "mean": Message("mean per run, the baseline's of its whole file"),
     },
 }
+_WITH_COPIES = FigureText(
+    Message("light executions, with copies"),
+    Message("Executions of light operators {per}, copies and fills of memory among them."),
+    "lower",
+)
 _FILE_MEANING = Message(
     "{time} of all that the file holds of this side. It does not mark its runs, so the number of "
     "runs is not known. Time in which nothing ran does not count."
@@ -101,7 +106,15 @@ def figure_text(comparison: Comparison, code: str) -> FigureText:
     if code == "latency" and times_are_of_files(comparison):
         meaning = _FILE_MEANING.of(time=TIMES_FIRST[comparison.verdict.of])
         return FigureText(FILE_TIME, meaning, text.better)
+    if code == "light_count" and _has_copies(comparison):
+        text = _WITH_COPIES
     return text if any(_marked(comparison)) else replace(text, per=_per(comparison))
+
+
+def _has_copies(comparison: Comparison) -> bool:
+    """True where a side copies or fills memory on a device, which counts as light."""
+    copies = [figure for figure in comparison.figures if figure.code == "copies"]
+    return any(one.value for figure in copies for one in (figure.baseline, figure.candidate))
 
 
 def order_text(comparison: Comparison) -> str:

@@ -196,7 +196,12 @@ def test_what_times_of_findings_are_of_is_said_of_those_that_are_there() -> None
     ours, other = Finding("copies"), Finding("run_tail", of_ns=5.0)
     alone = times_text(Findings((ours,), (), 9.0))
     assert alone.startswith("Times are of the mean run as profiled") and "saved" not in alone
-    assert "saved under Slow runs is of un-profiled" in times_text(Findings((ours, other), (), 9.0))
+    assert times_text(Findings((ours, other), (), 9.0)).endswith(
+        "as profiled, 9.00 ns: the profiler makes runs longer. What can be saved under Slow runs "
+        "is of a run of 5.00 ns."
+    )
+    longer = replace(other, of_ns=8.0)
+    assert times_text(Findings((ours, other, longer), (), 9.0)).endswith("of 5.00 ns to 8.00 ns.")
     # A file without un-profiled runs: what is saved is of the run as profiled, as the rest.
     assert times_text(Findings((replace(other, of_ns=9.0),), (), 9.0)) == alone
 

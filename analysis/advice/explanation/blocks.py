@@ -12,6 +12,7 @@ from analysis.advice.explanation.spans import names_around
 from analysis.advice.explanation.traced import Traced
 from analysis.align.repeats import Repeat, fold
 from analysis.compare.explanation.sides import ExplainedSide, collective
+from analysis.compare.joining.same_place import same_place
 from analysis.trace import Trace
 
 _FEWEST = 4  # copies, from which kernels are layers
@@ -121,8 +122,10 @@ def collectives_of(traced: Traced) -> tuple[Collective, ...]:
     operators = trace.calls["operator"].to_numpy()
     dur_ns = trace.calls["dur_ns"].to_numpy()
     talks = trace.operators["is_communication"].to_numpy(dtype=bool)
-    chosen = np.flatnonzero(talks[operators] & (units.unit_of >= 0))
-    lanes, times = (column[chosen] for column in traced.launched)
+    is_chosen = talks[operators] & (units.unit_of >= 0)
+    chosen = np.flatnonzero(is_chosen)
+    like = same_place(trace, is_chosen & (traced.launched[0] < 0), units.unit_of)[chosen]
+    lanes, times = (column[np.where(like < 0, chosen, like)] for column in traced.launched)
     named = names_around(trace.host, _COLLECTIVE, lanes, times)
     names, sizes = trace.texts("name"), message_bytes(trace)
     totals: dict[tuple[str, int | None], list[int]] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from analysis.compare.explanation.explanation import Evidence, KernelTime
+from analysis.compare.explanation.explanation import Evidence, KernelTime, OtherKernels
 from analysis.work_units import UnitKind
 from analysis.work_units.units import UnitEvidence
 from analysis.work_units.work import Work
@@ -61,7 +61,8 @@ class TracedUnit:
     `others` counts units of the file that do other work, `set_aside` slow ones at its beginning.
     `host_ns` is the median step of the host where the device's own period is the unit, `ahead_ns`
     the median time from a launch to its start. `earlier_ns` is the time of kernels that run in a
-    unit and were launched before the file begins. `kernels` counts those of a unit. Without
+    unit and were launched before the file begins. `kernels` counts those of a unit, with
+    `other_kernels` besides those that compute. Without
     `has_starts` the file has no start of each call, so that nothing is known of idle time.
     """
 
@@ -82,6 +83,7 @@ class TracedUnit:
     earlier_ns: int = 0
     uneven: Uneven | None = None
     has_starts: bool = True
+    other_kernels: frozenset[OtherKernels] = frozenset()
 
 
 @dataclass(frozen=True)

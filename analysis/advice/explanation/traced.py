@@ -39,10 +39,12 @@ class Traced:
 
     @cached_property
     def side(self) -> ExplainedSide:
-        """The kernels of a unit, without those that were launched before the file begins."""
-        of = np.where(self.is_earlier, OUTSIDE, self.units.unit_of)
-        if not (of >= 0).any():
-            of = self.units.unit_of
+        """The kernels of a unit; of a single one without those that were launched before the file
+        begins, which are of the unit before it. Of several units that would leave a mean over all
+        of what only some have."""
+        of = self.units.unit_of
+        if self.units.count == 1 and not self.is_earlier[of >= 0].all():
+            of = np.where(self.is_earlier, OUTSIDE, of)
         return ExplainedSide.of(self.trace, replace(self.units, unit_of=of))
 
     @cached_property

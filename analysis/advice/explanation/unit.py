@@ -35,6 +35,7 @@ def unit_of(traced: Traced) -> TracedUnit:
         _earlier_ns(traced),
         uneven(units.walls_ns, traced.parts_of_units[:, 2]),
         traced.has_starts,
+        traced.side.others,
     )
 
 

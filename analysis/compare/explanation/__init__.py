@@ -138,6 +138,7 @@ def _times(sides: tuple[ExplainedSide, ExplainedSide]) -> UnitTimes:
         (round(sides[0].busy_ns), round(sides[1].busy_ns)),
         (sides[0].count, sides[1].count),
         all((side.trace.operators["level"] == "device_kernel").any() for side in sides),
+        frozenset(kind for side in sides for kind in side.others),
     )
 
 

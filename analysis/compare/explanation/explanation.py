@@ -34,6 +34,10 @@ ChangeCode = Literal[
 ]
 
 
+# What runs on a device besides kernels that compute: copies and fills of memory, and collectives.
+OtherKernels = Literal["copies", "collectives"]
+
+
 @dataclass(frozen=True)
 class KernelTime:
     """Kernels of one name in one unit: how many, on average, their time in ns, and what class of
@@ -121,6 +125,7 @@ class UnitTimes:
     busy_ns: tuple[int, int]  # of which anything runs
     kernels: tuple[float, float]  # on average
     on_device: bool  # kernels of a device, not operators of the host
+    others: frozenset[OtherKernels] = frozenset()  # that `kernels` counts on either side
 
     @property
     def change_ns(self) -> int:

@@ -12,7 +12,8 @@ import numpy as np
 from analysis.align.repeats import Repeat, fold, walk
 from analysis.align.sequence import Kernel
 from analysis.align.sequence import Sequence as KernelSequence
-from analysis.compare.explanation.explanation import KernelTime, ShapedTime
+from analysis.compare.explanation.explanation import KernelTime, OtherKernels, ShapedTime
+from analysis.metrics.device import copies_of
 from analysis.metrics.spans import busy_until, call_times, union_ns
 from analysis.operators.short_names import short_names
 from analysis.trace import Trace
@@ -145,6 +146,16 @@ class ExplainedSide:
     def count(self) -> float:
         """How many kernels and collectives a unit has, on average."""
         return float((self.units.unit_of >= 0).sum()) / max(1, self.units.count)
+
+    @cached_property
+    def others(self) -> frozenset[OtherKernels]:
+        """What a unit has besides kernels that compute."""
+        found: set[OtherKernels] = set()
+        if copies_of(self.trace)[self.profile.operators].any():
+            found.add("copies")
+        if self.communication:
+            found.add("collectives")
+        return frozenset(found)
 
     @cached_property
     def kernels_ns(self) -> float:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
+from analysis.compare.joining.same_place import runs_of, same_place
 from analysis.host_activity import ANNOTATION, HostActivity
 from analysis.metrics.hierarchy import scopes_of
 from analysis.trace import Trace
@@ -76,6 +77,7 @@ def located(before: Trace, after: Trace) -> tuple[Levels, tuple[Located, Located
         if all(each.has_modules(trace) for each, trace in zip(found, traces, strict=True)):
             source, places = name, found
             break
+    places = (_completed(before, places[0]), _completed(after, places[1]))
     levels = Levels(
         source,
         all(any(map(_OPERATOR.match, trace.texts("launched_by"))) for trace in traces),
@@ -102,6 +104,14 @@ def without_number(name: str) -> str:
     """Return the name that the numbered copies of a part of a model share: 'layer' of 'layer_5',
     'model.layers.#.mlp' of 'model.layers.5.mlp', 'Bottleneck' of '0-Bottleneck'."""
     return _EDGE_NUMBERS.sub("", _NUMBER.sub("#", name)) or name
+
+
+def _completed(trace: Trace, places: Places) -> Places:
+    """Return places in which a call without one has that of the call that stands where it does in
+    another run of the same kernels."""
+    like = same_place(trace, places.of == places.unknown, runs_of(trace))
+    of = np.where(like >= 0, places.of[like], places.of)
+    return replace(places, of=of)
 
 
 def _nowhere(trace: Trace) -> Places:

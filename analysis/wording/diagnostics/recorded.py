@@ -135,6 +135,14 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Launches are counted by such calls, so there were more of them than are counted."),
     ),
+    "launchers_by_place": told(
+        Message(
+            "{n:count} kernel without a launch in the file counts as the operator that stands at "
+            "its place in another run of the same kernels.",
+            "{n:count} kernels without a launch in the file count as the operators that stand at "
+            "their places in other runs of the same kernels.",
+        )
+    ),
     "no_device_rows": told(
         Message(
             "The file contains {n:count} call to the device's runtime but no kernel.",

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.advice.explanation.explanation import TracedUnit
-from analysis.messages import Message, Part, Said
+from analysis.messages import Message, Part, Said, Shown
 from analysis.wording.explanation.uneven import uneven_said
-from analysis.wording.explanation.units import is_run
+from analysis.wording.explanation.units import is_run, kernels_said
 from analysis.work_units.work import Phase
 
 _ALIKE = 0.05  # by which the longest unit may be longer than the shortest, both are the same
@@ -40,31 +40,31 @@ _STEP_OF_DEVICE = Message(
     "{ahead:duration} ahead, so its own steps of {host:duration} are not the period.",
 )
 _REPEAT = Message(
-    "The file marks no steps, but its kernels repeat: one repetition of {kernels:count} kernels "
+    "The file marks no steps, but its kernels repeat: one repetition of {kernels} "
     "takes **{wall:duration}**, the mean of {n:count}."
 )
 _REPEAT_RANGE = Message(
-    "The file marks no steps, but its kernels repeat: one repetition of {kernels:count} kernels "
+    "The file marks no steps, but its kernels repeat: one repetition of {kernels} "
     "takes **{wall:duration}**, the mean of {n:count} from {low:duration} to {high:duration}."
 )
 _FILE = {
     True: Message(
         "The file marks no steps, and its kernels do not repeat as a whole: it spans "
-        "**{wall:duration}** with {kernels:count} kernels."
+        "**{wall:duration}** with {kernels}."
     ),
     False: Message(
         "The file marks no steps, and its operators do not repeat as a whole: it spans "
-        "**{wall:duration}** with {kernels:count} executions."
+        "**{wall:duration}** with {executions:executions}."
     ),
 }
 _SUMS = {
     True: Message(
-        "The file has no start of each execution, only times: its {kernels:count} kernels take "
+        "The file has no start of each execution, only times: its {kernels} take "
         "**{wall:duration}** together."
     ),
     False: Message(
-        "The file has no start of each execution, only times: its {kernels:count} operators take "
-        "**{wall:duration}** together."
+        "The file has no start of each execution, only times: its {executions:count} operators "
+        "take **{wall:duration}** together."
     ),
 }
 # Of a serving engine; the time of one step alone is that of its kernels.
@@ -162,13 +162,14 @@ def _word(unit: TracedUnit) -> str:
 
 def _takes(unit: TracedUnit) -> Said:
     low, high = unit.range_ns
-    values = {
+    values: dict[str, Shown] = {
         "wall": unit.wall_ns,
         "busy": unit.parts.busy_ns,
         "n": unit.count,
         "low": low,
         "high": high,
-        "kernels": unit.kernels,
+        "kernels": kernels_said(unit.kernels, unit.other_kernels),
+        "executions": unit.kernels,
     }
     is_told = unit.uneven is not None and unit.on_device
     is_alike = is_told or high - low <= _ALIKE * low

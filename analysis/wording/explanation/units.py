@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.compare.explanation.explanation import UnitTimes
+from analysis.compare.explanation.explanation import OtherKernels, UnitTimes
 from analysis.messages import Message, Said
 from analysis.work_units.units import UnitKind
 
@@ -36,9 +36,16 @@ _MEAN_REPEAT = Message(
     "{before:duration} ({change:change})."
 )
 _MEAN_REPEAT_OF = Message(
-    "On average one repetition of {kernels:count} kernels takes {after:duration} instead of "
-    "{before:duration} ({change:change})."
+    "On average one repetition of {kernels} takes {after:duration} instead of {before:duration} "
+    "({change:change})."
 )
+# By what is counted besides kernels that compute, which alone are *kernels* among the figures.
+_KERNELS: Mapping[frozenset[OtherKernels], Message] = {
+    frozenset(): Message("{n:count} kernel", "{n:count} kernels"),
+    frozenset({"copies"}): Message("{n:count} kernels and copies"),
+    frozenset({"collectives"}): Message("{n:count} kernels and collectives"),
+    frozenset({"copies", "collectives"}): Message("{n:count} kernels, copies and collectives"),
+}
 # Not "beyond noise": two files that were recorded once each do not show how much noise there is.
 _SAME_STEP = Message(
     "No change stands out: no cause is worth 1 % of a step. Its kernels take "
@@ -91,6 +98,11 @@ def _message(unit: UnitTimes) -> Message:
     return _ONE[unit.kind]
 
 
+def kernels_said(count: int, others: frozenset[OtherKernels]) -> Said:
+    """Return how many kernels a unit has, with the others that are counted."""
+    return _KERNELS[others].of(n=count)
+
+
 def same_sentence(unit: UnitTimes) -> Said:
     """Return that no change stands out, with how long a unit takes on both sides."""
     return _said(_SAME[unit.kind], unit)
@@ -102,7 +114,7 @@ def _said(message: Message, unit: UnitTimes) -> Said:
         before=unit.before_ns,
         after=unit.after_ns,
         change=change,
-        kernels=round(unit.kernels[0]),
+        kernels=kernels_said(round(unit.kernels[0]), unit.others),
         busy_before=unit.busy_ns[0],
         busy_after=unit.busy_ns[1],
     )

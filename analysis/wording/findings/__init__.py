@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from analysis import units
 from analysis.advice.finding import Confidence, Finding, Findings, Unknown
 from analysis.messages import Message, Part, Shown, listed, say
 from analysis.operators.short_names import short_name, short_pattern
@@ -73,8 +74,12 @@ _OF_FILE_IN_TIME = Message("That is {value:duration} of {run:duration} in the fi
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
 _OF_RUNS = Message("Times are of the mean run as profiled: the profiler makes runs longer.")
 _BUT_SOME = Message(
-    "Times are of the mean run as profiled: the profiler makes runs longer. What can "
-    "be saved under {labels} is of un-profiled runs or of the median run."
+    "Times are of the mean run as profiled, {mean:duration}: the profiler makes runs longer. What "
+    "can be saved under {labels} is of a run of {run:duration}."
+)
+_BUT_SOME_RUNS = Message(
+    "Times are of the mean run as profiled, {mean:duration}: the profiler makes runs longer. What "
+    "can be saved under {labels} is of runs of {low:duration} to {high:duration}."
 )
 _OF_THE_FILE = Message("Times are of the whole file, as it does not mark its runs.")
 _NAMES = 4  # of operators that are shown
@@ -225,9 +230,15 @@ def times_text(found: Findings) -> str:
     """What the times are of, and those of which findings are of another run."""
     if not found.has_runs:
         return _OF_THE_FILE.text()
-    apart = [one for one in found.found if one.of_ns not in (None, found.run_ns)]
-    labels = tuple(dict.fromkeys(label_text(one) for one in apart))
-    return _BUT_SOME.text(labels=listed(labels)) if labels else _OF_RUNS.text()
+    mean = units.duration(found.run_ns)
+    apart = [one for one in found.found if one.of_ns and units.duration(one.of_ns) != mean]
+    if not apart or found.run_ns is None:
+        return _OF_RUNS.text()
+    labels = listed(tuple(dict.fromkeys(label_text(one) for one in apart)))
+    low, high = (extreme(one.of_ns or 0.0 for one in apart) for extreme in (min, max))
+    if units.duration(low) == units.duration(high):
+        return _BUT_SOME.text(mean=found.run_ns, labels=labels, run=high)
+    return _BUT_SOME_RUNS.text(mean=found.run_ns, labels=labels, low=low, high=high)
 
 
 def names_text(finding: Finding) -> str:

@@ -14,7 +14,7 @@ from analysis.operators.short_names import short_pattern
 from analysis.wording.fusion.groups import KINDS
 
 Precision = Literal["", "8-bit", "partly 8-bit"]
-_SOME = Message("{pattern:name} ({n:count} of {operators:operators})")
+_SOME = Message("{pattern:name} ({n:count} of {operators:distinct})")
 
 
 def precision_of(comparison: Comparison, members: pd.DataFrame) -> Precision:

@@ -55,7 +55,7 @@ def test_a_pattern_with_some_operators_of_its_type_says_so() -> None:
     types = comparison.op_types.set_index("op_type")["delta_ns"]
     assert types["transpose_fusion"] == 76 + 1_830 - 70 - 1_950 == -114
     patterns = {originals_text(row): row for row in comparison.ledger.patterns.to_dict("records")}
-    assert patterns["transpose_fusion (1 of 2 operators)"]["gain_ns"] == 70 - 76
+    assert patterns["transpose_fusion (1 of 2 distinct operators)"]["gain_ns"] == 70 - 76
     assert patterns["conv_general_dilated"]["gain_ns"] == 1_500 + 1_950 - 1_530 - 1_830
 
 

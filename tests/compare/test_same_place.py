@@ -1,0 +1,75 @@
+"""Kernels whose launch a file lacks: of the operator that stands at their place in other runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.advice.explanation import explain_trace
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison
+from analysis.compare.joining.same_place import same_place
+from analysis.compare.side import side_of_trace
+from analysis.trace import Trace
+from tests.step_traces import Kernel, steps_of
+
+FLASH = Kernel("flash_fwd_kernel", 80, "attention", by="flash_attn::forward")
+NORM = Kernel("layer_norm_kernel", 10, "normalisation", by="aten::layer_norm")
+LAUNCHED = (NORM, FLASH, NORM)
+BEGUN = (replace(NORM, by=None), replace(FLASH, by=None), NORM)  # before the file begins
+
+
+def compared(before: Trace, after: Trace) -> Comparison:
+    return compare(side_of_trace(before), side_of_trace(after))
+
+
+def changes(comparison: Comparison) -> dict[str, float]:
+    """The change of each pattern of the ledger, in ns."""
+    patterns = comparison.ledger.patterns
+    return dict(zip(patterns["pattern"], -patterns["gain_ns"], strict=True))
+
+
+def test_a_kernel_without_a_launch_counts_as_what_the_other_runs_have_there() -> None:
+    """4 ns a run more; of four runs, a quarter of 80 us would be missing before."""
+    slower = (NORM, replace(FLASH, us=80.004), NORM)
+    comparison = compared(steps_of([BEGUN] + [LAUNCHED] * 3), steps_of([slower] * 4))
+    found = changes(comparison)
+    assert found["flash_fwd_kernel"] == 4 and found["layer_norm_kernel"] == 0
+    assert comparison.ledger.reconciliation.ungrouped_ns == 0
+    notes = {note.code: note.count for note in comparison.baseline.trace.diagnostics}
+    assert notes["launchers_by_place"] == 2
+
+
+def test_where_no_run_is_like_it_a_kernel_stays_without_a_launch() -> None:
+    other = (replace(NORM, by=None), replace(FLASH, by=None))  # of fewer kernels
+    side = side_of_trace(steps_of([other] + [LAUNCHED] * 3))
+    assert compared(side.trace, side.trace).baseline.trace.calls.equals(side.trace.calls)
+
+
+def test_a_mean_over_units_counts_what_ran_in_each_of_them() -> None:
+    """Four units with 80 us of attention each, of one unit launched before the file."""
+    launches = [None, None] + [(1, 5.0 * at) for at in range(10)]
+    found = explain_trace(steps_of([BEGUN] + [LAUNCHED] * 3, launches=launches))
+    assert found is not None
+    assert {one.op_class: one.ns for one in found.classes} == {
+        "attention": 80_000,
+        "normalisation": 20_000,
+    }
+
+
+@given(st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5), min_size=1, max_size=5))
+def test_a_place_is_that_of_a_kernel_of_the_same_name_in_another_run(runs: list[list[int]]) -> None:
+    kernels = [Kernel(f"kernel_{at}", 1, by="aten::op" if at % 2 else None) for at in range(4)]
+    trace = steps_of([[kernels[at] for at in run] for run in runs])
+    run_of = trace.calls["run"].to_numpy("int64")
+    names = np.array(trace.texts("name"), dtype=object)[trace.calls["operator"].to_numpy()]
+    unknown = np.arange(len(run_of)) % 3 == 0
+    found = same_place(trace, unknown, run_of)
+    for call in np.flatnonzero(found >= 0).tolist():
+        like = int(found[call])
+        assert unknown[call] and not unknown[like] and run_of[call] != run_of[like]
+        assert names[call] == names[like]
+    assert (found[~unknown] == -1).all()
