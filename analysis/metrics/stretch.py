@@ -49,6 +49,16 @@ def after_last(trace: Trace) -> Stretch | None:
     return _longest(np.array([timed.ends_ns.max()]), np.array([end]))
 
 
+def longest_idle(trace: Trace) -> Stretch | None:
+    """The longest time of the median run, from its first to its last call, in which nothing ran;
+    None without any."""
+    timed = timed_run(trace)
+    if isinstance(timed, str) or not len(timed.starts_ns):
+        return None
+    starts, ends = merged(timed.starts_ns, timed.ends_ns)
+    return _longest(ends[:-1], starts[1:])
+
+
 def most_idle(trace: Trace) -> Stretch | None:
     """The tenth, from the first to the last call of the median run, in which the least ran; the
     first of equal ones."""

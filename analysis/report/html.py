@@ -117,7 +117,7 @@ def _page(
         several=_several(comparison, several) if several is not None else None,
         ladder=ladder_html(ladder_of(comparison), has_ledger=True),
         timelines_section=section(drawn, wording.drawn_text(shown)),
-        findings=limits(shown, found, drawn.payload["sides"][1]),
+        findings=limits(shown, found, drawn.payload),
         method=method(shown, include_environment=include_environment),
         styles=list(map(Markup, sheets)),
         generator=GENERATOR,

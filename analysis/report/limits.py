@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +11,14 @@ from analysis.advice import TOP, Finding, Findings
 from analysis.compare.comparison import Comparison
 from analysis.messages import Part
 from analysis.report.text import minus, with_minus
-from analysis.timeline.payload import drawn_at
+from analysis.timeline.highlight import of_side
 from analysis.wording import findings as words
 
 
 @dataclass(frozen=True)
 class Limit:
-    """One finding; parts that are names come from the file. `stretch` is where it can be seen on
-    the timeline, from where to where in ns."""
+    """One finding; parts that are names come from the file. `spans` is where it can be seen on
+    the timelines, for their script."""
 
     label: str
     limits: tuple[Part, ...]
@@ -28,7 +29,7 @@ class Limit:
     remedy: str
     names: str
     source: str
-    stretch: tuple[int, int] | None
+    spans: str
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,8 @@ class Limits:
 
 
 def limits(comparison: Comparison, found: Findings, drawn: dict[str, Any]) -> Limits:
-    """What limits the candidate of a comparison, as `found` there; `drawn` is its side of the
-    timelines' payload."""
+    """What limits the candidate of a comparison, as `found` there; `drawn` is the
+    payload of the timelines."""
     made = tuple(_limit(found, finding, drawn) for finding in found.found)
     return Limits(
         title=words.FINDINGS_TITLE.parts(side=comparison.candidate.label),
@@ -58,7 +59,7 @@ def limits(comparison: Comparison, found: Findings, drawn: dict[str, Any]) -> Li
 
 
 def _limit(found: Findings, finding: Finding, drawn: dict[str, Any]) -> Limit:
-    stretch = finding.stretch
+    shown = None if finding.stretch is None else of_side(drawn, 1, finding.stretch)
     return Limit(
         label=words.label_text(finding),
         limits=tuple(with_minus(words.limit_parts(finding))),
@@ -69,5 +70,5 @@ def _limit(found: Findings, finding: Finding, drawn: dict[str, Any]) -> Limit:
         remedy=words.remedy_text(finding),
         names=words.names_text(finding),
         source=words.source_text(finding),
-        stretch=None if stretch is None else drawn_at(drawn, stretch),
+        spans="" if shown is None else json.dumps(shown.spans),
     )

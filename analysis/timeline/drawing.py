@@ -7,7 +7,7 @@ of which every bin says how much ran in it, and a window of it is answered in mo
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -132,7 +132,7 @@ class Drawing:
                     for each in self._marks(question.mark, windows)
                 ]
         if question.stretch is not None:
-            answer["sums"] = self._sums(*question.stretch, columns)
+            answer["sums"] = self._sums(question.stretch, columns)
         if question.search is not None:
             answer["hit"] = self._hit(question.search, columns)
         return container(answer, columns)
@@ -143,8 +143,8 @@ class Drawing:
         for number, (side, (start, end)) in enumerate(
             zip(self.layers.payload["sides"], windows, strict=True)
         ):
-            if mark.row is not None:
-                ops = [op for op, row in enumerate(side["ops"]["row"]) if row == mark.row]
+            if mark.rows:
+                ops = [op for op, row in enumerate(side["ops"]["row"]) if row in mark.rows]
             else:
                 ops = [mark.op] if mark.side == number else []
             calls = {name: np.asarray(column) for name, column in side["calls"].items()}
@@ -159,12 +159,16 @@ class Drawing:
             found.append({"count": len(of), "calls": shown})
         return found
 
-    def _sums(self, start: int, end: int, only: int, columns: Columns) -> list[dict[str, Any]]:
+    def _sums(
+        self, spans: Sequence[tuple[int, int] | None], columns: Columns
+    ) -> list[dict[str, Any]]:
         found = []
-        for number, side in enumerate(self.layers.payload["sides"]):
-            if only not in (-1, number):
+        for number, (side, span) in enumerate(
+            zip(self.layers.payload["sides"], spans, strict=False)
+        ):
+            if span is None:
                 continue
-            of = sums(side, start, end)
+            of = sums(side, *span)
             ids = np.array([each["op"] for each in of["operators"]], dtype="int64")
             ops = facts(side["ops"], ids, self.layers.elsewhere)
             longest = [_call(side, each["longest"]) for each in of["operators"]]

@@ -10,13 +10,14 @@ MAX_PIXELS = 8192
 MAX_NS = 2**62
 MAX_TEXT = 200
 _MAX_SIDES = 64
+_MAX_ROWS = 1000
 
 
 @dataclass(frozen=True)
 class Mark:
-    """What is selected: the operator of a row, or one in no table, by its side and place."""
+    """What is selected: the operators of rows, or one in no table, by its side and place."""
 
-    row: int | None
+    rows: tuple[int, ...]
     side: int
     op: int
 
@@ -37,8 +38,8 @@ class Search:
 class Question:
     """Asked by the browser of the drawing with this id; what is None is not asked for.
 
-    `windows` has from and to of each side, in ns, on so many `pixels`; `stretch` is from, to and
-    the side to sum up, -1 for all.
+    `windows` has from and to of each side, in ns, on so many `pixels`; `stretch` has those of
+    each side to sum up, None for a side that is not.
     """
 
     drawing: str
@@ -46,7 +47,7 @@ class Question:
     windows: tuple[tuple[int, int], ...] | None = None
     pixels: int = 1000
     mark: Mark | None = None
-    stretch: tuple[int, int, int] | None = None
+    stretch: tuple[tuple[int, int] | None, ...] | None = None
     search: Search | None = None
 
 
@@ -86,15 +87,21 @@ def _mark(asked: object) -> Mark | None:
     if not isinstance(asked, Mapping):
         return None
     side, op = (_whole(asked.get(name), -1) for name in ("side", "op"))
-    return Mark(_whole(asked.get("row"), 0), -1 if side is None else side, -1 if op is None else op)
+    return Mark(_rows(asked.get("rows")), -1 if side is None else side, -1 if op is None else op)
 
 
-def _stretch(asked: object) -> tuple[int, int, int] | None:
-    if not isinstance(asked, Mapping):
+def _rows(asked: object) -> tuple[int, ...]:
+    if not isinstance(asked, Sequence) or isinstance(asked, str):
+        return ()
+    found = (_whole(each, 0) for each in asked[:_MAX_ROWS])
+    return tuple(row for row in found if row is not None)
+
+
+def _stretch(asked: object) -> tuple[tuple[int, int] | None, ...] | None:
+    if not isinstance(asked, Sequence) or not 0 < len(asked) <= _MAX_SIDES:
         return None
-    span = _span([asked.get("from"), asked.get("to")])
-    side = _whole(asked.get("side"), -1)
-    return None if span is None or side is None else (*span, side)
+    found = tuple(map(_span, asked))
+    return found if any(found) else None
 
 
 def _search(asked: object) -> Search | None:

@@ -35,7 +35,7 @@ def show(shown: Shown) -> None:
         st.subheader(say("Timelines"), anchor=False, help=wording.timelines_help(shown.comparison))
         before = state.table.selected_row(shown.key)
         row = timeline(
-            shown.drawing, selected=before, key="timeline", stretch=state.table.stretch(shown.key)
+            shown.drawing, selected=before, key="timeline", shown=state.table.highlighted(shown.key)
         )
         if row != before:
             state.table.select_row(shown.key, row)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -12,6 +13,9 @@ from analysis.timeline.question import question_of
 from app import state
 from app.server import answering
 from app.server.desk import DESK
+
+if TYPE_CHECKING:
+    from analysis.timeline.highlight import Highlight
 
 Mode = Literal["time", "flow", "aligned"]
 
@@ -23,7 +27,7 @@ _loader = st.components.v2.component("fusescope_timeline_loader", js=script.load
 
 
 def timeline(
-    drawing: Drawing, *, selected: int | None, key: str, stretch: tuple[int, int, int] | None = None
+    drawing: Drawing, *, selected: int | None, key: str, shown: tuple[Highlight, int] | None = None
 ) -> int | None:
     """Draw a drawing and return the selected row of the operator table, or None.
 
@@ -33,13 +37,12 @@ def timeline(
 
         row = timeline(drawing, selected=row_before, key="timeline")
 
-    `stretch` is one of the candidate's time to show, from where to where in ns, and its number: it
-    is shown when the number is new.
+    `shown` is what to show of the time, and its number: it is shown when the number is new.
 
     Hovering, zooming, panning and the mode stay in the browser; an equal drawing keeps the zoom.
     What the browser asks for beside runs nothing of the page.
     """
-    picked = _draw(drawing, "row", selected, "time", key, stretch)
+    picked = _draw(drawing, "row", selected, "time", key, shown)
     return selected if picked is None else _picked(picked, "row")
 
 
@@ -71,17 +74,16 @@ def _draw(
     selected: int | None,
     mode: Mode,
     key: str,
-    stretch: tuple[int, int, int] | None = None,
+    shown: tuple[Highlight, int] | None = None,
 ) -> object:
     """Draw it; what was clicked on is returned in the rerun that a click causes, else None."""
-    names = ("from", "to", "number")
     data = {
         "drawing": drawing.id,
         "route": _route(drawing),
         "by": by,
         "selected": selected,
         "mode": mode,
-        "stretch": stretch and {"side": "candidate", **dict(zip(names, stretch, strict=True))},
+        "stretch": shown and {**asdict(shown[0]), "number": shown[1]},
     }
     with st.container(gap=None):
         result = _component(key=key, data=data, on_picked_change=_rerun)

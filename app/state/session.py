@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from analysis.limits import MIB
 from app.server.shelf import Shelf, weight
 from app.state.opened import Fate, Inbox, Opened
+
+if TYPE_CHECKING:
+    from analysis.timeline.highlight import Highlight
 
 MAX_OPENED = 40
 MAX_OPENED_BYTES = 256 * MIB
@@ -46,8 +50,8 @@ class Session:
     unfolded: tuple[str, frozenset[str]] = ("", frozenset())
     shown_rows: tuple[int, ...] = ()
     picked_beside: int = 0
-    stretch: tuple[str, tuple[int, int]] = ("", (0, 0))
-    stretches: int = 0
+    highlight: tuple[str, Highlight] | None = None
+    highlights: int = 0
     entered_runs: dict[str, int] = field(default_factory=dict)
     greeted: bool = False
     language: str = ""

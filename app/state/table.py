@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from app.state.session import session
+
+if TYPE_CHECKING:
+    from analysis.timeline.highlight import Highlight
 
 
 def selected_row(of: str) -> int | None:
@@ -31,19 +34,22 @@ def pick_beside() -> None:
     session().picked_beside += 1
 
 
-def show_stretch(of: str, stretch: tuple[int, int]) -> None:
-    """Show a stretch of time, in ns of the candidate's timeline, of what `of` names."""
+def highlight(of: str, shown: Highlight) -> None:
+    """Show places on the timelines of what `of` names, in place of an operator."""
     kept = session()
-    kept.stretch = (of, stretch)
-    kept.stretches += 1
+    kept.highlight = (of, shown)
+    kept.highlights += 1
+    if shown.rows:
+        select_row(of, None)
 
 
-def stretch(of: str) -> tuple[int, int, int] | None:
-    """The stretch shown last, from where to where, and its number in this session; None for that
-    of something else."""
+def highlighted(of: str) -> tuple[Highlight, int] | None:
+    """Return what was highlighted last and its number in this session; None for that of something
+    else."""
     kept = session()
-    name, (start, end) = kept.stretch
-    return (start, end, kept.stretches) if name == of and kept.stretches else None
+    if kept.highlight is None or kept.highlight[0] != of:
+        return None
+    return kept.highlight[1], kept.highlights
 
 
 def mark_table(key: str, rows: Iterable[int], selected: int | None) -> None:

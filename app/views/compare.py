@@ -18,7 +18,7 @@ from analysis.messages import Message, paragraph, say
 from analysis.metrics.stretch import Stretch
 from analysis.report import cards
 from analysis.report.origins import origins
-from analysis.timeline.payload import drawn_at
+from analysis.timeline import highlight
 from analysis.wording import step as step_words
 from app import state
 from app.language import spoken
@@ -153,9 +153,9 @@ def _group(shown: Shown, fusion_page: st.Page, group: int) -> None:
 
 def _stretch(shown: Shown, stretch: Stretch) -> None:
     """Show a stretch of the candidate on its timeline."""
-    at = drawn_at(shown.payload["sides"][1], stretch)
-    if at is not None:
-        state.table.show_stretch(shown.key, at)
+    found = highlight.of_side(shown.payload, 1, stretch)
+    if found is not None:
+        state.table.highlight(shown.key, found)
 
 
 def _head(comparison: Comparison) -> None:

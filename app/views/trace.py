@@ -15,7 +15,7 @@ from analysis.messages import Message, say
 from analysis.metrics.breakdown import by_operator, by_type
 from analysis.metrics.stretch import Stretch
 from analysis.report.origins import origin_of
-from analysis.timeline.payload import drawn_at
+from analysis.timeline import highlight
 from analysis.wording import single as memory_words
 from analysis.wording import step as step_words
 from analysis.wording.diagnostics.early_end import end_caution
@@ -94,9 +94,9 @@ def _chosen() -> str | None:
 
 def _stretch(found: Drawn, id_: str, stretch: Stretch) -> None:
     """Show a stretch of the trace on its timeline."""
-    shown = drawn_at(found.payload["sides"][0], stretch)
+    shown = highlight.of_side(found.payload, 0, stretch)
     if shown is not None:
-        state.table.show_stretch(f"trace:{id_}", shown)
+        state.table.highlight(f"trace:{id_}", shown)
 
 
 def _head(side: Side, found: Drawn, compare_page: st.Page, id_: str) -> None:
@@ -156,7 +156,7 @@ def _timeline_alone(side: Side, found: Drawn, id_: str) -> None:
         st.subheader(say("Timeline up to the end of the file"), anchor=False)
         key = f"trace:{id_}"
         before = state.table.selected_row(key)
-        row = timeline(found.drawing, selected=before, key="trace_timeline", stretch=None)
+        row = timeline(found.drawing, selected=before, key="trace_timeline")
         if row != before:
             state.table.select_row(key, row)
 
@@ -200,7 +200,7 @@ def _operators(side: Side, found: Drawn, id_: str) -> None:
         key = f"trace:{id_}"
         before = state.table.selected_row(key)
         row = timeline(
-            found.drawing, selected=before, key="trace_timeline", stretch=state.table.stretch(key)
+            found.drawing, selected=before, key="trace_timeline", shown=state.table.highlighted(key)
         )
         if row != before:
             state.table.select_row(key, row)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from analysis.timeline.highlight import Highlight
 from app.sources import places
 from tests import two_processes
 from tests.app.pages import address, is_clean, markdown_texts, texts
@@ -165,7 +166,8 @@ def test_a_finding_leads_to_its_place_on_the_timeline(tree: Path, open_trace: Op
     way.click().run()
     assert is_clean(page)
     kept = page.session_state["fusescope"]
-    assert (kept.stretch, kept.stretches) == (("trace:file:kineto", (49_375, 79_375)), 1)
+    expected = ("trace:file:kineto", Highlight(((49_375, 79_375),)))
+    assert (kept.highlight, kept.highlights) == (expected, 1)
 
 
 @pytest.mark.exhaustive  # every format; a profile and an experiment are above

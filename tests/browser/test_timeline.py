@@ -164,7 +164,7 @@ def test_a_stretch_is_summed_up(show: Callable[[Any], Timeline], page: Page) -> 
     # One that is asked for: of one side, in the middle.
     page.evaluate(
         "() => document.getElementById('timeline').dispatchEvent(new CustomEvent('fst-stretch', "
-        "{detail: {side: 'baseline', from: 400000, to: 500000}}))"
+        "{detail: {spans: [[400000, 500000], null]}}))"
     )
     expect(timeline.root).to_have_attribute("data-stretch", "400000 500000")
     assert timeline.window() == (350_000, 550_000)

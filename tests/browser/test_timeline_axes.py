@@ -150,3 +150,20 @@ def test_ribbons_join_two_axes_and_alignment_has_one(timeline: Timeline, page: P
     page.keyboard.press("l")
     assert windows(timeline) == []
     assert page.console_errors == []
+
+
+def test_a_place_of_each_side_is_shown_at_one_scale(timeline: Timeline, page: Page) -> None:
+    """Of 200 us before and 100 after: both windows have twice the longer one, and conv, which runs
+    on both sides, and relu are lit."""
+    page.evaluate(
+        "() => document.getElementById('timeline').dispatchEvent(new CustomEvent('fst-stretch', "
+        "{detail: {spans: [[500000, 700000], [300000, 400000]], rows: [7, 8]}}))"
+    )
+    assert windows(timeline) == [(400_000, 800_000), (150_000, 550_000)]
+    expect(timeline.root).to_have_attribute("data-stretch", "500000 700000, 300000 400000")
+    expect(timeline.root).to_have_attribute("data-highlighted-baseline", "2")
+    expect(timeline.root).to_have_attribute("data-highlighted-candidate", "1")
+    expect(timeline.root).to_have_attribute("data-selected-row", "")
+    summary = timeline.root.get_by_role("region", name="Selected stretch of time")
+    expect(summary).to_contain_text("unfused: something ran for 200 µs")
+    expect(summary).to_contain_text("fused: something ran for 100 µs")

@@ -308,7 +308,7 @@ def test_a_stretch_of_the_file_is_drawn_from_the_start_of_the_run() -> None:
     assert b"origin_ns" not in Drawing(Layers(payload), texts(payload)).base
     page = report_html(compare(*choose_sides(trace, trace)))
     # What is told is the longest time in which the device waits for the host.
-    assert 'href="#timelines" data-from="49375" data-to="79375"' in page
+    assert 'href="#timelines" data-spans="[null, [49375, 79375]]"' in page
 
 
 @given(

@@ -28,11 +28,11 @@ def test_a_number_that_is_none_of_ours_is_no_question(odd: object) -> None:
     assert question_of({"drawing": "d", "number": odd}) is None
     asked = question_of({
         "drawing": "d", "number": 1, "windows": [[0, odd]], "pixels": odd,
-        "mark": {"row": odd, "side": odd, "op": odd},
-        "stretch": {"from": odd, "to": odd, "side": 0},
+        "mark": {"rows": [odd], "side": odd, "op": odd},
+        "stretch": [[odd, odd]],
         "search": {"text": "x", "at": odd, "side": odd, "call": odd, "step": odd},
     })  # fmt: skip
-    assert asked == Question("d", 1, mark=Mark(None, -1, -1))
+    assert asked == Question("d", 1, mark=Mark((), -1, -1))
 
 
 def side_of(calls: list[tuple[int, int, int]]) -> dict[str, Any]:
@@ -140,15 +140,15 @@ def test_a_question_is_taken_part_by_part() -> None:
         "number": 3.0,
         "windows": [[0, 10.0], [5, 5]],
         "pixels": 10**9,
-        "mark": {"row": 4, "side": True, "op": None},
-        "stretch": {"from": 1, "to": 9, "side": -1},
+        "mark": {"rows": [4, "x"], "side": True, "op": None},
+        "stretch": [[1, 9], None],
         "search": {"text": " AdD ", "at": 0, "side": -1, "call": -1, "step": "x"},
     }
     assert question_of(asked) == Question(
-        "a", 3, None, 1000, Mark(4, -1, -1), (1, 9, -1), Search("add", 0, -1, -1, 1)
+        "a", 3, None, 1000, Mark((4,), -1, -1), ((1, 9), None), Search("add", 0, -1, -1, 1)
     )
     assert question_of({**asked, "windows": [[0, 10]], "pixels": 50}) == Question(
-        "a", 3, ((0, 10),), 50, Mark(4, -1, -1), (1, 9, -1), Search("add", 0, -1, -1, 1)
+        "a", 3, ((0, 10),), 50, Mark((4,), -1, -1), ((1, 9), None), Search("add", 0, -1, -1, 1)
     )
 
 
@@ -161,8 +161,8 @@ def test_an_answer_has_what_was_asked_for() -> None:
         5,
         ((100, 201),),
         50,
-        Mark(1, -1, -1),
-        (0, 20, -1),
+        Mark((1,), -1, -1),
+        ((0, 20),),
         Search("conv", 95, -1, -1, 1),
     )
     answer, data = opened(drawing.answer(question))

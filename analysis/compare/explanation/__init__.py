@@ -86,6 +86,7 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
         (layers_of(sides[0]), layers_of(sides[1])),
         (sides[0].heaviest(_MOST), sides[1].heaviest(_MOST)),
         has_other_kernels,
+        left.pairs(),
     )
 
 

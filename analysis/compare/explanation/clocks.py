@@ -50,6 +50,7 @@ def clocks(left: Remaining, alignment: Alignment) -> Change | None:
         len(columns),
         evidence="guessed",
         values={"ratio": ratio, "kernels": int(follows.sum())},
+        calls=left.calls(columns),
     )
 
 

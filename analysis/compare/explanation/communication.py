@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
+from analysis.compare.explanation.explanation import Calls, Change, KernelTime, UnitTimes
 from analysis.compare.explanation.sides import ExplainedSide
 
 
-def communication_changes(
-    sides: tuple[ExplainedSide, ExplainedSide], least_ns: float
-) -> list[Change]:
+def communication_changes(sides: Sides, least_ns: float) -> list[Change]:
     """Return collectives that take at least `least_ns` a unit longer or shorter. Their time holds
     the wait for other ranks, which no file of one rank tells apart."""
     before, after = (side.communication for side in sides)
-    after = _under_old_names(before, after)
+    names = _old_names(before, after)
+    after = {names.get(name, name): times for name, times in after.items()}
     found = []
     for name in dict.fromkeys((*before, *after)):
         (count, ns), (count_after, ns_after) = before.get(name, _NONE), after.get(name, _NONE)
@@ -29,13 +28,21 @@ def communication_changes(
                     (KernelTime(name, count, round(ns)),) if count else (),
                     (KernelTime(name, count_after, round(ns_after)),) if count_after else (),
                     evidence="named",
+                    calls=_calls(sides, name, names),
                 )
             )
     return found
 
 
-def _under_old_names(before: Times, after: Times) -> Times:
-    """Return the collectives of the candidate, those that only have a new name under the old one:
+def _calls(sides: Sides, name: str, names: Mapping[str, str]) -> Calls:
+    """Return the calls of a collective in all units of both sides."""
+    new = {old: new for new, old in names.items()}
+    before, after = sides
+    return before.collective_calls(name), after.collective_calls(new.get(name, name))
+
+
+def _old_names(before: Times, after: Times) -> Mapping[str, str]:
+    """Return the names of the baseline for collectives of the candidate that only have a new name:
     as many, in the same time, where only one fits."""
     gone = [name for name in before if name not in after]
     renamed: dict[str, str] = {}
@@ -49,7 +56,7 @@ def _under_old_names(before: Times, after: Times) -> Times:
         ]
         if len(fitting) == 1:
             renamed[name] = fitting[0]
-    return {renamed.get(name, name): times for name, times in after.items()}
+    return renamed
 
 
 def are_stages(changes: Sequence[Change], times: UnitTimes) -> bool:
@@ -60,6 +67,7 @@ def are_stages(changes: Sequence[Change], times: UnitTimes) -> bool:
     return is_equal and any(abs(each.change_ns) >= _WAIT * times.before_ns for each in waits)
 
 
+Sides = tuple[ExplainedSide, ExplainedSide]
 Times = Mapping[str, tuple[float, float]]  # count and ns of a unit
 _COUNT = 0.01  # of a collective in a unit, by which two counts that are equal may differ
 _SENDS = re.compile(r"(?i)send|recv|receive").search

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
+import numpy as np
+
+from analysis.metrics.stretch import Stretch
 from analysis.work_units import UnitKind
 from analysis.work_units.units import UnitEvidence
 from analysis.work_units.work import Work
@@ -49,12 +52,18 @@ class KernelTime:
     op_class: str = "unknown"
 
 
+Calls = tuple[np.ndarray, np.ndarray]  # of both sides, as rows of the calls of their traces
+NO_CALLS: Calls = (np.zeros(0, dtype="int64"), np.zeros(0, dtype="int64"))
+
+
 @dataclass(frozen=True)
 class Change:
     """One cause of the change: `change_ns` a unit, + is slower, at `repeats` places of a unit.
 
     `where` names modules, neighbouring kernels or shapes, the widest first; `host` what the host
-    did, outermost first. `values` are the sentence's own.
+    did, outermost first. `values` are the sentence's own. `calls` are those that it is
+    about, of one unit at least; of idle time `longest` is the longest interval of each side
+    instead.
     """
 
     code: ChangeCode
@@ -66,6 +75,8 @@ class Change:
     host: tuple[str, ...] = ()
     evidence: Evidence = "ordered"
     values: Mapping[str, str | int | float] = field(default_factory=lambda: MappingProxyType({}))
+    calls: Calls = field(default=NO_CALLS, compare=False, repr=False)
+    longest: tuple[Stretch | None, Stretch | None] = field(default=(None, None), compare=False)
 
     @property
     def before_ns(self) -> int:
@@ -145,7 +156,9 @@ class Explanation:
     what each class of operators takes on both sides, the one of most time first. `drift` is the
     ratio of the times of kernels that are the same on both sides, None where none are. `layers` is
     what repeats in a unit of each side, `kernels` those of most time. With `has_other_kernels`
-    changes are by operator, since kernels have other names on the other device."""
+    changes are by operator, since kernels have other names on the other device. `pairs` are calls
+    that are the same on both sides, one of each: what lies between two of them is the same
+    place."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -156,6 +169,7 @@ class Explanation:
     layers: tuple[tuple[Layers, ...], tuple[Layers, ...]] = ((), ())
     kernels: tuple[tuple[ShapedTime, ...], tuple[ShapedTime, ...]] = ((), ())
     has_other_kernels: bool = False
+    pairs: Calls = field(default=NO_CALLS, compare=False, repr=False)
 
     @property
     def rest_ns(self) -> int:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from analysis.compare.explanation.explanation import Change, ChangeCode, KernelTime
+import numpy as np
+
+from analysis.compare.explanation.explanation import Calls, Change, ChangeCode, KernelTime
 
 
 def together(changes: Iterable[Change], code: ChangeCode) -> list[Change]:
@@ -21,8 +23,14 @@ def together(changes: Iterable[Change], code: ChangeCode) -> list[Change]:
             _named(kernel for change in same for kernel in change.before),
             _named(kernel for change in same for kernel in change.after),
             evidence=max((change.evidence for change in same), key=_WEAKEST.index),
+            calls=_calls(same),
         )
     ]
+
+
+def _calls(changes: Iterable[Change]) -> Calls:
+    before, after = zip(*(change.calls for change in changes), strict=True)
+    return np.concatenate(before), np.concatenate(after)
 
 
 _WEAKEST: Sequence[str] = ("named", "ordered", "guessed")

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from analysis.compare.explanation.explanation import Change
 from analysis.compare.explanation.host_calls import calls_behind
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.host.causes import Cause, CauseKind
 from analysis.host.idle import IdleCause, idle_by_host
+from analysis.metrics.step import median_run
+from analysis.metrics.stretch import Stretch, longest_idle
 
 # What the host waits for by a call that says so: it is no noise of launching.
 WAITS: tuple[CauseKind, ...] = (
@@ -32,6 +35,8 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
     if before is None or after is None:
         idle = [side.units.walls_ns - side.busy_of_units for side in sides]
         change = _change(float(idle[0].mean()), float(idle[1].mean()), None)
+        longest = (longest_idle(sides[0].trace), longest_idle(sides[1].trace))
+        change = replace(change, longest=longest)
         noise_ns = _spread_ns(*idle) if is_same else 0.0
         return [change] if abs(change.change_ns) >= max(least_ns, noise_ns) else []
     found = []
@@ -42,6 +47,8 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
             took.mean_ns if took else 0.0, takes.mean_ns if takes else 0.0, larger.cause
         )
         noise_ns = _noise_ns(took, takes) if is_same else 0.0
+        longest = (took.longest if took else None, takes.longest if takes else None)
+        change = replace(change, longest=longest)
         if abs(change.change_ns) >= max(least_ns, noise_ns):
             found.append(_with_calls(change, sides, (took, takes)))
     return found
@@ -68,10 +75,12 @@ def are_the_same_time(sides: tuple[ExplainedSide, ExplainedSide]) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Waited:
-    """What the device waited for on one side, and for how long in each unit, in ns."""
+    """What the device waited for on one side, and for how long in each unit, in ns; `longest` is
+    the longest interval in the run that timelines show."""
 
     cause: IdleCause
     of_units: np.ndarray
+    longest: Stretch | None = None
 
     @property
     def mean_ns(self) -> float:
@@ -105,11 +114,27 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
         return None
     causes: dict[Key, _Waited] = {}
     by_unit = found.by_window(units.count)
+    longest: dict[Key, Stretch] = {}
+    for cause in found.causes_of(_are_shown(side)[found.windows]):
+        longest.setdefault(_key(cause), Stretch(*cause.longest_ns))
     for cause in found.causes:
         key = _key(cause)
-        known = causes.setdefault(key, _Waited(cause, np.zeros(units.count)))
+        new = _Waited(cause, np.zeros(units.count), longest.get(key))
+        known = causes.setdefault(key, new)
         known.of_units[:] += by_unit[Cause(cause.kind, cause.name)]
     return causes
+
+
+def _are_shown(side: ExplainedSide) -> np.ndarray:
+    """Return which units lie in the run that timelines show; all where the file marks no runs."""
+    units, run = side.units, median_run(side.trace)
+    shown = side.trace.profiled_runs[side.trace.profiled_runs["run"] == run]
+    if shown.empty or pd.isna(shown["start_ns"].iloc[0]):
+        return np.ones(units.count, dtype=bool)
+    begin = int(shown["start_ns"].iloc[0])
+    end = begin + int(shown["dur_ns"].iloc[0])
+    are_shown: np.ndarray = (units.starts_ns < end) & (units.starts_ns + units.walls_ns > begin)
+    return are_shown
 
 
 def _key(cause: IdleCause) -> Key:

@@ -135,4 +135,10 @@ def _change(sides: Sides, key: tuple[str, str], times: tuple[Times, Times], shap
         sides[1].named_times(times[1]),
         evidence="named" if launcher else "guessed",
         values={} if launcher else {"op_class": op_class},
+        calls=(_calls(sides[0], times[0]), _calls(sides[1], times[1])),
     )
+
+
+def _calls(side: ExplainedSide, times: Times) -> np.ndarray:
+    """Return the rows of the calls of these operators in one unit."""
+    return side.calls_at(np.flatnonzero(np.isin(side.profile.operators, list(times))))

@@ -12,6 +12,7 @@ import numpy as np
 from analysis.align.alignment import Alignment
 from analysis.align.similarity import ONE_SIDE, SAME_CLASS, SAME_NAME
 from analysis.compare.explanation.explanation import (
+    Calls,
     Change,
     ChangeCode,
     Evidence,
@@ -119,9 +120,19 @@ class Remaining:
             self._times(columns, 1),
             evidence=evidence,
             values=values,
+            calls=self.calls(columns),
         )
         self.after_ns[columns] = self.before_ns[columns]
         return change
+
+    def calls(self, columns: np.ndarray) -> Calls:
+        """Return the calls of both sides that stand in these columns."""
+        first, second = self.sides
+        return first.calls_at(self.before[columns]), second.calls_at(self.after[columns])
+
+    def pairs(self) -> Calls:
+        """Return the calls of the same kernels on both sides."""
+        return self.calls(np.flatnonzero(self.evidence == SAME_NAME))
 
     def _times(self, columns: np.ndarray, side: int) -> tuple[KernelTime, ...]:
         """Return the kernels of a side in these columns, with what is left of their times."""

@@ -185,6 +185,20 @@ class ExplainedSide:
             found.append(ShapedTime(time, shapes, known))
         return tuple(found)
 
+    def calls_at(self, positions: np.ndarray) -> np.ndarray:
+        """Return the rows of the trace's calls at these positions of a unit, without those that
+        are -1."""
+        calls: np.ndarray = self.profile.calls[positions[positions >= 0]]
+        return calls
+
+    def collective_calls(self, name: str) -> np.ndarray:
+        """Return the rows of the calls of a collective in all units."""
+        names = self.trace.texts("name")
+        talks = self.trace.operators["is_communication"].to_numpy(dtype=bool)
+        of = [at for at in np.flatnonzero(talks).tolist() if collective(names[at]) == name]
+        is_it = np.isin(self.trace.calls["operator"].to_numpy(), of) & (self.units.unit_of >= 0)
+        return np.flatnonzero(is_it)
+
     def times_of(self, positions: Iterable[int], ns: Iterable[float]) -> tuple[KernelTime, ...]:
         """Return the kernels at these positions of a unit by name, with these times, the one of
         most time first."""

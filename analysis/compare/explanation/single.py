@@ -87,6 +87,8 @@ def _outlier(left: Remaining, side: int, position: int, excess_ns: float) -> Cha
     column = np.flatnonzero((left.before, left.after)[side] == position)
     (left.before_ns, left.after_ns)[side][column] -= excess_ns
     shown = (of.times_of([position], [float(of.ns[position])]), ())
+    call = np.array([_longest_call(of, position)])
+    calls = (call, call[:0])
     return Change(
         "outlier",
         round(excess_ns if side else -excess_ns),
@@ -101,12 +103,25 @@ def _outlier(left: Remaining, side: int, position: int, excess_ns: float) -> Cha
             "of": _executions(of, position),
             "longest_ns": _longest(of, position),
         },
+        calls=(calls[side], calls[1 - side]),
     )
 
 
 def _executions(of: ExplainedSide, position: int) -> int:
     operators = of.profile.operators
     return int((operators == operators[position]).sum()) * of.profile.count
+
+
+def _longest_call(of: ExplainedSide, position: int) -> int:
+    """Return the row of the longest of the executions at a position, of whatever unit."""
+    calls, profile = of.trace.calls, of.profile
+    names = of.trace.operators["name"].cat.codes.to_numpy()
+    operators = calls["operator"].to_numpy()
+    is_it = of.units.unit_of == profile.longest_unit[position]
+    is_it &= names[operators] == names[profile.operators[position]]
+    is_it &= calls["dur_ns"].to_numpy() == profile.longest_ns[position]
+    found = np.flatnonzero(is_it)
+    return int(found[0]) if len(found) else int(profile.calls[position])
 
 
 def _longest(of: ExplainedSide, position: int) -> int:

@@ -56,10 +56,10 @@
   addEventListener("click", (event) => {
     const way = event.target.closest?.("a.to-stretch");
     if (!way) return;
-    const [from, to] = [Number(way.dataset.from), Number(way.dataset.to)];
-    timeline.dispatchEvent(
-      new CustomEvent("fst-stretch", { detail: { side: "candidate", from, to } }),
+    const [spans, rows] = [way.dataset.spans, way.dataset.rows ?? "[]"].map((text) =>
+      JSON.parse(text)
     );
+    timeline.dispatchEvent(new CustomEvent("fst-stretch", { detail: { spans, rows } }));
   });
 
   // Browsers that print only what is open: doubts are on paper in any case. All else prints as it

@@ -2,7 +2,7 @@
    The element tells the page what the user picked by the events "fst-picked" and
    "fst-picked-group", and takes what to pick by "fst-pick" and "fst-pick-group"; `detail` is a row
    of the operator table, or the id of a fusion group, or null. "fst-stretch" shows a stretch of
-   time, `detail` is {side, from, to}. */
+   time and the operators that ran there, `detail` is {spans, rows}. */
 
 import { mount } from "./timeline.js";
 
@@ -29,7 +29,7 @@ function start(root, payload) {
   root.addEventListener("fst-pick", (event) => view.select(event.detail));
   root.addEventListener(
     "fst-stretch",
-    ({ detail: { side, from, to } }) => view.showStretch(side, from, to),
+    ({ detail: { spans, rows } }) => view.showStretch(spans, rows ?? []),
   );
   root.addEventListener("fst-pick-group", (event) => view.selectGroup(event.detail));
 }

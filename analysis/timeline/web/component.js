@@ -1,8 +1,8 @@
 /* Streamlit host. `data` is {drawing, route, by, selected, mode, stretch}: `drawing` names what the
    loader (loader.js) brings; `route`, which may be null, is {address, ticket} of the server's way to
    answer questions about it; `by` says whether the page follows rows of the operator table or fusion
-   groups, and `selected` is one of those; `stretch`, which may be null, is {side, from, to, number}:
-   a new number shows it. Streamlit calls this again for new data and for a new theme, with the same
+   groups, and `selected` is one of those; `stretch`, which may be null, is {spans, rows, number}: of
+   each side [from, to] or null, and rows whose operators are lit; a new number shows it. Streamlit calls this again for new data and for a new theme, with the same
    parentElement for as long as the component stays on the page. */
 
 import { openContainer } from "./data/unpack.js";
@@ -88,9 +88,9 @@ function follow(host) {
     else host.view.select(data.selected);
   }
   if (data.stretch && data.stretch.number !== lastStretch) {
-    const { side, from, to, number } = data.stretch;
+    const { spans, rows, number } = data.stretch;
     lastStretch = number;
-    host.view.showStretch(side, from, to);
+    host.view.showStretch(spans, rows);
     host.root.scrollIntoView({ block: "center" });
   }
 }

@@ -1,9 +1,10 @@
 /* The timeline: one or two runs on one time scale.
 
    mount(root, payload, {columns, theme, mode, byGroup, ask, onSelect}) draws into `root` and returns
-   {update(payload, columns), answer(bytes), select(row), selectGroup(id), showStretch(side, from,
-   to), setTheme(theme), destroy()}; `columns` are the bytes behind a payload that came with them,
-   `side` is an id, times are ns. ask(question) takes a question to the server, as questions.js says;
+   {update(payload, columns), answer(bytes), select(row), selectGroup(id), showStretch(spans,
+   rows), setTheme(theme), destroy()}; `columns` are the bytes behind a payload that came with them,
+   `spans` are [from, to] of each side in ns, or null, and
+   `rows` those of the operators to light there. ask(question) takes a question to the server, as questions.js says;
    `answer` takes what it answers. onSelect(row, group), either may be null, is called when the user
    selects something else. `mode` is one of modes.js, to
    begin with; with `byGroup` a selected operator always lights its whole fusion group. Times are
@@ -238,7 +239,10 @@ export function mount(root, firstPayload, options = {}) {
     answer: questions.receive,
     select,
     selectGroup,
-    showStretch: stretch.show,
+    showStretch(spans, rows) {
+      picking.selectRows(rows);
+      stretch.show(spans);
+    },
     setTheme: theme.set,
     destroy,
   };

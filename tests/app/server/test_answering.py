@@ -52,7 +52,7 @@ def test_a_tab_is_answered_what_its_drawing_answers() -> None:
     desk, shown = Desk(), drawing()
     ticket = desk.ticket()
     desk.draw(ticket, shown)
-    asked = {"drawing": shown.id, "number": 3, "stretch": {"from": 0, "to": 50, "side": -1}}
+    asked = {"drawing": shown.id, "number": 3, "stretch": [[0, 50], [0, 50]]}
     status, content = ask(desk, json.dumps(asked).encode(), ticket)
     assert status == 200
     answer = json.loads(content[8 : 8 + int.from_bytes(content[:4], "little")])

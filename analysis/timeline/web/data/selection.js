@@ -1,5 +1,5 @@
-/* What is selected: {row, side, op, group}. `row` is null for an operator in no table and for a
-   group; `side` and `op` are -1 where the selection came from outside; `group` may be null. A call
+/* What is selected: {row, rows, side, op, group}. `row` is null for an operator in no table, for a
+   group, and where `rows`, which else is not there, are several of them; `side` and `op` are -1 where the selection came from outside; `group` may be null. A call
    is {side, lane, index}, and {side, lane, bin} stands for the longest call of a bin. */
 
 import { CLASSES } from "./calls.js";
@@ -60,12 +60,17 @@ export const countSelected = (view) =>
     ? view.marks.sides.map(({ count }) => count)
     : view.sides.map((_, side) => selectedCalls(view).filter((call) => call.side === side).length);
 
+/* The rows of what is selected. */
+export const rowsOf = ({ row, rows }) => rows ? [...rows] : row === null ? [] : [row];
+
 function findSelected(view, group) {
   const { sides, selected } = view;
   if (group !== null) return callsOfGroup(view, group);
-  if (selected.row !== null) {
+  const rows = rowsOf(selected);
+  if (rows.length > 0) {
     return sides.flatMap((side, sideIndex) =>
-      (side.byRow.get(selected.row) ?? []).map((call) => ({ side: sideIndex, ...call }))
+      rows.flatMap((row) => side.byRow.get(row) ?? [])
+        .map((call) => ({ side: sideIndex, ...call }))
     );
   }
   if (selected.side < 0) return [];
@@ -98,19 +103,20 @@ export function litOperators(view) {
 
 function findLit(view, group) {
   const { selected, onlyClass, sides, marks } = view;
+  const rows = new Set(selected === null ? [] : rowsOf(selected));
   const isShown = selected !== null &&
     (isMarked(view) && marks.sides.some(({ count }) => count > 0) ||
       (group !== null
         ? sides.some((side) => side.byGroup.has(group))
-        : selected.row !== null
-        ? sides.some((side) => side.byRow.has(selected.row))
+        : rows.size > 0
+        ? sides.some((side) => [...rows].some((row) => side.byRow.has(row)))
         : selected.side >= 0));
   return sides.map((side, sideIndex) => ({
     operators: Uint8Array.from(side.classOf, (name, op) => {
       if (onlyClass !== null && name !== onlyClass) return 0;
       if (!isShown) return 1;
       if (group !== null) return Number(side.groupOf[op] === group);
-      if (selected.row !== null) return Number(side.ops.row[op] === selected.row);
+      if (rows.size > 0) return Number(rows.has(side.ops.row[op]));
       return Number(selected.side === sideIndex && selected.op === op);
     }),
     kinds: Uint8Array.from(

@@ -54,6 +54,7 @@ export function fromServer(view, { side: index, longest, ops, operators, ...sums
   const places = view.layers.known(index, unpackOperators(ops, data));
   return {
     side,
+    span: view.stretch.spans[index],
     found: {
       ...sums,
       width: 0,

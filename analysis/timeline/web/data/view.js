@@ -31,7 +31,7 @@ export function newView(byGroup) {
     content: 0, // counts payloads and modes: what is made of all of it is made anew with it
     sought: null, // {place, start, end}: the call to go to once it is here, as input/cursor.js says
     version: 0, // of what the sides have: what is made of them is made anew with it
-    stretch: null, // {from, to, side} in ns: what is selected of the time, as input/stretch.js says
+    stretch: null, // {spans}: what is selected of the time of each side, as input/stretch.js says
     pointerX: null,
   };
 }

@@ -8,9 +8,10 @@ export function drawStretch(screen, view, painter) {
   screen.rect(painter.plotLeft, 0, painter.plotWidth(), painter.height);
   screen.clip();
   view.sides.forEach((side, sideIndex) => {
-    if (stretch.side >= 0 && stretch.side !== sideIndex) return;
-    const left = painter.xOf(stretch.from, sideIndex);
-    const right = Math.max(left + 1, painter.xOf(stretch.to, sideIndex));
+    const span = stretch.spans[sideIndex];
+    if (!span) return;
+    const left = painter.xOf(span.from, sideIndex);
+    const right = Math.max(left + 1, painter.xOf(span.to, sideIndex));
     const top = (painter.rows.find((row) => row.side === sideIndex)?.top ?? side.bottom) - 3;
     const height = side.bottom + 6 - top;
     screen.fillStyle = view.palette.marked;

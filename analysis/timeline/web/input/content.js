@@ -4,6 +4,7 @@
 import { knownClass, middleCall, middleOf } from "../data/calls.js";
 import { arrange } from "../data/groups.js";
 import { createLayers } from "../data/layers.js";
+import { rowsOf } from "../data/selection.js";
 import { plainText } from "../data/text.js";
 import { unpackColumns, unpackPayload, unpackShown } from "../data/unpack.js";
 import { extent, windowOf } from "../data/view.js";
@@ -11,6 +12,7 @@ import { inTurn, say } from "../data/words.js";
 
 const MARGIN = 1; // of the view, on both of its sides: it moves so far without asking
 const MOST_PIXELS = 8192;
+const MOST_MARKED = 1000; // as question.py takes them
 
 export function createContent(root, view, parts) {
   const { canvas, cursor, painter, timeWindow, picking, legend, modes, folded, stretch, hostLine } =
@@ -53,7 +55,9 @@ export function createContent(root, view, parts) {
     view.classLabels = new Map(
       next.classes.map(({ id, label }) => [knownClass(id), plainText(label)]),
     );
-    if (view.selected?.side >= 0 && view.selected.row === null) view.selected = null;
+    if (view.selected?.side >= 0 && view.selected.row === null || view.selected?.rows) {
+      view.selected = null;
+    }
     place();
     if (!keep && view.own !== null) timeWindow.showAll();
     if (keep && mode === view.mode) timeWindow.show(from, to);
@@ -110,9 +114,10 @@ export function createContent(root, view, parts) {
     if (!view.layers || view.width === 0) return;
     questions.ask("windows", () => {
       const { selected } = view;
-      const mark = selected && (selected.row !== null || selected.side >= 0)
+      const rows = selected ? rowsOf(selected) : [];
+      const mark = selected && (rows.length > 0 || selected.side >= 0)
         ? {
-          row: selected.row,
+          rows: rows.slice(0, MOST_MARKED),
           side: selected.side,
           op: selected.side < 0 ? -1 : view.sides[selected.side].ops.id[selected.op],
         }

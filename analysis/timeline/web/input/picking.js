@@ -89,5 +89,12 @@ export function createPicking(root, view, { timeWindow, folded, redraw, onMark, 
     revealSelected();
   }
 
-  return { setSelected, tellCounts, pick, select, selectGroup };
+  /* Operators of several rows at once, which the host does not follow; none leaves what is
+     selected. */
+  function selectRows(rows) {
+    if (rows.length === 0) return;
+    setSelected({ row: null, rows: new Set(rows), side: -1, op: -1, group: null });
+  }
+
+  return { setSelected, tellCounts, pick, select, selectGroup, selectRows };
 }

@@ -1,11 +1,24 @@
-/* The stretch of time that is selected: {from, to, side}, `side` -1 for all of them. Where groups
+/* The stretch of time that is selected: {spans}, for each side {from, to} in ns, or null. Where groups
    are aligned a place is no time, so there is none. */
 
+import { distinctSpans } from "../data/spans.js";
+
 export function createStretch(root, view, { timeWindow, modes, summary, live, redraw }) {
-  function set(next) {
-    view.stretch = next;
-    root.dataset.stretch = next ? `${Math.round(next.from)} ${Math.round(next.to)}` : "";
+  function set(spans) {
+    view.stretch = spans?.some((span) => span) ? { spans } : null;
+    root.dataset.stretch = distinctSpans(view.stretch)
+      .map(({ from, to }) => `${Math.round(from)} ${Math.round(to)}`).join(", ");
     redraw(false);
+  }
+
+  /* The same time of one side, or with -1 of all. */
+  const sameOf = (from, to, side) =>
+    view.sides.map((_, index) => (side < 0 || index === side ? { from, to } : null));
+
+  function choose(spans) {
+    set(view.mode === "aligned" ? null : spans);
+    summary.fill();
+    if (view.stretch) live.textContent = summary.text();
   }
 
   /* What the user selects; nothing where it is empty. */
@@ -14,9 +27,7 @@ export function createStretch(root, view, { timeWindow, modes, summary, live, re
       Math.max(0, Math.min(from, to)),
       Math.min(view.span, Math.max(from, to)),
     ];
-    set(view.mode === "aligned" || last <= first ? null : { from: first, to: last, side });
-    summary.fill();
-    if (view.stretch) live.textContent = summary.text();
+    choose(last <= first ? null : sameOf(first, last, side));
   }
 
   const clear = () => {
@@ -26,21 +37,35 @@ export function createStretch(root, view, { timeWindow, modes, summary, live, re
 
   return {
     /* While it is drawn by the pointer: no table yet. */
-    draw: (from, to, side = -1) => set({ from: Math.min(from, to), to: Math.max(from, to), side }),
+    draw: (from, to, side = -1) => set(sameOf(Math.min(from, to), Math.max(from, to), side)),
     select,
     selectShown: () => select(view.from, view.to, view.own === null ? -1 : view.active),
     clear,
-    /* What the host asks for: a stretch of one side, by its id, in the middle of the view. */
-    show(id, from, to) {
+    /* What the host asks for: of each side [from, to], or null, in the middle of its view and at one
+       scale; two places at different times need an axis each. */
+    show(asked) {
       if (view.mode === "aligned") modes.choose("time");
-      const size = Math.max(1, to - from);
-      const side = view.sides.findIndex((each) => each.id === id);
-      timeWindow.activate(side);
-      timeWindow.show(from - size / 2, to + size / 2);
-      select(from, Math.max(to, from + 1), side);
+      const spans = view.sides.map((_, side) =>
+        asked[side]
+          ? { from: asked[side][0], to: Math.max(asked[side][1], asked[side][0] + 1) }
+          : null
+      );
+      const size = Math.max(...spans.map((span) => (span ? span.to - span.from : 0)));
+      if (distinctSpans({ spans }).length > 1) timeWindow.part();
+      spans.forEach((span, side) => {
+        if (!span) return;
+        timeWindow.activate(side);
+        const middle = (span.from + span.to) / 2;
+        timeWindow.show(middle - size, middle + size, side);
+      });
+      choose(spans);
     },
     zoomTo() {
-      if (view.stretch) timeWindow.show(view.stretch.from, view.stretch.to, view.stretch.side);
+      view.stretch?.spans.forEach((span, side) => {
+        if (span && (view.own !== null || span === view.stretch.spans.find((each) => each))) {
+          timeWindow.show(span.from, span.to, side);
+        }
+      });
     },
   };
 }

@@ -12,7 +12,7 @@ const MIN_WINDOW_NS = 10;
    side keys move, and what it shows. */
 export function createWindow(root, view, { live, redraw, onMove, onSelect }) {
   const range = element("span", "fst-range");
-  const link = button(say("link"), say("linked"), () => setOwn(view.own === null));
+  const link = button(say("link"), say("linked"), () => toggleOwn());
   const zoomOut = button(say("zoom_out"), "−", () => zoom(2));
   const zoomIn = button(say("zoom_in"), "+", () => zoom(0.5));
   const reset = button(say("reset_zoom"), say("reset"), () => showAll());
@@ -123,7 +123,11 @@ export function createWindow(root, view, { live, redraw, onMove, onSelect }) {
     view.own = wanted ? view.sides.map(() => ({ from: view.from, to: view.to })) : null;
     view.version += 1;
     tell();
-    if (wanted) sayActive();
+  }
+
+  function toggleOwn() {
+    setOwn(view.own === null);
+    if (view.own !== null) sayActive();
     else live.textContent = say("axes_linked", { range: rangeText() });
   }
 
@@ -136,6 +140,10 @@ export function createWindow(root, view, { live, redraw, onMove, onSelect }) {
     reveal,
     activate,
     nextSide,
-    toggleOwn: () => setOwn(view.own === null),
+    toggleOwn,
+    /* Gives each side an axis of its own. */
+    part: () => {
+      if (view.own === null) setOwn(true);
+    },
   };
 }

@@ -3,6 +3,7 @@
 import { fromServer, restOf, sumUp, TOGETHER } from "../data/sums.js";
 import { duration, moment, plainText, share } from "../data/text.js";
 import { paragraph, say } from "../data/words.js";
+import { distinctSpans } from "../data/spans.js";
 import { button, element, swatch } from "./elements.js";
 
 const MOST = 10; // operators with a line of their own
@@ -14,19 +15,32 @@ export function createSummary(view, questions, actions) {
   box.setAttribute("aria-label", say("stretch"));
   box.hidden = true;
 
-  const title = ({ from, to }) => {
+  const rangeOf = ({ from, to }) => {
     const point = (ns) => (ns === 0 ? "0" : moment(ns, view.span, (to - from) / 1000));
     const range = say("from_to", { start: point(from), end: point(to) });
     return say("stretch_of", { range, time: duration(to - from) });
   };
 
+  /* When it is; of two places each with its side. */
+  function title(stretch) {
+    if (distinctSpans(stretch).length === 1) return rangeOf(distinctSpans(stretch)[0]);
+    const ranges = view.sides.map((side, index) =>
+      stretch.spans[index] &&
+      say("labelled", { label: side.label, text: rangeOf(stretch.spans[index]) })
+    );
+    return paragraph(ranges.filter((range) => range));
+  }
+
   /* The sides that it is of, with their sums. */
   function sums() {
     if (known?.stretch === view.stretch) return known.found;
-    const { from, to, side } = view.stretch;
-    return view.sides.map((each, index) => ({ side: each, index }))
-      .filter(({ index }) => side < 0 || index === side)
-      .map(({ side: each, index }) => ({ side: each, found: sumUp(each, index, from, to) }));
+    return view.sides.map((side, index) => ({ side, index, span: view.stretch.spans[index] }))
+      .filter(({ span }) => span)
+      .map(({ side, index, span }) => ({
+        side,
+        found: sumUp(side, index, span.from, span.to),
+        span,
+      }));
   }
 
   /* The server has every call: its sums take the place of what is made of those that are here. */
@@ -35,7 +49,7 @@ export function createSummary(view, questions, actions) {
     if (!view.layers || view.layers.isExact() || !questions.isOpen) return;
     if (known?.stretch === stretch) return;
     questions.ask("stretch", () => ({
-      stretch: { from: Math.round(stretch.from), to: Math.round(stretch.to), side: stretch.side },
+      stretch: stretch.spans.map((span) => span && [Math.round(span.from), Math.round(span.to)]),
     }), (answer, data) => {
       if (view.stretch !== stretch || !answer.sums) return;
       known = { stretch, found: answer.sums.map((each) => fromServer(view, each, data)) };
@@ -43,7 +57,7 @@ export function createSummary(view, questions, actions) {
     });
   }
 
-  function sentence(side, found) {
+  function sentence({ side, found, span }) {
     const size = found.to - found.from;
     if (size <= 0) return say("stretch_ended");
     const facts = [
@@ -55,7 +69,7 @@ export function createSummary(view, questions, actions) {
         idle_share: share(size - found.busy, size),
       }),
     ];
-    if (found.to < view.stretch.to) facts.push(say("stretch_ends", { time: duration(size) }));
+    if (found.to < span.to) facts.push(say("stretch_ends", { time: duration(size) }));
     if (found.width > 0) facts.push(say("stretch_together", { width: duration(found.width) }));
     return paragraph(facts);
   }
@@ -91,9 +105,10 @@ export function createSummary(view, questions, actions) {
     return [pick, element("small", "", plainText(side.ops.op_type[key]) || say("untyped"))];
   }
 
-  function ofSide({ side, found }) {
+  function ofSide(sum) {
+    const { side, found } = sum;
     const part = element("div", "fst-stretch-side");
-    const lead = say("labelled", { label: side.label, text: sentence(side, found) });
+    const lead = say("labelled", { label: side.label, text: sentence(sum) });
     part.append(element("p", "", lead));
     const size = found.to - found.from;
     if (size <= 0 || found.executions === 0) return part;
@@ -140,9 +155,7 @@ export function createSummary(view, questions, actions) {
   const text = () =>
     paragraph([
       title(view.stretch),
-      ...sums().map(({ side, found }) =>
-        say("labelled", { label: side.label, text: sentence(side, found) })
-      ),
+      ...sums().map((sum) => say("labelled", { label: sum.side.label, text: sentence(sum) })),
     ]);
 
   return { box, fill, text };
