@@ -60,7 +60,7 @@ DiagnosticCode = Literal[
     "kernels_before_launch", "kernels_hidden", "kernels_not_recorded", "kernels_of_nodes",
     "kernels_waited_for", "kernels_without_call", "lanes_cover", "lanes_repeat",
     "large_output_difference",
-    "launchers_assumed", "launchers_by_place", "layer_means", "launch_times",
+    "launchers_assumed", "launched_before", "launchers_by_place", "layer_means", "launch_times",
     "levels_differ", "load", "load_seen", "log_read", "log_unreadable", "long_rows",
     "long_text", "longest_block", "machines_unknown", "mean_differs", "means_only",
     "members_unknown", "memory_beyond", "missing_bracket", "names_with_commas",

@@ -34,8 +34,8 @@ _OVERLAP: Mapping[Role, Message] = {
     "candidate": Message("overlap of streams, candidate"),
 }
 _BEYOND: Mapping[Role, Message] = {
-    "baseline": Message("operators past the end of their run, baseline"),
-    "candidate": Message("operators past the end of their run, candidate"),
+    "baseline": Message("operators outside their own run, baseline"),
+    "candidate": Message("operators outside their own run, candidate"),
 }
 # What the sentence below the picture says of steps.
 _GROUPS = Message("groups of operators as profiled")

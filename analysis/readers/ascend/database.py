@@ -22,10 +22,15 @@ from analysis.readers.ascend.columns import check_core_times, device_classes, ta
 from analysis.readers.ascend.pmu import Task, counters
 from analysis.readers.ascend.ranks import FACTS, job_of_facts, joined, rank_of_name
 from analysis.readers.ascend.waits import HostSpans, Wait, wait_calls
-from analysis.readers.building.coded import Coded
+from analysis.readers.building.coded import Coded, Whole
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.host.wait_calls import host_waits
-from analysis.readers.building.iterations import profiled_runs, span_at
+from analysis.readers.building.iterations import (
+    before_file_notes,
+    launched_before,
+    profiled_runs,
+    span_at,
+)
 from analysis.readers.building.numbering import Numbered
 from analysis.readers.building.processes import devices_of, rows_of, taken_apart
 from analysis.readers.building.trace_tables import build_trace, dtype_name
@@ -251,12 +256,29 @@ class _Rows:
         begins = [start for start, _, _ in found]
         launched = self._launch_times()
         lasts = [end - 1 for _, end, _ in found]
+        earlier = self._before_file(launched)
         labels: list[object] = [
-            span_at(begins, lasts, launched.get(connection, start))
-            for start, connection in zip(self.columns["start_ns"], self._connections, strict=True)
+            None if is_earlier else span_at(begins, lasts, launched.get(connection, start))
+            for start, connection, is_earlier in zip(
+                self.columns["start_ns"], self._connections, earlier.tolist(), strict=True
+            )
         ]
-        self.notes += noted("info", "outside_runs", sum(label is None for label in labels))
+        lengths = Whole.of(self.columns["dur_ns"])
+        if lengths is not None:
+            self.notes += before_file_notes(earlier, lengths.numbers)
+        outside = sum(label is None for label in labels) - int(earlier.sum())
+        self.notes += noted("info", "outside_runs", outside)
         return profiled_runs("step", begins, [end - start for start, end, _ in found]), labels
+
+    def _before_file(self, launched: Mapping[int | None, int]) -> np.ndarray:
+        """Which tasks were launched before the file begins."""
+        starts = Whole.of(self.columns["start_ns"])
+        if starts is None:
+            return np.zeros(len(self._connections), dtype=bool)
+        streams = Coded.of(self.columns["stream"]).codes.astype("int64") + 1
+        is_known = np.array([each in launched for each in self._connections], dtype=bool)
+        found: np.ndarray = launched_before(streams, starts.numbers, is_known) & starts.known
+        return found
 
     def waits(self) -> list[Wait] | None:
         """Calls of AscendCL that waited for the device; None where the file holds no call to it."""

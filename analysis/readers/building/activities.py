@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,12 @@ from analysis.readers.building.host.launch_calls import (
     with_launches,
 )
 from analysis.readers.building.host.wait_calls import host_waits, is_wait
-from analysis.readers.building.iterations import profiled_runs, span_at
+from analysis.readers.building.iterations import (
+    before_file_notes,
+    launched_before,
+    profiled_runs,
+    span_at,
+)
 from analysis.readers.building.processes import rows_of, taken_apart, units_of
 from analysis.readers.building.range_names import MARK, MARK_CHARS, name_of_range
 from analysis.readers.building.trace_tables import build_trace
@@ -90,16 +95,18 @@ class Recorded:
         """The trace of one process or device; `host` is all that its process did."""
         columns, notes, ranges = dict(activities), list(self.notes), host.ranges
         notes += _checked(columns, calls)
+        marks = _marks(ranges)
+        earlier = _before_file(columns, calls) if marks else np.zeros(0, dtype=bool)
         if any(is_launch(call.name) for call in calls.values()):
-            notes += noted("info", "kernels_without_call", _without_call(columns, host.calls))
+            without = _without_call(columns, host.calls, earlier)
+            notes += noted("info", "kernels_without_call", without)
         activity, left = host.activity(columns, self.limits)
         notes += left
-        marks = _marks(ranges)
         marking = {id(mark) for mark in marks}
         _add_launchers(columns, calls, [r for r in ranges if id(r) not in marking])
         runs = None
         if marks:
-            runs, columns["run"] = _runs(columns, calls, marks, notes)
+            runs, columns["run"] = _runs(columns, calls, marks, earlier, notes)
         del columns["correlation"], columns["process"]
         trace = build_trace(self.meta, columns, runs=runs, notes=notes, limits=self.limits)
         trace = replace(trace, host=activity)
@@ -113,13 +120,33 @@ class Recorded:
         return with_launches(trace, launch_calls(_launch_calls(calls, marks)))
 
 
-def _without_call(columns: Mapping[str, Sequence[object]], calls: Mapping[Key, HostCall]) -> int:
-    """How many kernels, without copies and fills, have no call of the host in the file."""
+def _without_call(
+    columns: Mapping[str, Sequence[object]], calls: Mapping[Key, HostCall], earlier: np.ndarray
+) -> int:
+    """How many kernels, without copies and fills and those launched before the file begins, have no
+    call of the host in the file."""
     keys = _keys(columns, range(len(columns["correlation"])))
+    left = zip(keys, columns["op_type"], earlier if len(earlier) else repeat(False), strict=False)
     return sum(
-        key not in calls and not str(op_type).startswith(_COPIES)
-        for key, op_type in zip(keys, columns["op_type"], strict=True)
+        key not in calls and not is_earlier and not str(op_type).startswith(_COPIES)
+        for key, op_type, is_earlier in left
     )
+
+
+def _before_file(
+    columns: Mapping[str, Sequence[object]], calls: Mapping[Key, HostCall]
+) -> np.ndarray:
+    """Which activities were launched before the file begins."""
+    rows = range(len(columns["correlation"]))
+    devices, streams = (Coded.of(columns[name]).codes for name in ("device", "stream"))
+    starts = Whole.of(columns["start_ns"])
+    if starts is None:
+        return np.zeros(len(rows), dtype=bool)
+    of_device = devices.astype("int64") + 1
+    lanes = of_device * (int(streams.max(initial=0)) + 2) + streams.astype("int64") + 1
+    is_known = np.array([key in calls for key in _keys(columns, rows)], dtype=bool)
+    found: np.ndarray = launched_before(lanes, starts.numbers, is_known) & starts.known
+    return found
 
 
 def _keys(columns: Mapping[str, Sequence[object]], rows: Sequence[int]) -> Iterable[Key]:
@@ -218,31 +245,36 @@ def _runs(
     columns: Mapping[str, Sequence[object]],
     launches: Mapping[Key, HostCall],
     marks: list[HostRange],
+    earlier: np.ndarray,
     notes: list[Diagnostic],
 ) -> tuple[pd.DataFrame, list[object]]:
     """One run a mark, from its first activity to its last, and each activity's run.
 
     Activities belong to the mark that was open when they were launched: the device works behind
-    the host, so the mark's own times say little about it.
+    the host, so the mark's own times say little about it. Those of `earlier` are of none.
     """
     begins, lasts = [mark.start for mark in marks], [mark.end - 1 for mark in marks]
     labels: list[object] = []
     first, last = list(begins), [mark.end for mark in marks]
     seen: set[int] = set()
-    for process, correlation, start, dur in zip(
+    for process, correlation, start, dur, is_earlier in zip(
         columns["process"], columns["correlation"], columns["start_ns"], columns["dur_ns"],
-        strict=True,
+        earlier.tolist(), strict=True,
     ):  # fmt: skip
         launch = launches.get((process, correlation))
         run = span_at(begins, lasts, launch.start if launch is not None else start)
-        if run is not None and process not in (None, marks[run].process):
+        if is_earlier or (run is not None and process not in (None, marks[run].process)):
             run = None
         labels.append(run)
         if run is not None and isinstance(start, int) and isinstance(dur, int) and dur >= 0:
             first[run] = min(first[run], start) if run in seen else start
             last[run] = max(last[run], start + dur) if run in seen else start + dur
             seen.add(run)
-    notes += noted("info", "outside_runs", sum(label is None for label in labels))
+    took = Whole.of(columns["dur_ns"])
+    if took is not None:
+        notes += before_file_notes(earlier, took.numbers)
+    outside = sum(label is None for label in labels) - int(earlier.sum())
+    notes += noted("info", "outside_runs", outside)
     kind = "step" if "step" in Counter(m.text.lower() for m in marks).most_common(1)[0][0] else ""
     lengths = [end - start for start, end in zip(first, last, strict=True)]
     return profiled_runs(kind or "iteration", first, lengths), labels

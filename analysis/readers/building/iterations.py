@@ -11,7 +11,9 @@ import pandas as pd
 
 from analysis.readers.building.coded import Coded, Whole
 from analysis.readers.building.timetable import Ints
-from analysis.trace import runs_frame
+from analysis.trace import Diagnostic, runs_frame
+
+_MOST_LAUNCHES = 0.5  # of a file's activities
 
 
 @dataclass(frozen=True)
@@ -94,3 +96,28 @@ def run_of(starts: Sequence[object], spans: Sequence[Span], pids: Coded | None =
         at = spans_at([spans[run] for run in own], times.take(rows))
         found[rows] = np.where(at >= 0, np.array([*own, -1])[at], -1)
     return Whole(np.where(found >= 0, found, 0), found >= 0)
+
+
+def launched_before(streams: Ints, starts: Ints, is_known: np.ndarray) -> np.ndarray:
+    """Return which activities of a device were launched before the file begins: those without a
+    known launch that start before all others of their stream. Where fewer than half of the launches
+    are in the file, it does not say that of any.
+
+    A run has what it launched. The device runs these while the first runs are launched, so with
+    them those would have more than one run has.
+    """
+    earlier = np.zeros(len(is_known), dtype=bool)
+    if not len(is_known) or is_known.all() or is_known.mean() < _MOST_LAUNCHES:
+        return earlier
+    first = np.full(int(streams.max()) + 1, np.iinfo("int64").min)
+    first[streams[is_known]] = np.iinfo("int64").max
+    np.minimum.at(first, streams[is_known], starts[is_known])
+    earlier[~is_known] = starts[~is_known] < first[streams[~is_known]]
+    return earlier
+
+
+def before_file_notes(earlier: np.ndarray, lengths: Ints) -> list[Diagnostic]:
+    """A note of how many activities were launched before the file begins, and what they took."""
+    values = {"ns": int(np.maximum(lengths[earlier], 0).sum())}
+    count = int(earlier.sum())
+    return [Diagnostic("info", "launched_before", count, values=values)] if count else []

@@ -25,7 +25,7 @@ from analysis.readers.building.checks.graph_launches import graph_notes, is_grap
 from analysis.readers.building.coded import Coded, Whole
 from analysis.readers.building.host.launch_calls import LaunchCalls, is_launch, with_launches
 from analysis.readers.building.host.wait_calls import host_waits, is_wait
-from analysis.readers.building.iterations import profiled_runs
+from analysis.readers.building.iterations import before_file_notes, profiled_runs
 from analysis.readers.building.processes import several_processes, taken_apart
 from analysis.readers.building.timetable import Ints, distinct
 from analysis.readers.building.trace_tables import build_trace
@@ -53,7 +53,7 @@ from analysis.readers.pytorch.launches import Launched, Launches, launching_name
 from analysis.readers.pytorch.memory import memory_of
 from analysis.readers.pytorch.program import program_of
 from analysis.readers.pytorch.spans import KINDS, NONE, Spans
-from analysis.readers.pytorch.steps import Steps
+from analysis.readers.pytorch.steps import Steps, before_file
 from analysis.readers.pytorch.units.collectives import collectives_of, job_of_header
 from analysis.readers.pytorch.units.parts import Parts
 from analysis.readers.reader import ALWAYS, Reader
@@ -164,6 +164,8 @@ def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) 
         moments = _launched(found, launched)
         if len(_launch_calls(found, steps).starts):
             is_kernel = found.kernels.kinds == KINDS.index("kernel")
+            if steps.spans:
+                is_kernel &= ~before_file(found.kernels, launched)
             without = int((is_kernel & (launched.lanes == NONE)).sum())
             notes += noted("info", "kernels_without_call", without)
         program = program_of(found, launches, launched, steps, source.limits)
@@ -181,8 +183,13 @@ def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) 
     notes += told
     originals, beside = with_members(rows, calls if found.calls else None, steps, source)
     notes += beside.notes
-    outside = sum(run is None for run in rows["run"]) if steps.spans else 0
-    notes += noted("warning", "outside_runs", outside)
+    if steps.spans:
+        outside = np.array([run is None for run in rows["run"]], dtype=bool)
+        earlier = np.zeros_like(outside)
+        if found.kernels:
+            earlier = before_file(found.kernels, launched)
+            notes += before_file_notes(earlier, found.kernels.lengths)
+        notes += noted("warning", "outside_runs", int((outside & ~earlier).sum()))
     ran = distinct(rows["run"].numbers[rows["run"].known])
     notes += noted("info", "runs_untold", len(steps.spans) - len(ran) if len(ran) else 0)
     job = _job(file)

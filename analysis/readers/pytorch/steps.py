@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.readers.building.coded import Whole
+from analysis.readers.building.iterations import launched_before
 from analysis.readers.building.timetable import Ints
 from analysis.readers.pytorch.event import Span
 from analysis.readers.pytorch.events import Sorted
@@ -45,7 +46,8 @@ class Steps:
         """The run of each kernel: the step that launched it, though it may run in the next one.
 
         Where nothing tells the launch, the step whose copy on the device it ran in, else the one
-        of the host that it ran in.
+        of the host that it ran in. Kernels that were launched `before_file` are of no step: the
+        device runs them while the first steps are launched, whose own come on top.
         """
         places = self._spans.at(kernels.starts)
         for device, (numbers, spans) in self._device_copies.items():
@@ -57,7 +59,13 @@ class Steps:
         if self._of_host:
             told = launched.lanes != NONE
             places[told] = self._spans.at(launched.times[told])
+            places[before_file(kernels, launched)] = NONE
         return Whole(places, places != NONE)
+
+
+def before_file(kernels: Spans, launched: Launched) -> np.ndarray:
+    """Return which kernels were launched before the file begins."""
+    return launched_before(kernels.lanes, kernels.starts, launched.lanes != NONE)
 
 
 class _Places:

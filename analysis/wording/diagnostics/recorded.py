@@ -244,6 +244,15 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
             "{n:count} executions are outside every run.",
         )
     ),
+    "launched_before": told(
+        Message(
+            "{n:count} execution ({ns:duration}) was launched before the file begins and is of "
+            "none of its runs.",
+            "{n:count} executions ({ns:duration}) were launched before the file begins and are of "
+            "none of its runs.",
+        ),
+        Message("While they run, the device is not idle."),
+    ),
     "launch_times": told(
         Message("The host does not wait for this execution provider."),
         Message("Its times are those of launches, not of kernels."),

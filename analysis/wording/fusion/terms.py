@@ -31,8 +31,8 @@ WATERFALL_HELP = Message(
     "From the baseline's time to the candidate's, which the verdict compares: the typical run. "
     "Slow runs lead from there to the mean run, {mean}, which the other terms add up to. Groups "
     "and ungrouped operators are changes of profiled time. Communication is a term of its own; "
-    "what of it ran beside operators is taken back in the overlap of streams. Operators past the "
-    "end of their run ran after the run that started them, or come from the one before. Slow "
+    "what of it ran beside operators is taken back in the overlap of streams. Operators "
+    "outside their own run ran after the run that launched them, or come from one before. Slow "
     "executions: what single ones, of more than three times their operator's median, took beyond "
     "it. Idle time is the time of a run in which nothing ran. Profiler bias is the change of (un-"
     "profiled time - profiled run span): the profiler adds time to every operator, and fusion "
@@ -47,7 +47,7 @@ TERMS: Mapping[Term, Message] = {
     "communication_ns": Message("communication"),
     "slow_ns": Message("slow executions"),
     "streams_ns": Message("overlap of streams"),
-    "beyond_ns": Message("operators past the end of their run"),
+    "beyond_ns": Message("operators outside their own run"),
     "dispatch_ns": Message("idle time"),
     "profiler_bias_ns": Message("profiler bias"),
     "rounding_ns": Message("rounding"),

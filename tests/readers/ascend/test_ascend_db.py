@@ -144,6 +144,16 @@ def test_launches_of_the_runtime_come_before_those_of_the_framework(tmp_path: Pa
     assert read(tmp_path, ran, info(1, 2), steps).calls["run"].tolist() == [1, 1]
 
 
+def test_tasks_launched_before_the_file_are_of_no_step(tmp_path: Path) -> None:
+    """Task 1 starts in step 5, before all tasks of its stream whose launch is known."""
+    steps = ("STEP_TIME", ("id", "startNs", "endNs"), [(5, 0, 1000), (6, 1000, 2000)])
+    ran = tasks((50, 150, 1, "KERNEL_AIVEC"), (1_050, 1_150, 2, "KERNEL_AIVEC"))
+    launched: Table = ("CANN_API", ("startNs", "connectionId"), [(980, 2)])
+    trace = read(tmp_path, ran, info(1, 2), steps, launched)
+    assert trace.calls["run"].fillna(-1).tolist() == [-1, 0]
+    assert notes(trace) == {"launched_before": 1}
+
+
 def test_collectives_are_apart_and_their_parts_left_out(tmp_path: Path) -> None:
     trace = read(
         tmp_path,

@@ -231,6 +231,20 @@ def test_numbered_ranges_are_runs_of_what_they_launched(tmp_path: Path) -> None:
     assert notes(trace) == {"outside_runs": 1}
 
 
+def test_kernels_launched_before_the_report_are_of_no_run(tmp_path: Path) -> None:
+    """The first one starts inside the first range, whose own kernel starts later."""
+    trace = read(
+        tmp_path,
+        NAMES,
+        kernels((14, 18, 9), (500, 600, 1), (610, 640, 2)),
+        runtime((15, 1), (25, 2)),
+        ranges((10, 20, "step 3"), (20, 30, "step 4")),
+    )
+    assert trace.calls.sort_values("start_ns")["run"].fillna(-1).tolist() == [-1, 0, 1]
+    assert trace.runs["start_ns"].tolist() == [500, 610]
+    assert notes(trace) == {"launched_before": 1}
+
+
 def test_repeated_ranges_and_registered_texts_mark_runs_too(tmp_path: Path) -> None:
     table: Table = (
         "NVTX_EVENTS",

@@ -17,6 +17,7 @@ import pytest
 from analysis.errors import FuseScopeError
 from analysis.host_activity import KINDS
 from analysis.memory import MAX_POINTS
+from analysis.metrics.spans import run_spans
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.readers.pytorch.kineto import KINETO
@@ -637,6 +638,27 @@ def test_real_files_of_devices(
         assert (None if pd.isna(launched_by) else launched_by) == want
 
 
+def test_kernels_launched_before_the_file_are_of_no_step() -> None:
+    """The device is a step behind: of each step one kernel of 10 us is its own. What lies behind
+    the last launch may be of any call that is missing, so it stays with the step it starts in."""
+    trace = trace_of(
+        [
+            step(3, 100, 100), step(4, 200, 100),
+            kernel(GEMM, 110, 10, 90),  # of the step before, in the time of the first one
+            launch(150, 1), kernel(GEMM, 205, 10, 1),
+            launch(250, 2), kernel(GEMM, 270, 10, 2),
+            kernel(GEMM, 290, 10, 91),
+        ]
+    )  # fmt: skip
+    runs = trace.calls.sort_values("start_ns")["run"].fillna(-1).tolist()
+    assert runs == [-1, 0, 1, 1]
+    (note,) = [note for note in trace.diagnostics if note.code == "launched_before"]
+    assert (note.count, note.values["ns"]) == (1, 10_000)
+    assert "outside_runs" not in codes(trace) and codes(trace)["kernels_without_call"] == 1
+    # The device is busy with it in the first step all the same: 10 of 100 us.
+    assert run_spans(trace)["busy_ns"].tolist() == [10_000, 30_000]
+
+
 def test_2021_steps_hold_the_kernels_that_they_launched(shared_traces: Path) -> None:
     file, trace = load(shared_traces / "third_party/kineto/resnet50-2021-worker0.json.gz")
     events = file["traceEvents"]
@@ -647,8 +669,9 @@ def test_2021_steps_hold_the_kernels_that_they_launched(shared_traces: Path) -> 
     want: Counter[int] = Counter()
     for e in events:
         if str(e.get("cat")).lower() in KERNELS:
-            at = called.get(e["args"]["correlation"], e["ts"])
+            at = called.get(e["args"]["correlation"], -1)  # else before the file
             want[next((n for n, (low, high) in enumerate(steps) if low <= at <= high), -1)] += 1
+    assert set(want.values()) == {1547, 733}  # every step has as many
     assert Counter(int(run) for run in trace.calls["run"].fillna(-1)) == want
 
 
