@@ -47,7 +47,8 @@ DiagnosticCode = Literal[
     "counters_of_launches", "counters_of_ranges", "counters_on_one_side", "cut_short",
     "database_half_written", "decided_at",
     "detail_borrowed", "detail_differs", "device_counts_differ", "device_memory",
-    "devices_differ", "different_models", "different_phases", "durations_impossible",
+    "devices_differ", "different_models", "different_phases", "different_work",
+    "durations_impossible",
     "engine_profiles_differ", "engines_differ", "exports_renumbered",
     "event_cap", "files_alternate", "files_in_turn", "files_paired", "files_undated",
     "files_unlike", "formats_differ", "governor", "graph_ambiguous", "graph_foreign",
@@ -75,7 +76,8 @@ DiagnosticCode = Literal[
     "other_baseline", "other_events", "outputs_not_compared", "outside_runs",
     "overlapping_calls", "paired", "paired_engines", "paired_providers", "paired_releases",
     "paired_spin", "part_missing", "part_unreadable",
-    "profiled_headline", "profiler_inflation", "providers_differ", "quantised", "recorded_with",
+    "profiled_headline", "profiler_inflation", "providers_differ", "quantised", "ranks_apart",
+    "ranks_of_one_job", "recorded_with",
     "recordings_differ", "requests_at_once", "rounded_starts", "rows_lost", "rows_twice",
     "runs_averaged",
     "runs_differ",
@@ -91,7 +93,7 @@ DiagnosticCode = Literal[
     "unknown_events", "unknown_operators",
     "unmapped_originals", "unpaired", "unpaired_events", "unsized_tensors", "untimed_operators",
     "utilisation_over_one", "values_missing", "versions_differ", "weak_attribution",
-    "whole_runs_kept", "zstd_cut_short",
+    "whole_runs_kept", "worlds_differ", "zstd_cut_short",
 ]  # fmt: skip
 
 # A file, or its recording, that stops before its end: what is missing may be most of it.

@@ -23,8 +23,8 @@ FindingCode = Literal[
 ]  # fmt: skip
 # Why a kind cannot be answered for this file.
 Unknown = Literal[
-    "different_models", "different_phases", "ends_early", "engines_differ", "kernels_missing",
-    "longer_than_run",
+    "different_jobs", "different_models", "different_phases", "different_ranks", "ends_early",
+    "engines_differ", "kernels_missing", "longer_than_run",
     "machine_busy", "marked", "mixed_levels",
     "no_ablation", "no_ablation_of_jax", "no_ablation_of_mindspore", "no_ablation_of_openvino",
     "no_ablation_of_several", "no_comparison",

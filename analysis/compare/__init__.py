@@ -34,12 +34,13 @@ from analysis.compare.naming import named
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.runs.entered import assumed_per_run, with_entered_runs
 from analysis.compare.runs.repeated import with_repeated_runs
-from analysis.compare.side import Side, check_whole
+from analysis.compare.side import Side, check_whole, ranks_of
 from analysis.compare.timing.latency import judge
-from analysis.compare.timing.verdict import Verdict, without_change
+from analysis.compare.timing.verdict import OTHER_WORK, CannotTell, Verdict, without_change
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import short_ops, small_ops
-from analysis.trace import Diagnostic
+from analysis.ranks.pair import RankPair
+from analysis.trace import Diagnostic, DiagnosticCode
 from analysis.work_units import are_two_phases
 
 DEFAULT_ASSUMPTIONS = Assumptions()
@@ -77,9 +78,12 @@ def compare(
     shares = joined_shares(joined[0], fusion, traces)
     differ = are_different_models(baseline, candidate, shares)
     phases = are_two_phases(*traces)
+    ranks = ranks_of(baseline, candidate)
     if phases or differ:
-        verdict = without_change(verdict, "different_phases" if phases else "different_models")
+        verdict = without_change(verdict, "different_phases" if phases else _other_ranks(ranks))
         differ, fusion = True, Fusion("none")
+    elif ranks is not None and ranks.is_one_job:
+        verdict = without_change(verdict, "two_ranks" if ranks.is_named else "like_two_ranks")
     if differ or verdict.reason == "runs_unknown":
         joined = [without_changes(table) for table in joined]
     operators, op_types, op_classes = joined
@@ -111,17 +115,32 @@ def compare(
         roofs=(under[0].roofs, under[1].roofs),
         fusion=fusion,
         ledger=gains,
+        ranks=ranks,
         diagnostics=(
             *_other_work(verdict, shares),
             *borrowed,
             *unmatched,
             *doubts(
-                baseline, candidate, verdict, {f.code: f for f in shown}, operators, fusion, gains
+                baseline,
+                candidate,
+                verdict,
+                {f.code: f for f in shown},
+                operators,
+                fusion,
+                gains,
+                ranks,
             ),
         ),
         given=given,
         assumptions=assumptions,
     )
+
+
+def _other_ranks(ranks: RankPair | None) -> CannotTell:
+    """What two sides are that have hardly an operator in common."""
+    if ranks is None:
+        return "different_models"
+    return "different_jobs" if ranks.relation == "other_sizes" else "different_ranks"
 
 
 def _other_work(
@@ -130,9 +149,11 @@ def _other_work(
     """Why no change is shown of sides that do other work."""
     if verdict.reason == "different_phases":
         yield Diagnostic("warning", "different_phases")
-    elif verdict.reason == "different_models":
+    elif verdict.reason in OTHER_WORK:
         values = {"before": shares[0], "after": shares[1]}
-        yield Diagnostic("warning", "different_models", values=values)
+        is_of_ranks = verdict.reason != "different_models"
+        code: DiagnosticCode = "different_work" if is_of_ranks else "different_models"
+        yield Diagnostic("warning", code, values=values)
 
 
 def _with_roofline(

@@ -15,6 +15,7 @@ from analysis.messages import Message, Said
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.counters import HEAD_UNIT, hardware_counters
 from analysis.operators.classes import is_heavy
+from analysis.ranks.pair import RankPair
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, Value
 
@@ -25,18 +26,24 @@ _ALL_FACTOR = 20.0
 _MAX_NAMED = 3
 
 
-def comparability(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
-    """Doubts about comparing two files; none for variants of one recording."""
+def comparability(
+    baseline: Side, candidate: Side, ranks: RankPair | None = None
+) -> Iterator[Diagnostic]:
+    """Doubts about comparing two files; none for variants of one recording. Ranks of one job may
+    communicate and run unlike one another."""
     if baseline.experiment is not None and candidate.experiment is not None:
         return  # recorded by us, with all of this written down
     traces = (baseline.trace, candidate.trace)
     yield from _tools(*traces)
     yield from _runs(*traces)
-    yield from _communication(*traces)
+    is_one_job = ranks is not None and ranks.is_one_job
+    if not is_one_job:
+        yield from _communication(*traces)
     yield from _cut(*traces)
     yield from _counters(*traces)
     yield from _columns(*traces)
-    yield from _operators(*traces)
+    if not is_one_job:
+        yield from _operators(*traces)
 
 
 def _note(

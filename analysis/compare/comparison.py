@@ -18,6 +18,7 @@ from analysis.compare.side import Side
 from analysis.compare.timing.verdict import OTHER_WORK, Verdict
 from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.quantity import Quantity, relative_change
+from analysis.ranks.pair import RankPair
 from analysis.trace import Diagnostic
 
 ChangeKind = Literal["relative", "points", "none"]
@@ -65,7 +66,8 @@ class Comparison:
 
     What figures rest on: `tau` bounds short operators, `cache_size` is the modelled cache's,
     `peaks` are the arithmetic peaks (baseline, candidate) that utilisation divides by, `roofs`
-    those and the bandwidths; `operators` has compare.roofs.ROOFLINE of each side, too. It was made
+    those and the bandwidths; `operators` has compare.roofs.ROOFLINE of each side, too. `ranks` is
+    how two files of ranks belong together, None of others. It was made
     of `given`, the two sides as they were read, under `assumptions`.
     """
 
@@ -84,6 +86,7 @@ class Comparison:
     roofs: tuple[Roofs, Roofs]
     fusion: Fusion
     ledger: Ledger
+    ranks: RankPair | None
     diagnostics: tuple[Diagnostic, ...]
     given: tuple[Side, Side]
     assumptions: Assumptions
@@ -96,8 +99,8 @@ class Comparison:
 
     @property
     def is_of_other_work(self) -> bool:
-        """True where so little joins that these are two models, or where the files are of two
-        phases of serving: nothing was fused or missed."""
+        """True where so little joins that these are two models or ranks with other work, or where
+        the files are of two phases of serving: nothing was fused or missed."""
         return self.verdict.reason in OTHER_WORK
 
     @cached_property
@@ -107,7 +110,7 @@ class Comparison:
         sides = (self.baseline, self.candidate)
         if any(side.experiment is not None or side.files for side in sides):
             return None
-        return explain(self.baseline.trace, self.candidate.trace)
+        return explain(self.baseline.trace, self.candidate.trace, self.ranks)
 
     def figure(self, code: str) -> Figure:
         """The figure with that code; KeyError when there is none."""

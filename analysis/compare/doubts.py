@@ -19,11 +19,12 @@ from analysis.compare.ledger import Ledger
 from analysis.compare.side import Side, engines_differ, units_of
 from analysis.compare.timing.file_order import FileOrder
 from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
-from analysis.compare.timing.verdict import OTHER_WORK, Verdict
+from analysis.compare.timing.verdict import ONE_JOB, OTHER_WORK, Verdict
 from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
 from analysis.metrics.utilisation import MAX_UNKNOWN
 from analysis.metrics.warmup import steady_runs
+from analysis.ranks.pair import RankPair
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, DiagnosticCode, Severity, Value
 
@@ -46,12 +47,13 @@ def doubts(
     operators: pd.DataFrame,
     fusion: Fusion,
     ledger: Ledger,
+    ranks: RankPair | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Everything worth knowing before believing verdict and ledger, most serious first."""
     notes = [
-        *_pairing(baseline, candidate, verdict),
+        *_pairing(baseline, candidate, verdict, ranks),
         *_engines(baseline, candidate),
-        *comparability(baseline, candidate),
+        *comparability(baseline, candidate, ranks),
         *_recording(baseline, candidate, verdict),
         *_profiler(baseline, candidate, verdict, figures),
         *_profiled_headline(baseline, candidate, verdict, operators, fusion, ledger),
@@ -80,7 +82,9 @@ def _note(severity: Severity, code: DiagnosticCode, **values: Value) -> Diagnost
     return Diagnostic(severity, code, 1, "", values)
 
 
-def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diagnostic]:
+def _pairing(
+    baseline: Side, candidate: Side, verdict: Verdict, ranks: RankPair | None
+) -> Iterator[Diagnostic]:
     first = baseline.experiment.record if baseline.experiment else None
     second = candidate.experiment.record if candidate.experiment else None
     if are_paired(baseline, candidate) and first is not None:
@@ -97,6 +101,11 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
     if _same_file(baseline, candidate):
         yield _note("warning", "same_file")
         return
+    if ranks is not None:
+        yield _of_ranks(ranks)
+        if ranks.is_one_job:
+            yield from _unit_counts(baseline, candidate)
+            return
     is_one = _are_of_one_file(baseline, candidate)
     order = order_of(baseline, candidate)
     if is_one:
@@ -119,6 +128,18 @@ def _pairing(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diag
         devices = all(side.trace.meta.device for side in (baseline, candidate))
         yield _note("warning", "machines_unknown", **({"devices": 1} if devices else {}))
     yield from _unit_counts(baseline, candidate)
+
+
+def _of_ranks(ranks: RankPair) -> Diagnostic:
+    """How two files of ranks belong together."""
+    if ranks.relation == "other_sizes":
+        return _note("warning", "worlds_differ", before=ranks.worlds[0], after=ranks.worlds[1])
+    values: dict[str, Value] = {"before": ranks.ranks[0], "after": ranks.ranks[1]}
+    if not ranks.is_one_job:
+        apart = {"apart": 1} if ranks.relation == "other_jobs" else {}
+        return _note("warning", "ranks_apart", **values, **apart)
+    named = {"named": 1} if ranks.is_named else {}
+    return _note("info", "ranks_of_one_job", **values, world=ranks.world, **named)
 
 
 def _same_file(baseline: Side, candidate: Side) -> bool:
@@ -294,9 +315,9 @@ def _profiled_headline(
     """Which side the profiler's charge for every operator favours: the one that runs fewer.
 
     Two profilers do not charge alike, so of them nothing is said; nor where runs are not known, nor
-    of one file on both sides.
+    of one file on both sides, nor of two ranks of one job.
     """
-    if verdict.of == "unprofiled_wall" or verdict.reason in OTHER_WORK:
+    if verdict.of == "unprofiled_wall" or verdict.reason in (*OTHER_WORK, *ONE_JOB):
         return
     if _same_file(baseline, candidate):
         return

@@ -9,6 +9,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import Engine, Experiment, Peaks, VariantRecord
 from analysis.graph import Graph
 from analysis.operators.devices import runs_on_device
+from analysis.ranks.pair import RankPair, rank_pair
 from analysis.trace import Diagnostic, Part, Trace
 
 Role = Literal["baseline", "candidate"]
@@ -88,6 +89,14 @@ class Side:
         spins = self.variant is not None and record.spins(self.variant)
         known = threads in (None, record.settings.threads) and spins == record.settings.spin
         return record.peaks if known else None
+
+
+def ranks_of(baseline: Side, candidate: Side) -> RankPair | None:
+    """Return how two files of ranks belong together; None of recordings of FuseScope, and where
+    nothing says of which rank they are."""
+    if baseline.experiment is not None or candidate.experiment is not None:
+        return None
+    return rank_pair(baseline.trace, candidate.trace, (baseline.label, candidate.label))
 
 
 def engines_differ(baseline: Side, candidate: Side) -> bool:

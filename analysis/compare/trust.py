@@ -19,6 +19,7 @@ GENERAL = (
 _FIRST = (
     "different_models",
     "different_phases",
+    "different_work",
     "same_variant",
     "same_file",
     "graphs_of_two_models",
@@ -29,6 +30,8 @@ _FIRST = (
     "outputs_not_compared",
     "boundaries_included",
     "requests_at_once",
+    "worlds_differ",
+    "ranks_apart",
     "device_counts_differ",
     "devices_differ",
     "engines_differ",

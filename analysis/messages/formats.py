@@ -53,6 +53,7 @@ NOUNS: Mapping[str, tuple[str, str]] = {
     "rows": noun("{n:count} row", "{n:count} rows"),
     "events": noun("{n:count} event", "{n:count} events"),
     "devices": noun("{n:count} device", "{n:count} devices"),
+    "ranks": noun("{n:count} rank", "{n:count} ranks"),
     "processes": noun("{n:count} process", "{n:count} processes"),
     "rounds": noun("{n:count} round", "{n:count} rounds"),
     "cores": noun("{n:count} core", "{n:count} cores"),

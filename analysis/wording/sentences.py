@@ -12,7 +12,7 @@ from analysis import units
 from analysis.compare.comparison import Comparison, Figure
 from analysis.compare.side import Role, Side, engines_differ
 from analysis.compare.timing.latency import are_paired
-from analysis.compare.timing.verdict import Pairing, Verdict
+from analysis.compare.timing.verdict import Pairing, Verdict, VerdictReason
 from analysis.experiment import ExperimentRecord
 from analysis.messages import Message, Part, listed, paragraph, say
 from analysis.quantity import Quantity
@@ -29,7 +29,20 @@ _CANNOT_TELL = Message(
 )
 _OTHER_MODELS = Message("{baseline:name} and {candidate:name} look like different models")
 _OTHER_PHASES = Message("{baseline:name} and {candidate:name} are two phases of serving")
+_TWO_RANKS = Message("{baseline:name} and {candidate:name} are two ranks of one job")
+_LIKE_TWO_RANKS = Message("{baseline:name} and {candidate:name} look like two ranks of one job")
+_OTHER_RANKS = Message("{baseline:name} and {candidate:name} are ranks that run different work")
+_OTHER_JOBS = Message("{baseline:name} and {candidate:name} are of jobs of different sizes")
 _MARKED = Message("{baseline:name} and {candidate:name} are compared by operators, not by runs")
+_NOT_COMPARED: Mapping[VerdictReason | None, Message] = {
+    "different_models": _OTHER_MODELS,
+    "different_phases": _OTHER_PHASES,
+    "different_ranks": _OTHER_RANKS,
+    "different_jobs": _OTHER_JOBS,
+    "two_ranks": _TWO_RANKS,
+    "like_two_ranks": _LIKE_TWO_RANKS,
+    "marked": _MARKED,
+}
 _TOOK = Message("{candidate:name} took **{factor:factor} the time** of {baseline:name}. {noise}")
 _TOOK_TIMES = Message(
     "{candidate:name} took **{factor:factor} the time** of {baseline:name} ({times}). {noise}"
@@ -44,12 +57,8 @@ def verdict_parts(comparison: Comparison) -> tuple[Part, ...]:
 def pair_parts(verdict: Verdict, baseline_label: str, candidate_label: str) -> tuple[Part, ...]:
     """`verdict_parts` of a verdict alone, with what its two sides are called."""
     sides = {"candidate": candidate_label, "baseline": baseline_label}
-    if verdict.reason == "different_models":
-        return _OTHER_MODELS.parts(**sides)
-    if verdict.reason == "different_phases":
-        return _OTHER_PHASES.parts(**sides)
-    if verdict.reason == "marked":
-        return _MARKED.parts(**sides)
+    if verdict.reason in _NOT_COMPARED:
+        return _NOT_COMPARED[verdict.reason].parts(**sides)
     if verdict.outcome == "cannot_tell" or verdict.speedup is None:
         return _CANNOT_TELL.parts(**sides)
     slowdown = 1 / verdict.speedup

@@ -533,6 +533,16 @@ CANNOT_TELL: Mapping[VerdictReason, Message] = {
         "Less than a fifth of one side's operator time matches, so no change is shown."
     ),
     "different_phases": Message("The phases of serving do different work, so no change is shown."),
+    "different_ranks": Message("The ranks run different work, so no change is shown."),
+    "different_jobs": Message(
+        "Less than a fifth of one side's operator time matches, so no change is shown."
+    ),
+    "two_ranks": Message(
+        "Ranks of one job wait for one another, so how long they take does not say which is faster."
+    ),
+    "like_two_ranks": Message(
+        "Ranks of one job wait for one another, so how long they take does not say which is faster."
+    ),
     "within_process_spread": Message(
         "Recordings of the same graph made one after the other can differ by 12 %, since the "
         "machine drifts."

@@ -19,10 +19,13 @@ def fused_slower(subject: Subject) -> Answer:
     if comparison is None:
         return "no_comparison"
     if not comparison.has_changes:
-        reason = comparison.verdict.reason
-        if reason == "different_models" or reason == "different_phases":
-            return reason
-        return "runs_unknown"
+        match comparison.verdict.reason:
+            case (
+                "different_models" | "different_phases" | "different_ranks" | "different_jobs"
+            ) as reason:
+                return reason
+            case _:
+                return "runs_unknown"
     if engines_differ(comparison.baseline, comparison.candidate):
         # What another engine does faster is not an optimisation to leave out.
         return "engines_differ"

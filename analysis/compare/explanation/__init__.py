@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis.align.alignment import Alignment, align, is_order
 from analysis.compare.explanation.alone import kernels_of_one_side, kernels_of_one_size
 from analysis.compare.explanation.clocks import clocks, ratio_of_same
@@ -33,6 +35,7 @@ from analysis.compare.explanation.remaining import Remaining
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.explanation.single import outliers, slow_layers
 from analysis.compare.explanation.subjects import changed_times
+from analysis.ranks.pair import RankPair
 from analysis.trace import Trace
 from analysis.work_units import common_units, same_work
 
@@ -48,10 +51,15 @@ _COMMON = 0.5  # of the time, in operators that both sides run: of two models it
 _SAME = 0.02  # of a unit: below it, without any change that is told, nothing changed
 
 
-def explain(before: Trace, after: Trace) -> Explanation | None:
-    """Return what changed from one trace to the other; None where a side has no kernels."""
+def explain(before: Trace, after: Trace, ranks: RankPair | None = None) -> Explanation | None:
+    """Return what changed from one trace to the other, which may be two `ranks`; None where a side
+    has no kernels."""
     if not len(before.calls) or not len(after.calls):
         return None
+    return replace(_explained(before, after, ranks), ranks=ranks)
+
+
+def _explained(before: Trace, after: Trace, ranks: RankPair | None) -> Explanation:
     units = same_work(*common_units(before, after))
     sides = (ExplainedSide.of(before, units[0]), ExplainedSide.of(after, units[1]))
     times = _times(sides)
@@ -80,7 +88,7 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
         _outcome(sides, times, changes),
         times,
         tuple(changes),
-        "stages" if are_stages(changes, times) else None,
+        "stages" if _are_stages(changes, times, ranks) else None,
         classes(sides),
         ratio,
         (layers_of(sides[0]), layers_of(sides[1])),
@@ -88,6 +96,16 @@ def explain(before: Trace, after: Trace) -> Explanation | None:
         has_other_kernels,
         left.pairs(),
     )
+
+
+def _are_stages(changes: list[Change], times: UnitTimes, ranks: RankPair | None) -> bool:
+    """Return whether two files are stages of one pipeline: as they say it, else as their times look
+    where they may be of one job."""
+    if ranks is None:
+        return are_stages(changes, times)
+    if not ranks.is_one_job or ranks.are_stages is False:
+        return False
+    return ranks.are_stages or are_stages(changes, times)
 
 
 def _not_compared(

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from analysis.metrics.stretch import Stretch
+from analysis.ranks.pair import RankPair
 from analysis.work_units import UnitKind
 from analysis.work_units.units import UnitEvidence
 from analysis.work_units.work import Work
@@ -158,7 +159,7 @@ class Explanation:
     what repeats in a unit of each side, `kernels` those of most time. With `has_other_kernels`
     changes are by operator, since kernels have other names on the other device. `pairs` are calls
     that are the same on both sides, one of each: what lies between two of them is the same
-    place."""
+    place. `ranks` is how two files of ranks belong together, None of others."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -170,6 +171,7 @@ class Explanation:
     kernels: tuple[tuple[ShapedTime, ...], tuple[ShapedTime, ...]] = ((), ())
     has_other_kernels: bool = False
     pairs: Calls = field(default=NO_CALLS, compare=False, repr=False)
+    ranks: RankPair | None = None
 
     @property
     def rest_ns(self) -> int:

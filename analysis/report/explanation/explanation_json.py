@@ -13,6 +13,7 @@ from analysis.compare.explanation.explanation import (
     ShapedTime,
     UnitTimes,
 )
+from analysis.ranks.pair import RankPair
 from analysis.wording.explanation import change_sentence, leading_sentence
 
 
@@ -26,6 +27,7 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
     return {
         "outcome": explanation.outcome,
         "difference": explanation.difference,
+        "ranks": _ranks(explanation.ranks),
         "sentence": leading_sentence(explanation),
         "unit": _unit(explanation.unit),
         "drift": explanation.drift,
@@ -47,6 +49,25 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
         },
         "changes": [_change(change, explanation.unit) for change in explanation.changes],
         "rest_ns": explanation.rest_ns,
+    }
+
+
+def _ranks(ranks: RankPair | None) -> dict[str, Any] | None:
+    if ranks is None:
+        return None
+    sides = zip(("before", "after"), ranks.ranks, ranks.worlds, ranks.stages, strict=True)
+    return {
+        "relation": ranks.relation,
+        "evidence": "named" if ranks.is_named else "guessed",
+        **{
+            side: {
+                "rank": rank,
+                "world": world,
+                "stage": stage[0] if stage else None,
+                "stages": stage[1] if stage else None,
+            }
+            for side, rank, world, stage in sides
+        },
     }
 
 

@@ -6,11 +6,16 @@ from collections.abc import Mapping
 
 from analysis.messages import Message
 from analysis.trace import DiagnosticCode
-from analysis.wording.diagnostics import depending
+from analysis.wording.diagnostics import depending, ranks
 from analysis.wording.diagnostics.text import NoteTexts, told
 
 _NO_GRAPHS = Message("Fusion groups could not be read from graphs.")
 _PEAK_OR_FLOPS = Message("The measured peak is too low, or FLOPs are counted too high.")
+_LITTLE_JOINED = Message(
+    "Only {before:percent} of the baseline's and {after:percent} of the candidate's operator time "
+    "has a counterpart on the other side, by name, shape, group or launcher. At least a fifth is "
+    "needed."
+)
 _LEFT_OUT = Message("What depends on it is left out.")
 _ALTERNATE = Message(
     "Record both sides by turns, every recording a process of its own: docs/alternating.md has a "
@@ -211,6 +216,9 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "the two sides, and joined by their paths in the program.",
         )
     ),
+    "ranks_of_one_job": ranks.one_job,
+    "ranks_apart": ranks.apart,
+    "worlds_differ": ranks.WORLDS,
     "one_recording": told(
         Message("Both sides are of one recording: they ran on the machine at the same time."),
         Message("Only a change beyond 30 % gives a verdict, as for any two processes."),
@@ -369,11 +377,11 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "different_models": told(
         Message("These look like different models, so no change between them is shown."),
-        Message(
-            "Only {before:percent} of the baseline's and {after:percent} of the candidate's "
-            "operator time has a counterpart on the other side, by name, shape, group or launcher. "
-            "At least a fifth is needed."
-        ),
+        _LITTLE_JOINED,
+    ),
+    "different_work": told(
+        Message("The two sides have little work in common, so no change between them is shown."),
+        _LITTLE_JOINED,
     ),
     "different_phases": told(
         Message("The files are of two phases of serving, so no change between them is shown."),

@@ -11,6 +11,7 @@ from analysis.compare.explanation.explanation import (
 )
 from analysis.messages import Message, Part, Said, paragraph, passage
 from analysis.wording.explanation.changes import change_said
+from analysis.wording.explanation.ranks import ranks_sentences
 from analysis.wording.explanation.units import PER, same_sentence, unit_sentence
 from analysis.wording.explanation.works import devices_sentence, phases_sentences
 
@@ -20,7 +21,6 @@ _MODELS = Message(
     "The two files have hardly a kernel in common in the same order, so nothing is said of what "
     "changed."
 )
-_STAGES = Message("The two files look like two stages of one pipeline, which wait for one another.")
 _REST_FROM = 0.002  # of a unit, below which what is not told is not worth a sentence
 _REST = Message("Everything else adds up to {ns:signed_duration} {per}.")
 _UNEXPLAINED = Message("No single cause is large enough to be named.")
@@ -33,17 +33,17 @@ def leading_sentence(explanation: Explanation) -> str:
 
 def leading_said(explanation: Explanation) -> Sequence[Said]:
     """Return the leading sentences, to be told where they are shown."""
-    unit = explanation.unit
+    unit, first = explanation.unit, _first(explanation)
     if explanation.difference == "phases":
         return phases_sentences(explanation)
     if explanation.outcome == "not_comparable":
-        return (_MODELS.of(),)
+        return (*first, _MODELS.of())
     if explanation.outcome == "no_change":
-        return (same_sentence(unit),)
+        return (*first, same_sentence(unit))
     lead = leading_change(explanation)
     if lead is None:
-        return (unit_sentence(unit), _UNEXPLAINED.of())
-    return (*_first(explanation), change_said(lead, unit), unit_sentence(unit))
+        return (*first, unit_sentence(unit), _UNEXPLAINED.of())
+    return (*first, change_said(lead, unit), unit_sentence(unit))
 
 
 def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
@@ -54,27 +54,30 @@ def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
         return [said.parts() for said in leading_said(explanation)]
     unit = explanation.unit
     told = [lead, *following_changes(explanation)]
-    said = [*_first(explanation), *(change_said(change, unit) for change in told)]
+    first = passage(*(said.parts() for said in _first(explanation)))
+    said = (change_said(change, unit) for change in told)
     rest_ns = unit.change_ns - sum(change.change_ns for change in told)
     last = unit_sentence(unit).parts()
     if abs(rest_ns) >= _REST_FROM * unit.before_ns:
         last = passage(last, _REST.parts(ns=rest_ns, per=PER[unit.kind]))
-    return [*(each.parts() for each in said), last]
+    return [*([first] if first else []), *(each.parts() for each in said), last]
 
 
 def _first(explanation: Explanation) -> list[Said]:
-    """Return what stands in front of all causes: two stages of a pipeline, or two devices."""
-    if explanation.difference == "stages":
-        return [_STAGES.of()]
-    return [devices_sentence(explanation)] if explanation.has_other_kernels else []
+    """Return what stands in front of all causes: two ranks, stages of a pipeline, two devices."""
+    said = ranks_sentences(explanation.ranks, are_stages=explanation.difference == "stages")
+    is_compared = explanation.outcome == "changed"
+    if explanation.has_other_kernels and is_compared:
+        said.append(devices_sentence(explanation))
+    return said
 
 
 def leading_change(explanation: Explanation) -> Change | None:
     """Return the largest change in the direction of what is left without single executions that
-    stand out; of those the largest only where nothing else makes that. Of two stages of a pipeline
-    the largest that is no waiting. None without a change."""
-    changes = explanation.changes
-    if explanation.difference == "stages":
+    stand out; of those the largest only where nothing else makes that. Of two ranks of one job,
+    which wait for one another, the largest that is no waiting. None without a change."""
+    changes, ranks = explanation.changes, explanation.ranks
+    if explanation.difference == "stages" or (ranks is not None and ranks.is_one_job):
         work = [change for change in changes if change.code not in ("communication", "idle")]
         return next(iter(work or changes), None)
     others = [change for change in changes if change.code != "outlier"]

@@ -10,6 +10,8 @@ from analysis.messages import Message
 REASONS: Mapping[Unknown, Message] = {
     "different_models": Message("The two sides look like different models"),
     "different_phases": Message("The two sides are two phases of serving, which do different work"),
+    "different_ranks": Message("The two sides are ranks that run different work"),
+    "different_jobs": Message("The two sides are of jobs of different sizes"),
     "engines_differ": Message(
         "The sides ran in different engines, so no single optimisation explains what got slower"
     ),

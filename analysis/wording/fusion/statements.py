@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import engines_differ
-from analysis.compare.timing.verdict import VerdictOutcome
+from analysis.compare.timing.verdict import ONE_JOB, VerdictOutcome, VerdictReason
 from analysis.messages import Message, Part, Shown, passage, say
 from analysis.wording.fusion.became import OTHERS, became, precision_of
 from analysis.wording.fusion.terms import TERMS, Term
@@ -27,6 +27,13 @@ _UNSURE: Mapping[VerdictOutcome, Message] = {
 }
 _TWO_MODELS = Message("Two models have no fusion groups in common.")
 _TWO_PHASES = Message("Two phases of serving run different kernels, which says nothing of fusion.")
+_OTHER_RANKS = Message(
+    "Ranks that run different work have other kernels, which says nothing of fusion."
+)
+_OTHER_WORK: Mapping[VerdictReason | None, Message] = {
+    "different_phases": _TWO_PHASES,
+    "different_ranks": _OTHER_RANKS,
+}
 _NOT_KNOWN = Message("It is not known which operators became which.")
 _NO_GAINS = Message("What each group saves is not known: a file does not mark its runs.")
 _NONE_GAINED = Message("No group got faster.")
@@ -104,8 +111,7 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
     Op types come from a trace: parts with the role `name`.
     """
     if comparison.is_of_other_work:
-        phases = comparison.verdict.reason == "different_phases"
-        return [(_TWO_PHASES if phases else _TWO_MODELS).parts()]
+        return [_OTHER_WORK.get(comparison.verdict.reason, _TWO_MODELS).parts()]
     rows = comparison.ledger.rows
     if comparison.fusion.source == "none" or rows.empty:
         return [_NOT_KNOWN.parts()]
@@ -118,7 +124,8 @@ def fusion_statements(comparison: Comparison) -> list[Statement]:
         is_told &= comparison.verdict.reason != "marked"
         term = _largest_term(comparison) if is_told else []
         return [*_nothing_fused(comparison.ledger), *term]
-    unsure = _UNSURE.get(comparison.verdict.outcome)
+    is_of_ranks = comparison.verdict.reason in ONE_JOB  # of which no time is told
+    unsure = None if is_of_ranks else _UNSURE.get(comparison.verdict.outcome)
     start = [unsure.parts()] if unsure else []
     lead = _lead(comparison)
     slower = _tells_losses(comparison, led=bool(lead))

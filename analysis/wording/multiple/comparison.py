@@ -229,10 +229,12 @@ def _bases(multiple: MultipleComparison, codes: Sequence[str]) -> str:
 
 # Doubts about comparing at all; those about single operators are left to the comparison of a pair.
 _ABOUT_ALL = (
-    "different_models", "different_phases", "same_variant", "same_file", "graphs_of_two_models",
+    "different_models", "different_phases", "different_work", "same_variant", "same_file",
+    "graphs_of_two_models",
     "heavy_counts_differ",
     "operator_counts_differ", "quantised", "large_output_difference", "outputs_not_compared",
     "boundaries_included", "requests_at_once",
+    "ranks_apart", "worlds_differ",
     "devices_differ", "engines_differ", "providers_differ", "translated", "levels_differ",
     "tools_differ", "formats_differ", "versions_differ",
     "recordings_differ", "compared_cut_short", "compared_open_end", "compared_rows_lost", "control",

@@ -1,0 +1,172 @@
+"""Two files of ranks: whether they are of one job, what says so, and what is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis import wording
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
+from analysis.job import Group, Job
+from analysis.ranks.pair import rank_pair
+from analysis.report.explanation.explanation_json import explanation_values
+from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from analysis.wording import diagnostic_sentence
+from analysis.wording.explanation import leading_sentence
+
+MS = 1_000_000
+EPOCH = 1_764_000_000 * 10**9
+PIPELINE = Group("1", "mesh_pp", (0, 2))
+
+
+def trace_of(
+    job: Job | None, started_ns: int | None = EPOCH, gemm_ms: int = 10, name: str = "gemm"
+) -> Trace:
+    """One step of 20 ms: a product, and a collective from its end to 18 ms."""
+    lasts = [gemm_ms * MS, (18 - gemm_ms) * MS]
+    operators = operators_frame(
+        name=[name, "ncclDevKernel_AllReduce"],
+        op_type=[name, "all_reduce"],
+        op_class=["matrix_product", "communication"],
+        level=["device_kernel"] * 2,
+        is_communication=[False, True],
+        operator=[0, 1],
+    )
+    calls = calls_frame(
+        operator=[0, 1],
+        run=[0, 0],
+        start_ns=[0, gemm_ms * MS],
+        dur_ns=lasts,
+        source_row=[0, 1],
+        stream=["7", "7"],
+        device=["0", "0"],
+    )
+    runs = runs_frame(run=[0], kind=["step"], start_ns=[0], dur_ns=[20 * MS], profiled=[True])
+    sha = f"{abs(hash((str(job), started_ns, gemm_ms, name))) % 10**9:064d}"
+    meta = Meta("kineto", "PyTorch profiler", sha256=sha, started_ns=started_ns, job=job)
+    return Trace(meta, runs, operators, calls)
+
+
+def compared(first: Trace, second: Trace, names: tuple[str, str] = ("a", "b")) -> Comparison:
+    one, other = (Side(name, trace) for name, trace in zip(names, (first, second), strict=True))
+    return compare(one, other)
+
+
+def codes(found: Comparison) -> dict[str, str]:
+    return {note.code: note.severity for note in found.diagnostics}
+
+
+def said(found: Comparison) -> str:
+    assert found.explanation is not None
+    texts = [
+        wording.verdict_sentence(found),
+        wording.verdict_basis(found.verdict),
+        leading_sentence(found.explanation),
+        *map(diagnostic_sentence, found.diagnostics),
+    ]
+    return " ".join(texts)
+
+
+def test_ids_in_both_files_name_two_ranks_of_one_job() -> None:
+    jobs = [Job(rank, 4, (PIPELINE,), ("x", f"own{rank}")) for rank in (0, 2)]
+    found = compared(trace_of(jobs[0]), trace_of(jobs[1], gemm_ms=16))
+    assert found.verdict.reason == "two_ranks" and found.verdict.speedup is None
+    assert found.has_changes  # what each runs is compared all the same
+    told = codes(found)
+    assert told["ranks_of_one_job"] == "info"
+    assert not told.keys() & {
+        "unpaired", "one_process_each", "machines_unknown", "profiled_headline",
+    }  # fmt: skip
+    text = said(found)
+    assert "ranks 0 and 2 of one job of 4 ranks" in text
+    assert "They are stages 1 and 2 of the 2 of its pipeline" in text
+    assert "separate recordings" not in text and "models" not in text
+    values = explanation_values(found.explanation)
+    assert values is not None and values["difference"] == "stages"
+    assert values["ranks"] == {
+        "relation": "one_job",
+        "evidence": "named",
+        "before": {"rank": 0, "world": 4, "stage": 1, "stages": 2},
+        "after": {"rank": 2, "world": 4, "stage": 2, "stages": 2},
+    }
+    # the product takes 6 ms longer, the wait for it 6 ms less: the cause is said first
+    assert found.explanation is not None and "gemm" in leading_sentence(found.explanation)
+
+
+def test_ranks_at_the_same_time_look_like_one_job() -> None:
+    second = trace_of(Job(1, 8), EPOCH + 5 * MS)
+    found = compared(trace_of(Job(0, 8)), second)
+    assert found.verdict.reason == "like_two_ranks"
+    assert "look like ranks 0 and 1 of one job" in said(found)
+    pair = rank_pair(trace_of(None), replace(second, meta=replace(second.meta, job=None)))
+    assert pair is None  # nothing gives the ranks
+    named = compared(trace_of(None), trace_of(None, EPOCH + 1), ("rank0.json", "rank3.json"))
+    assert named.ranks is not None and named.ranks.ranks == (0, 3)
+    assert not named.ranks.is_named
+
+
+def test_ranks_at_other_times_are_of_different_recordings() -> None:
+    first, second = trace_of(Job(0, 8)), trace_of(Job(1, 8), EPOCH + 3600 * 10**9)
+    found = compared(first, second)
+    assert found.verdict.reason not in ("two_ranks", "like_two_ranks")
+    told = codes(found)
+    assert told["ranks_apart"] == "warning" and "unpaired" in told
+    assert "ran at different times" in said(found)
+    apart = compared(trace_of(None), trace_of(None, EPOCH + 10**12), ("rank0.json", "rank3.json"))
+    assert apart.ranks is None  # of names alone nothing is said
+
+
+def test_without_times_nothing_says_whether_they_are_of_one_job() -> None:
+    pair = rank_pair(trace_of(Job(0, 8), None), trace_of(Job(1, 8)))
+    assert pair is not None and pair.relation == "unknown_jobs"
+    shared = rank_pair(trace_of(Job(0, 8, (), ("x",)), None), trace_of(Job(1, 8, (), ("x",))))
+    assert shared is not None and shared.is_one_job and shared.is_named
+
+
+def test_jobs_of_other_sizes_are_named_instead_of_two_models() -> None:
+    found = compared(trace_of(Job(0, 8)), trace_of(Job(0, 16), name="conv"))
+    assert found.ranks is not None and found.ranks.relation == "other_sizes"
+    text = said(found)
+    assert "a job of 8 ranks, the candidate of one of 16 ranks" in text
+    assert codes(found)["worlds_differ"] == "warning"
+    assert "look like different models" not in text
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [(Job(3, 8), Job(3, 8)), (Job(3), None), (None, None), (Job(None, 8), Job(None, 8))],
+)
+def test_one_rank_twice_is_no_pair_of_ranks(first: Job | None, second: Job | None) -> None:
+    assert rank_pair(trace_of(first), trace_of(second, EPOCH + 1)) is None
+
+
+JOBS = st.builds(
+    Job,
+    st.none() | st.integers(0, 3),
+    st.none() | st.integers(1, 4),
+    st.just(()),
+    st.lists(st.sampled_from("xyz"), max_size=2).map(tuple),
+)
+STARTS = st.none() | st.sampled_from([5, EPOCH, EPOCH + 9 * MS, EPOCH + 10**12])
+
+
+@given(JOBS, JOBS, STARTS, STARTS)
+def test_both_ways_round_are_the_same_pair(
+    first: Job, second: Job, start: int | None, other: int | None
+) -> None:
+    one, two = trace_of(first, start), trace_of(second, other)
+    pair, back = rank_pair(one, two), rank_pair(two, one)
+    assert (pair is None) == (back is None)
+    if pair is None or back is None:
+        return
+    assert back == replace(
+        pair, ranks=pair.ranks[::-1], worlds=pair.worlds[::-1], stages=pair.stages[::-1]
+    )
+    if pair.is_one_job:
+        assert None not in pair.ranks and pair.ranks[0] != pair.ranks[1]
+        assert None in pair.worlds or pair.worlds[0] == pair.worlds[1]
