@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.fleet.tables import RankFacts
+from analysis.job import Job
 from analysis.messages import Message
 from analysis.trace import (
     CALL_COLUMNS,
@@ -25,9 +26,12 @@ NAME = Message("rank {rank:count}")
 _OF_ROWS = ("segment",)
 
 
-def rank_trace(facts: RankFacts, rows: pd.DataFrame, steps: pd.DataFrame) -> Trace:
+def rank_trace(
+    facts: RankFacts, rows: pd.DataFrame, steps: pd.DataFrame, job_id: str = ""
+) -> Trace:
     """The trace of a rank from its tables `rows` and `steps`: calls, operators, runs and counters
-    as its reader gave them; what was noticed, call stacks and memory are not kept.
+    as its reader gave them; what was noticed, call stacks and memory are not kept. `job_id` is one
+    that all ranks of the fleet share.
 
     Raises ValueError or KeyError for other tables.
     """
@@ -54,6 +58,7 @@ def rank_trace(facts: RankFacts, rows: pd.DataFrame, steps: pd.DataFrame) -> Tra
         device=facts.device or None,
         file_name=NAME.text(rank=facts.rank),
         sha256=facts.sha256,
+        job=Job(facts.rank, facts.world, ids=(job_id,) if job_id else ()),
     )
     return Trace(meta, runs, operators, calls)
 

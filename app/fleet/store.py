@@ -277,7 +277,8 @@ def table_of(place: Place, table: str, facts: RankFacts) -> pd.DataFrame:
 def trace_of(place: Place, facts: RankFacts) -> Trace:
     """The trace of a rank out of its raw rows. Raises FuseScopeError where its file is damaged."""
     try:
-        return rank_trace(facts, _frame(place, ROWS, facts), _frame(place, STEPS, facts))
+        job_id = hashlib.sha256(place.text.encode("utf-8", "replace")).hexdigest()
+        return rank_trace(facts, _frame(place, ROWS, facts), _frame(place, STEPS, facts), job_id)
     except (ValueError, KeyError, TypeError) as error:
         file = _path(ROWS, facts)
         raise FuseScopeError("fleet_store_damaged", where=place.name, file=file) from error

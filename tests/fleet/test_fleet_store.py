@@ -17,6 +17,7 @@ from analysis.fleet.examined import Examined
 from analysis.fleet.fleet import Fleet
 from analysis.fleet.tables import ROWS, SMALL
 from analysis.limits import DEFAULT_LIMITS
+from analysis.ranks.pair import rank_pair
 from analysis.readers import read_path
 from analysis.text import distinct_names
 from analysis.trace import Trace
@@ -97,6 +98,9 @@ def test_a_trace_out_of_the_store_is_the_one_that_was_read(filled: Path, traces:
             assert one[name].astype(object).where(one[name].notna(), None).tolist() == (
                 other[name].astype(object).where(other[name].notna(), None).tolist()
             ), name
+    other_rank = store.trace_of(place, store.facts_of(found, 1))
+    pair = rank_pair(other_rank, kept)
+    assert pair is not None and pair.is_one_job and pair.is_named and pair.ranks == (1, 4)
     with pytest.raises(FuseScopeError, match="Rank 6 is not in this store"):
         store.facts_of(found, 6)
 
