@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from analysis.align.alignment import Alignment
 from analysis.align.sequence import Ints, Kernel, Sequence
-from analysis.align.similarity import SAME_CLASS, SAME_FAMILY
+from analysis.align.similarity import SAME_CLASS, SAME_FAMILY, SAME_LAUNCHER
 
 _HEAVY = ("attention", "convolution", "grouped_product", "matrix_product", "recurrent")
 _MOST_HUNKS = 1000
@@ -167,9 +167,15 @@ def _cut(alignment: Alignment) -> Columns:
 
 
 def _stand_alone(alignment: Alignment, others: Ints) -> NDArray[np.bool_]:
-    """Return for these columns whether a kernel stands for another there and for nothing else."""
+    """Return for these columns whether a kernel stands for another there and for nothing else. One
+    that a compiler generated does the work of several others, whoever launched the first of
+    them."""
     evidence = alignment.evidence[others]
     alone = evidence >= SAME_FAMILY
+    for place in np.flatnonzero(evidence == SAME_LAUNCHER).tolist():
+        first, second = alignment.columns[others[place]].tolist()
+        kernels = alignment.before.kernel(first), alignment.after.kernel(second)
+        alone[place] = kernels[0].is_generated == kernels[1].is_generated
     for place in np.flatnonzero(evidence == SAME_CLASS).tolist():
         first, second = alignment.columns[others[place]].tolist()
         kernels = alignment.before.kernel(first), alignment.after.kernel(second)

@@ -70,14 +70,13 @@ def judge(trace: str, document: Document, name: str, folder: Path) -> Row | None
     if not truth.codes:
         is_right = explanation.outcome in truth.outcomes
         return Row(trace, name, truth, is_right, is_right, None, sentence)
-    change = _named(explanation, truth)
-    off = None
-    if change is not None:
-        units = _units(explanation)
-        off = change.change_ns / 1e3 * units / truth.change_us - 1
+    change, off = _named(explanation, truth), _off(explanation, truth)
     is_named = change is not None and any(word in sentence.lower() for word in truth.words)
     is_named &= explanation.outcome in truth.outcomes
     is_near = off is not None and abs(off) <= _NEAR
+    for other in truth.also:
+        off_too = _off(explanation, other)
+        is_near &= off_too is not None and abs(off_too) <= _NEAR
     return Row(trace, name, truth, is_named, is_near, off, sentence)
 
 
@@ -90,6 +89,14 @@ def _named(explanation: Explanation, truth: Truth) -> Change | None:
     fitting = [change for change in explanation.changes if change.code in truth.codes]
     planted = truth.change_us * 1e3 / _units(explanation)
     return min(fitting, key=lambda change: abs(change.change_ns - planted), default=None)
+
+
+def _off(explanation: Explanation, truth: Truth) -> float | None:
+    """Return by which share of the planted time the change that is it differs; None without one."""
+    change = _named(explanation, truth)
+    if change is None:
+        return None
+    return change.change_ns / 1e3 * _units(explanation) / truth.change_us - 1
 
 
 def _trace(path: Path) -> Trace:

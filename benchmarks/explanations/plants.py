@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from benchmarks.explanations.document import (
 _FAMILY = re.compile(r"[<(]|_\d+$")
 _ATTENTION = r"(?!triton).*(?:fmha|flash_|attention|sage_fwd)"
 _SEEN = 0.005  # of the time of the kernels: less is no change that anybody looks for
+_FEWEST = 4  # places of a change that is planted in many
 _NEW = "my_quantise_rows_kernel"
 
 
@@ -28,13 +30,15 @@ _NEW = "my_quantise_rows_kernel"
 class Truth:
     """What was planted: the codes that say it, words of which its sentence has one (in lower case;
     none where nothing is to be said), by how many us the whole file takes longer, and in how many
-    places. `outcomes` are the outcomes that are right."""
+    places. `outcomes` are the outcomes that are right; `also` are further changes of the same file,
+    each of which is one of those that are told."""
 
     codes: tuple[str, ...]
     words: tuple[str, ...]
     change_us: float
     places: int
     outcomes: tuple[str, ...] = ("changed",)
+    also: tuple[Truth, ...] = ()
 
 
 Plant = Callable[[Document], Truth | None]
@@ -119,6 +123,115 @@ def lost_fusion(document: Document) -> Truth | None:
     return Truth(("split", "added", "replaced"), words, added, len(chosen))
 
 
+def fused(document: Document) -> Truth | None:
+    """Run each kernel of a repeated small one and the one behind it as one of half their time."""
+    kernels = document.kernels()
+    first = {id(each) for each in _repeated(kernels, share=0.005, heavy=False)}
+    pairs = [
+        (one, other)
+        for one, other in pairwise(kernels)
+        if id(one) in first and id(other) not in first and _computes(other)
+    ]
+    behind = {str(other["name"]) for _, other in pairs}
+    if len(behind) != 1 or len(pairs) < _FEWEST:
+        return None
+    added = document.scale([kernel for pair in pairs for kernel in pair], 0.5)
+    gone = set()
+    for one, other in pairs:
+        end = float(other["ts"]) + float(other["dur"])
+        one["name"] = "triton_poi_fused_add_gelu_native_layer_norm_7"
+        one["dur"] = round(float(one["dur"]) + float(other["dur"]), 3)
+        one["ts"] = round(end - float(one["dur"]), 3)
+        gone.add(id(other))
+    document.events = [event for event in document.events if id(event) not in gone]
+    return Truth(
+        ("fused", "replaced", "removed", "operator"), ("fused", "triton"), added, len(pairs)
+    )
+
+
+def gone_kernels(document: Document) -> Truth | None:
+    """Leave out each kernel of a repeated one."""
+    kernels = document.kernels()
+    chosen = _repeated(kernels, share=0.01, heavy=False)
+    if not chosen or _total(chosen) > 0.5 * _total(kernels):
+        return None
+    removed = document.scale(chosen, 1e-6)
+    gone = {id(kernel) for kernel in chosen}
+    document.events = [event for event in document.events if id(event) not in gone]
+    return Truth(("removed", "operator"), _words(chosen[0]), removed, len(chosen))
+
+
+def in_pieces(document: Document) -> Truth | None:
+    """Run each kernel of the largest family as four, each of 0.3 of its time."""
+    kernels = document.kernels()
+    chosen = _repeated(kernels, share=0.02)
+    if not chosen:
+        return None
+    added = document.scale(chosen, 1.2)
+    for kernel in chosen:
+        quarter = round(float(kernel["dur"]) / 4, 3)
+        kernel["dur"] = quarter
+        for piece in (1, 2, 3):
+            other = copy.deepcopy(kernel)
+            other["ts"] = round(float(kernel["ts"]) + piece * quarter, 3)
+            document.events.append(other)
+    return Truth(("pieces",), ("became", "executions instead"), added, len(chosen))
+
+
+def every_second(document: Document) -> Truth | None:
+    """Make every second kernel of the largest family take 1.5 times as long."""
+    chosen = _repeated(document.kernels(), share=0.05)[::2]
+    if len(chosen) < _FEWEST:
+        return None
+    added = document.scale(chosen, 1.5)
+    return Truth(("time", "shapes", "place"), _words(chosen[0]), added, len(chosen))
+
+
+def two_changes(document: Document) -> Truth | None:
+    """Make the kernels of the largest family take 1.3 times as long, and run a small one twice as
+    long."""
+    kernels = document.kernels()
+    large, small = _repeated(kernels, share=0.05), _repeated(kernels, share=0.02, heavy=False)
+    if not large or not small or set(_words(large[0])) & set(_words(small[0])):
+        return None  # two kernels of one kind are told as one change
+    more = document.scale(large, 1.3)
+    other = document.scale(small, 2.0)
+    truths = [
+        Truth(("time", "shapes"), _words(large[0]), more, len(large)),
+        Truth(("time", "shapes"), _words(small[0]), other, len(small)),
+    ]
+    first, second = sorted(truths, key=lambda truth: -truth.change_us)
+    return replace(first, also=(second,))
+
+
+def another_stream(document: Document) -> Truth | None:
+    """Run each kernel of a repeated one on a stream of its own, at the same time as before."""
+    chosen = _repeated(document.kernels(), share=0.02)
+    for kernel in chosen:
+        kernel["args"] = dict(kernel.get("args") or {}) | {"stream": 77}
+        kernel["tid"] = 77
+    return Truth((), (), 0.0, 0, ("no_change",)) if chosen else None
+
+
+def more_layers(document: Document) -> Truth | None:
+    """Run one of the layers that repeat in the order of kernels once more."""
+    kernels = document.kernels()
+    layer = _layer(document, kernels)
+    if layer is None:
+        return None
+    first, period = layer
+    taken = kernels[first : first + period]
+    begin, end = float(taken[0]["ts"]), float(kernels[first + period]["ts"])
+    if _total(taken) < _SEEN * _total(kernels):
+        return None
+    copies = [copy.deepcopy(kernel) for kernel in taken]
+    document.insert({end: end - begin})
+    for kernel in copies:
+        kernel["ts"] = round(float(kernel["ts"]) + end - begin, 3)
+    document.events += copies
+    return Truth(("repeats",), ("layer",), end - begin, 1)
+
+
 def slow_place(document: Document) -> Truth | None:
     """Make one execution of a step's repeated kernel take so long that a step takes 4 % more."""
     kernels = document.kernels()
@@ -201,15 +314,12 @@ def shorter_window(document: Document) -> Truth | None:
 def fewer_layers(document: Document) -> Truth | None:
     """Leave out one of the layers that repeat in the order of kernels."""
     kernels = document.kernels()
-    names = {name: at for at, name in enumerate(dict.fromkeys(str(k["name"]) for k in kernels))}
-    ids = np.array([names[str(kernel["name"])] for kernel in kernels], dtype="int64")
-    layers = [repeat for _, repeat in walk(fold(ids)) if repeat.copies >= 8 and not repeat.lengths]
-    if not layers or len(document.steps()) > 1:
+    layer = _layer(document, kernels)
+    if layer is None:
         return None
-    repeat = max(layers, key=lambda each: each.copies * each.period)
-    first = repeat.start + repeat.period * (repeat.copies // 2)
-    gone = kernels[first : first + repeat.period]
-    begin, end = float(gone[0]["ts"]), float(kernels[first + repeat.period]["ts"])
+    first, period = layer
+    gone = kernels[first : first + period]
+    begin, end = float(gone[0]["ts"]), float(kernels[first + period]["ts"])
     if _total(gone) < _SEEN * _total(kernels):
         return None
     removed = {id(kernel) for kernel in gone}
@@ -239,12 +349,27 @@ def nothing(document: Document) -> Truth | None:
     return Truth((), (), 0.0, 0, ("no_change",))
 
 
+def _layer(document: Document, kernels: list[Event]) -> tuple[int, int] | None:
+    """Return the first kernel of one of the layers of a single step, and how many it has."""
+    names = {name: at for at, name in enumerate(dict.fromkeys(str(k["name"]) for k in kernels))}
+    ids = np.array([names[str(kernel["name"])] for kernel in kernels], dtype="int64")
+    layers = [repeat for _, repeat in walk(fold(ids)) if repeat.copies >= 8 and not repeat.lengths]
+    if not layers or len(document.steps()) > 1:
+        return None
+    repeat = max(layers, key=lambda each: each.copies * each.period)
+    return repeat.start + repeat.period * (repeat.copies // 2), repeat.period
+
+
+def _computes(kernel: Event) -> bool:
+    return not re.search(r"mem(cpy|set)|nccl", str(kernel["name"]), re.IGNORECASE)
+
+
 def _repeated(kernels: list[Event], share: float, *, heavy: bool = True) -> list[Event]:
     """Return the kernels of one name that runs at least 8 times and takes at least `share` of the
     time: of those the one that takes most, or least."""
     by_name: dict[str, list[Event]] = {}
     for kernel in kernels:
-        if not re.search(r"mem(cpy|set)|nccl", str(kernel["name"]), re.IGNORECASE):
+        if _computes(kernel):
             by_name.setdefault(str(kernel["name"]), []).append(kernel)
     times = {name: sum(float(each["dur"]) for each in of) for name, of in by_name.items()}
     whole = sum(times.values())
@@ -316,7 +441,8 @@ _SAID = {
 PLANTS: dict[str, Plant] = {
     plant.__name__: plant
     for plant in (
-        slower_kernel, faster_kernel, new_kernels, lost_fusion, slow_place, host_stall,
-        synchronisation, clocks, shorter_window, fewer_layers, renamed, nothing,
+        slower_kernel, faster_kernel, every_second, two_changes, new_kernels, gone_kernels,
+        lost_fusion, fused, in_pieces, another_stream, slow_place, host_stall, synchronisation,
+        clocks, shorter_window, fewer_layers, more_layers, renamed, nothing,
     )
 }  # fmt: skip

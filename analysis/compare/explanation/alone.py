@@ -19,7 +19,8 @@ _FEW = 0.1  # of the time of kernels that both sides run, which may have it
 
 def kernels_of_one_size(left: Remaining, least_ns: float) -> list[Change]:
     """Return the kernels that only one side runs and that have one large size of tensor in common
-    which hardly any other kernel has, such as the vocabulary of the last stage of a pipeline."""
+    which hardly any other kernel has, such as the vocabulary of the last stage of a pipeline. They
+    are of several families, of which hardly any kernels alone have another size."""
     found = []
     for side in (0, 1):
         columns = _alone(left, side)
@@ -27,7 +28,11 @@ def kernels_of_one_size(left: Remaining, least_ns: float) -> list[Change]:
         if ns[columns].sum() < least_ns:
             continue
         size, chosen = _common_size(left, side, columns)
-        if size is not None and ns[chosen].sum() >= least_ns:
+        rest = np.setdiff1d(columns, chosen)
+        of_size, others = _times_by_family(left, side, chosen), _times_by_family(left, side, rest)
+        elsewhere = sum(others.get(family, 0.0) for family in of_size)
+        is_of_size = len(of_size) > 1 and elsewhere <= _FEW * sum(of_size.values())
+        if size is not None and is_of_size and ns[chosen].sum() >= least_ns:
             code: ChangeCode = "added" if side else "removed"
             found.append(left.take(code, chosen, "named", (str(size),), size=size))
     return found
@@ -81,6 +86,18 @@ def _common_size(left: Remaining, side: int, columns: np.ndarray) -> tuple[int |
         for at in of.profile.operators[positions[columns]].tolist()
     ]
     return size, columns[np.array(has, dtype=bool)]
+
+
+def _times_by_family(left: Remaining, side: int, columns: np.ndarray) -> dict[str, float]:
+    """Return the time of each family of kernels of a side in these columns."""
+    of = left.sides[side]
+    positions = (left.before, left.after)[side][columns]
+    ns = (left.before_ns, left.after_ns)[side][columns]
+    times: dict[str, float] = {}
+    for operator, time in zip(of.profile.operators[positions].tolist(), ns.tolist(), strict=True):
+        family = of.kernels[operator].family
+        times[family] = times.get(family, 0.0) + time
+    return times
 
 
 def _sizes(inputs: str) -> frozenset[int]:

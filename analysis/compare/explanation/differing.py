@@ -110,7 +110,8 @@ def differing_kernels(left: Remaining, alignment: Alignment, least_ns: float) ->
 def _is_pair_of_names(hunk: Hunk) -> bool:
     """True for one kernel that stands for one of the same family, or that the same operator
     launched: what it takes longer is told by its operator."""
-    return hunk.evidence is not None and hunk.evidence >= SAME_FAMILY
+    before, after = (sum(share.count for share in side) for side in (hunk.before, hunk.after))
+    return hunk.evidence is not None and hunk.evidence >= SAME_FAMILY and before == after
 
 
 def _grouped(hunks: Sequence[Hunk]) -> dict[tuple[ChangeCode, object], list[Hunk]]:

@@ -51,7 +51,15 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
         change = replace(change, longest=longest)
         if abs(change.change_ns) >= max(least_ns, noise_ns):
             found.append(_with_calls(change, sides, (took, takes)))
-    return found
+    return _without_other_moments(found, least_ns)
+
+
+def _without_other_moments(changes: list[Change], least_ns: float) -> list[Change]:
+    """Return the changes without those of what the host runs anyway, its code and its launches,
+    where they cancel: the device waits as long as before, at other moments of the same work."""
+    told = [change for change in changes if change.values.get("kind") in WAITS]
+    others_ns = sum(change.change_ns for change in changes) - sum(c.change_ns for c in told)
+    return told if abs(others_ns) < least_ns else changes
 
 
 def _with_calls(

@@ -21,7 +21,7 @@ _MORE = 1.5  # times as many, at least
 _SMALLER = 0.7  # of the mean time of the larger ones, which pieces take at most
 _WHOLE = 2.5  # times as long, at most, all pieces together
 _NEAR = 2.0  # times as many cuts of a tensor as pieces, which overlap or are padded
-_SAME = 1.25  # times as long: of a name without known shapes a pair that is no farther apart
+_SAME = 1.25  # times as long: two executions of one kernel that are no farther apart
 
 Sides = tuple[ExplainedSide, ExplainedSide]
 
@@ -114,23 +114,28 @@ def _groups(sides: Sides, alignment: Alignment) -> list[_Group]:
 
 def _is_open(sides: Sides, alignment: Alignment) -> np.ndarray:
     """Return for each column whether the two sides do not do the same work there: a kernel alone,
-    another one, or one of other shapes; of unknown shapes one of a time that is not near."""
+    another one, one of other shapes, or one of a time that is not near. Several kernels of one
+    operator all have the shapes of its inputs, so equal shapes alone say nothing."""
     is_open: np.ndarray = ~alignment.is_same
     pairs = np.flatnonzero(alignment.is_same)
     before, after = alignment.columns[pairs].T
-    operators = [
-        side.profile.operators[positions]
-        for side, positions in zip(sides, (before, after), strict=True)
-    ]
-    distinct, at = np.unique(np.stack(operators), axis=1, return_inverse=True)
-    others = np.zeros(distinct.shape[1], dtype="int8")  # 1 of other shapes, 0 the same, -1 unknown
-    for place, (first, second) in enumerate(distinct.T.tolist()):
-        shapes = sides[0].inputs[first], sides[1].inputs[second]
-        others[place] = int(sizes(shapes[0]) != sizes(shapes[1])) if all(shapes) else -1
-    others = others[at.ravel()]
+    operators = np.stack(
+        [
+            side.profile.operators[positions]
+            for side, positions in zip(sides, (before, after), strict=True)
+        ]
+    )
+    distinct, at = np.unique(operators, axis=1, return_inverse=True)
+    is_other = np.array(
+        [
+            sizes(sides[0].inputs[first]) != sizes(sides[1].inputs[second])
+            for first, second in distinct.T.tolist()
+        ],
+        dtype=bool,
+    )
     times = sides[0].ns[before], sides[1].ns[after]
     is_far = np.maximum(*times) > _SAME * np.minimum(*times)
-    is_open[pairs] = (others == 1) | ((others < 0) & is_far)
+    is_open[pairs] = is_other[at.ravel()] | is_far
     return is_open
 
 
@@ -196,7 +201,8 @@ def _by_key(
     for at in np.flatnonzero(is_piece).tolist():
         before, after = members[0][first[at]], members[1][second[at]]
         one, other = _family(sides[0], before), _family(sides[1], after)
-        if one and other and _do_shapes_fit(sides, before, after):
+        is_smaller = _are_smaller(sides, before, after)
+        if one and other and is_smaller and _do_shapes_fit(sides, before, after):
             stretch = int(both[at]) // count
             named = _evidence(sides, before, after, evidence)
             yield _Group(stretch, (one, other), before, after, named)
@@ -217,6 +223,14 @@ def _are_pieces(
     return found
 
 
+def _are_smaller(sides: Sides, before: np.ndarray, after: np.ndarray) -> bool:
+    """Return False where one of the pieces takes as long as what they are pieces of: it runs on
+    both sides, and the others are something else."""
+    longest = float(sides[0].ns[before].max()), float(sides[1].ns[after].max())
+    fewer, more = longest if len(before) < len(after) else longest[::-1]
+    return more <= _SMALLER * fewer
+
+
 def _do_shapes_fit(sides: Sides, before: np.ndarray, after: np.ndarray) -> bool:
     """Return False where the shapes of the inputs say that so many pieces are not the whole. Each
     tensor is cut into at most as many as there are pieces, or stays whole as weights do."""
@@ -224,7 +238,7 @@ def _do_shapes_fit(sides: Sides, before: np.ndarray, after: np.ndarray) -> bool:
         side.inputs[side.profile.operators[positions[np.argmax(side.ns[positions])]]]
         for side, positions in zip(sides, (before, after), strict=True)
     ]
-    if not all(largest):
+    if not all(largest) or sizes(largest[0]) == sizes(largest[1]):
         return True
     whole, piece = ([math.prod(shape) for shape in parse_shapes(text)] for text in largest)
     times = len(after) / len(before)

@@ -55,8 +55,9 @@ class Remaining:
         _leave_out(before, after, evidence, alone)
         partners = np.full(len(before), -1, dtype="int64")
         partners[: len(alignment.partners)] = alignment.partners
-        _part_by_shapes(sides, before, after, partners)
+        moved = _part_by_shapes(sides, before, after, partners)
         _pair_far_ones(sides, before, after, partners)
+        _pair_again(sides, before, after, partners, moved)
         gone = np.flatnonzero((after < 0) & (partners >= 0))
         evidence[gone] = SAME_NAME
         _pair_equal_ones(sides, before, after, partners)
@@ -191,12 +192,35 @@ def _part_by_shapes(
     before: np.ndarray,
     after: np.ndarray,
     partners: np.ndarray,
-) -> None:
-    """Take kernels that moved for two where only their name is the same, by the same rule."""
+) -> np.ndarray:
+    """Take kernels that moved for two where their shapes differ: another one of the same shapes may
+    be elsewhere. Return these pairs (n, 2) of columns."""
     gone = np.flatnonzero((after < 0) & (partners >= 0))
-    apart = gone[_do_other_work(sides, before[gone], after[partners[gone]])]
-    partners[partners[apart]] = -1
-    partners[apart] = -1
+    others = partners[gone]
+    is_other = [
+        sizes(sides[0].inputs[sides[0].profile.operators[first]])
+        != sizes(sides[1].inputs[sides[1].profile.operators[second]])
+        for first, second in zip(before[gone].tolist(), after[others].tolist(), strict=True)
+    ]
+    pairs = np.stack((gone, others), axis=1)[np.array(is_other, dtype=bool)]
+    partners[pairs] = -1
+    found: np.ndarray = pairs
+    return found
+
+
+def _pair_again(
+    sides: tuple[ExplainedSide, ExplainedSide],
+    before: np.ndarray,
+    after: np.ndarray,
+    partners: np.ndarray,
+    pairs: np.ndarray,
+) -> None:
+    """Enter as partners those of these pairs of columns that found no other one, unless only their
+    name is the same, by the same rule as for kernels that stand together."""
+    pairs = pairs[(partners[pairs] < 0).all(axis=1)]
+    first, second = pairs.T
+    pairs = pairs[~_do_other_work(sides, before[first], after[second])]
+    partners[pairs[:, 0]], partners[pairs[:, 1]] = pairs[:, 1], pairs[:, 0]
 
 
 def _do_other_work(

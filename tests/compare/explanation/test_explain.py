@@ -201,6 +201,56 @@ def test_a_kernel_elsewhere_over_other_tensors_is_not_the_one_that_moved() -> No
     assert codes == {"added": 900_000, "removed": -8_000}
 
 
+def test_kernels_that_all_run_on_another_stream_are_those_of_their_shapes() -> None:
+    """The k-th product of one shape is the k-th of that shape, not the one that stands nearest."""
+    products = [
+        Kernel("gemm_small", 20, "matrix_product", inputs="float32[64,64]"),
+        Kernel("gemm_small", 22, "matrix_product", inputs="float32[96,64]"),
+    ]
+    step = [each for pair in [products] * 20 for each in (NORM, pair[0], SOFTMAX, pair[1], GELU)]
+    beside = {each: replace(each, at_us=5.0) for each in products}
+    order = sorted(step, key=lambda each: each in products)
+    found = said(steps_of([step]), steps_of([[beside.get(each, each) for each in order]]))
+    assert {change.code for change in found.changes} <= {"overlap", "idle"}
+
+
+def test_what_the_host_does_at_other_moments_of_the_same_idle_time_is_no_change() -> None:
+    """The device waits 300 us in both files: before 200 us for one function and 100 us for another,
+    after the other way round."""
+
+    def waiting(first: int, second: int) -> Trace:
+        step = [Kernel("a", 50, after_us=first), Kernel("b", 50, after_us=second)]
+        starts = (first, first + 50 + second)
+        spans = [
+            (0, "frame", "model.py(1): prepare", 0, first * 1000 - 1000),
+            (0, "frame", "other.py(2): check", first * 1000 - 500, (starts[1] - 1) * 1000),
+        ]
+        launches = [(0, float(start - 1)) for start in starts]
+        return steps_of([step], spans=spans, launches=launches)
+
+    found = said(waiting(200, 100), waiting(100, 200))
+    assert (found.outcome, found.changes) == ("no_change", ())
+    more = said(waiting(200, 100), waiting(200, 200))
+    assert [change.change_ns for change in more.changes] == [100_000]
+
+
+def test_one_repeated_kernel_that_is_gone_is_not_told_by_its_size() -> None:
+    add = Kernel("add_kernel", 10, inputs="float32[512,3072]")
+    small = replace(add, inputs="float32[64,64]")
+    step = [each for at in range(8) for each in (*LAYER, add if at < 6 else small)]
+    change = only(said(steps_of([step]), steps_of([STEP])))
+    assert (change.code, change.change_ns, change.repeats) == ("removed", -80_000, 8)
+
+
+def test_a_kernel_that_a_compiler_made_of_two_under_the_operator_of_the_first_is_fused() -> None:
+    add = Kernel("add_kernel", 8, by="aten::add")
+    norm = Kernel("layer_norm_kernel", 9, "normalisation", by="aten::layer_norm")
+    one = Kernel("triton_poi_fused_add_layer_norm_7", 10, "normalisation", by="aten::add")
+    product = Kernel("gemm", 90, "matrix_product", by="aten::mm")
+    change = only(said(steps_of([[add, norm, product] * 6]), steps_of([[one, product] * 6])))
+    assert (change.code, change.change_ns, change.repeats) == ("fused", -42_000, 6)
+
+
 def test_two_models_are_not_explained() -> None:
     other = tuple(Kernel(f"unrelated_{at % 9}", 11 + at % 5, "unknown") for at in range(60))
     found = said(steps_of([STEP]), steps_of([other]))

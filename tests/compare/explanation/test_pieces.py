@@ -97,7 +97,7 @@ def test_kernels_that_alternate_in_pieces_are_told_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "is_piece"), [(512, True), (300, True), (64, False), (4096, False)]
+    ("rows", "is_piece"), [(512, True), (300, True), (64, False), (4096, True)]
 )
 def test_shapes_say_whether_pieces_are_the_whole(rows: int, is_piece: bool) -> None:
     add = Kernel("add_kernel", 800, "elementwise", "aten::add", "float32[4096,1024]")
@@ -116,6 +116,14 @@ def test_a_kernel_that_runs_more_often_on_the_same_is_no_piece(us: float) -> Non
 def test_what_takes_far_longer_altogether_is_no_piece() -> None:
     found = said([NORM, CONV, NORM], [NORM, *[replace(CONV, us=1300)] * 14, NORM])
     assert "pieces" not in {change.code for change in found.changes}
+
+
+def test_a_kernel_that_runs_on_both_sides_is_no_piece_of_itself() -> None:
+    """One of 5.2 ms, and 9 of 250 us that are new, would be 10 of 745 us."""
+    small = replace(CONV, us=250, inputs="float32[1,64,8,8]")
+    whole = replace(CONV, inputs="float32[1,64,32,32]")
+    found = said([NORM, whole, NORM], [NORM, *[small] * 9, whole, NORM])
+    assert {change.code for change in found.changes} == {"added"}
 
 
 def test_pieces_are_no_outlier_among_others_of_their_name() -> None:

@@ -11,7 +11,7 @@ from benchmarks.explanations import made
 from benchmarks.explanations.__main__ import judge
 from benchmarks.explanations.plants import PLANTS
 
-NOT_HERE = {"fewer_layers"}  # of a file with several steps each would lack one
+NOT_HERE = {"fewer_layers", "more_layers"}  # of a file with several steps each would lack one
 
 
 @pytest.mark.parametrize("name", sorted(PLANTS.keys() - NOT_HERE))
@@ -21,5 +21,6 @@ def test_a_planted_change_is_named_with_its_time(name: str, tmp_path: Path) -> N
     assert row.is_right, row.sentence
 
 
-def test_layers_cannot_be_left_out_of_several_steps(tmp_path: Path) -> None:
-    assert judge("made", made.document(), "fewer_layers", tmp_path) is None
+@pytest.mark.parametrize("name", sorted(NOT_HERE))
+def test_layers_cannot_be_planted_into_one_of_several_steps(name: str, tmp_path: Path) -> None:
+    assert judge("made", made.document(), name, tmp_path) is None
