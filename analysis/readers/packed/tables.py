@@ -37,6 +37,7 @@ _WORDS: Mapping[str, tuple[str, ...]] = {
     "op_class": OP_CLASSES,
     "level": ("device_kernel", "framework_op", "graph_layer"),
 }
+_WITH_WORDS = (RUN_COLUMNS, OPERATOR_COLUMNS)  # in other tables these columns say something else
 _DURATIONS = ("dur_ns", "cpu_ns", "span_ns", "wait_ns", "launch_ns", "transfer_ns")
 _SIGNED = ("start_ns",)
 _SHA256 = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{64})?$")]
@@ -257,17 +258,18 @@ def _frame(
             raise ValueError(f"{name}: a column that no trace has")
         size = column.size(table.rows)
         values = unpacked(column, bytes(cells[at : at + size]), table.rows)
-        made[name] = _checked(column, values, limits)
+        words = _WORDS.get(column.name) if schema in _WITH_WORDS else None
+        made[name] = _checked(column, values, words, limits)
         at += size
     return pd.DataFrame(made, index=pd.RangeIndex(table.rows))
 
 
-def _checked(column: Column, values: Any, limits: Limits) -> Any:
-    """The cells of a column within what readers give."""
+def _checked(column: Column, values: Any, words: Sequence[str] | None, limits: Limits) -> Any:
+    """Return the cells of a column within what readers give, which has only these words if any."""
     if column.form == "f8" and column.dtype != "Float64":
         raise ValueError(f"{column.name}: not a number")
     if column.dtype == "category":
-        return _category(column, values, limits)
+        return _category(column, values, words, limits)
     if column.dtype == "Float64":
         numbers = values.to_numpy("float64", na_value=0.0)
         if not np.isfinite(numbers).all():
@@ -285,9 +287,10 @@ def _checked(column: Column, values: Any, limits: Limits) -> Any:
     return values
 
 
-def _category(column: Column, codes: np.ndarray, limits: Limits) -> pd.Categorical:
+def _category(
+    column: Column, codes: np.ndarray, words: Sequence[str] | None, limits: Limits
+) -> pd.Categorical:
     times = _MEMBERS if column.name == "members" else _CHARS
-    words = _WORDS.get(column.name)
     if words is not None and not set(column.texts) <= set(words):
         raise ValueError(f"{column.name}: an unknown word")
     if len(codes) and not (-1 <= int(codes.min()) and int(codes.max()) < len(column.texts)):
