@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from analysis.advice.explanation import explain_trace
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
 from analysis.trace import Trace
-from analysis.wording.explanation import leading_sentence
+from analysis.wording.explanation import explained_parts, leading_sentence
+from analysis.wording.explanation.savings import saving_said
 from tests.step_traces import Kernel, steps_of
 
 NORM = Kernel("layer_norm_kernel", 5, "normalisation")
@@ -34,3 +38,38 @@ def test_no_noise_is_claimed_beside_an_unknown_one(steps: int, marked: bool, tex
     sentence = leading_sentence(comparison.explanation)
     assert sentence.startswith("No change stands out: ") and sentence.endswith(text)
     assert comparison.verdict.interval is None and "noise" not in sentence
+
+
+def test_what_only_one_of_several_steps_waits_for_is_said_of_that_step() -> None:
+    """The device waits for a copy for 59 us in one of six steps: 9.83 us is that of none."""
+    stalled = (replace(NORM, after_us=60), *STEP[1:])
+    early = [(1, 0.1 * at) for at in range(16)]
+    usual = [*early, *((1, 3 + 0.1 * at) for at in range(80))]
+    late = [*early, *((1, 419 + 0.1 * at) for at in range(80))]  # a step takes 360 us
+    wait = [(1, "runtime", "cudaMemcpyAsync", 359_000, 419_000)]
+    sides = (
+        side_of_trace(steps_of([STEP] * 6, launches=usual, spans=[(1, "runtime", "x", 0, 9)])),
+        side_of_trace(steps_of([STEP, stalled] + [STEP] * 4, launches=late, spans=wait)),
+    )
+    explanation = compare(*sides).explanation
+    assert explanation is not None
+    sentence = leading_sentence(explanation)
+    assert "+9.83 µs per step" in sentence
+    assert "In 1 of the candidate's 6 steps it is 59.0 µs, in the others 0 ns." in sentence
+    single = explain_trace(sides[1].trace)
+    assert single is not None
+    (idle,) = [one for one in single.savings if one.values.get("kind") == "copy_waits"]
+    told = str(saving_said(idle, single.unit))
+    assert told.endswith("In 1 of 6 steps it is 59.0 µs, in the others 0 ns.")
+    assert "9.83 µs per step" in told
+
+
+def test_a_collective_that_takes_long_in_one_step_is_said_of_that_step() -> None:
+    talk, long = (Kernel("ncclDevKernel_AllReduce", us, "communication") for us in (5, 605))
+    before = steps_of([(*STEP, talk)] * 6)
+    after = steps_of([(*STEP, long)] + [(*STEP, talk)] * 5)
+    explanation = compared(before, after).explanation
+    assert explanation is not None
+    text = " ".join("".join(part.text for part in parts) for parts in explained_parts(explanation))
+    assert "+100 µs per step" in text
+    assert "In 1 of the candidate's 6 steps it is 605 µs, in the others 5.00 µs." in text

@@ -11,6 +11,7 @@ from analysis.host.causes import CauseKind
 from analysis.host.idle import IdleCause, idle_by_host
 from analysis.host_activity import RUNTIME
 from analysis.metrics.device import copies_of
+from analysis.metrics.some_units import in_some_units
 from analysis.metrics.step import exposed_of_calls
 
 _PATH = 12  # frames of the host that are told
@@ -31,22 +32,34 @@ def idle(traced: Traced, least_ns: float) -> list[Saving]:
     causes: dict[CauseKind, list[IdleCause]] = {}
     for cause in found.causes:
         causes.setdefault(cause.kind, []).append(cause)
-    savings = [_idle(traced, group, found.count_of(kind)) for kind, group in causes.items()]
+    by_unit = found.by_window(traced.units.count)
+    savings = [
+        _idle(
+            traced,
+            group,
+            found.count_of(kind),
+            np.sum([ns for cause, ns in by_unit.items() if cause.kind == kind], axis=0),
+        )
+        for kind, group in causes.items()
+    ]
     return [each for each in savings if each.ns >= max(1, least_ns)]
 
 
-def _idle(traced: Traced, causes: list[IdleCause], intervals: int) -> Saving:
-    """Return the idle time of one kind, of which the cause of most is named."""
+def _idle(traced: Traced, causes: list[IdleCause], intervals: int, of_units: np.ndarray) -> Saving:
+    """Return the idle time of one kind, of which the cause of most is named; `of_units` is that of
+    each unit."""
     count, most = traced.units.count, causes[0]
     ns = round(sum(cause.idle_ns for cause in causes) / count)
     places = max(1, round(intervals / count))
+    some = in_some_units(of_units)
     if most.kind == "unknown":
-        return Saving("idle", ns, places, evidence="ordered")
+        return Saving("idle", ns, places, evidence="ordered", values=some)
     is_named = most.name and most.name not in most.path
     named = tuple(filter(None, (*most.path[-_PATH:], *((most.name,) if is_named else ()))))
     values: dict[str, str | int | float] = {
         "kind": most.kind,
         "all_ns": sum(cause.idle_ns for cause in causes),
+        **some,
     }
     if most.kind not in _NAMELESS:
         values["cause"] = most.name or (named[-1] if named else "")

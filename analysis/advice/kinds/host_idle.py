@@ -12,6 +12,7 @@ from analysis.host.causes import CauseKind
 from analysis.host.idle import IdleCause
 from analysis.host.latency import launch_latency
 from analysis.host.runs import IdleOfRuns
+from analysis.metrics.some_units import in_some_units
 from analysis.metrics.step import median_run
 from analysis.metrics.stretch import Stretch
 from analysis.trace import Value
@@ -66,12 +67,22 @@ def _finding(
             "place": shown(_place(most)) if most.name else "",
             "place_ns": most.idle_ns / found.count,
             **(_latency(subject) if kind == "launching" else {}),
+            **_some_runs(found, kind),
         },
         at_most_ns=idle_ns / found.count,
         share=share,
         of_ns=None if found.runs else float(found.wall_ns),
         stretch=_stretch(subject, found, most),
     )
+
+
+def _some_runs(found: IdleOfRuns, kind: CauseKind) -> dict[str, Value]:
+    """The runs that hold nearly all idle time of this kind, where those are few."""
+    if not found.runs:
+        return {}
+    by_run = found.idle.by_window(len(found.runs))
+    of_kind = [ns for cause, ns in by_run.items() if cause.kind == kind]
+    return dict(in_some_units(np.sum(of_kind, axis=0))) if of_kind else {}
 
 
 def _latency(subject: Subject) -> dict[str, Value]:

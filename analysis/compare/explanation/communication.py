@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from analysis.compare.explanation.explanation import Calls, Change, KernelTime, UnitTimes
 from analysis.compare.explanation.sides import ExplainedSide
+from analysis.metrics.some_units import in_some_units
 
 
 def communication_changes(sides: Sides, least_ns: float) -> list[Change]:
@@ -19,6 +22,7 @@ def communication_changes(sides: Sides, least_ns: float) -> list[Change]:
     for name in dict.fromkeys((*before, *after)):
         (count, ns), (count_after, ns_after) = before.get(name, _NONE), after.get(name, _NONE)
         if abs(ns_after - ns) >= least_ns:
+            calls = _calls(sides, name, names)
             found.append(
                 Change(
                     "communication",
@@ -28,7 +32,8 @@ def communication_changes(sides: Sides, least_ns: float) -> list[Change]:
                     (KernelTime(name, count, round(ns)),) if count else (),
                     (KernelTime(name, count_after, round(ns_after)),) if count_after else (),
                     evidence="named",
-                    calls=_calls(sides, name, names),
+                    values=_some_units(sides, calls, int(ns_after > ns)),
+                    calls=calls,
                 )
             )
     return found
@@ -39,6 +44,16 @@ def _calls(sides: Sides, name: str, names: Mapping[str, str]) -> Calls:
     new = {old: new for new, old in names.items()}
     before, after = sides
     return before.collective_calls(name), after.collective_calls(new.get(name, name))
+
+
+def _some_units(sides: Sides, calls: Calls, longer: int) -> dict[str, int]:
+    """Return the units that hold nearly all time of a collective on the side on which it takes
+    longer."""
+    of, mine = sides[longer], np.array(calls[longer], dtype="int64")
+    dur_ns = of.trace.calls["dur_ns"].to_numpy()[mine]
+    of_units = np.bincount(of.units.unit_of[mine], weights=dur_ns, minlength=of.units.count)
+    found = in_some_units(of_units)
+    return {**found, "some_side": longer} if found else {}
 
 
 def _old_names(before: Times, after: Times) -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from analysis.compare.explanation.host_calls import calls_behind
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.host.causes import Cause, CauseKind
 from analysis.host.idle import IdleCause, idle_by_host
+from analysis.metrics.some_units import in_some_units
 from analysis.metrics.step import median_run
 from analysis.metrics.stretch import Stretch, longest_idle
 
@@ -46,6 +47,7 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
         change = _change(
             took.mean_ns if took else 0.0, takes.mean_ns if takes else 0.0, larger.cause
         )
+        change = replace(change, values={**change.values, **_some_units(took, takes)})
         noise_ns = _noise_ns(took, takes) if is_same else 0.0
         longest = (took.longest if took else None, takes.longest if takes else None)
         change = replace(change, longest=longest)
@@ -60,6 +62,14 @@ def _without_other_moments(changes: list[Change], least_ns: float) -> list[Chang
     told = [change for change in changes if change.values.get("kind") in WAITS]
     others_ns = sum(change.change_ns for change in changes) - sum(c.change_ns for c in told)
     return told if abs(others_ns) < least_ns else changes
+
+
+def _some_units(took: _Waited | None, takes: _Waited | None) -> dict[str, int]:
+    """Return the units that hold nearly all of what the side waits that waits longer."""
+    side = int((takes.mean_ns if takes else 0.0) > (took.mean_ns if took else 0.0))
+    longer = (took, takes)[side]
+    found = in_some_units(longer.of_units) if longer else {}
+    return {**found, "some_side": side} if found else {}
 
 
 def _with_calls(

@@ -13,13 +13,15 @@ from analysis.messages import Message, Said, Shown
 from analysis.operators.classes import LABELS
 from analysis.wording.explanation.alone import added, removed
 from analysis.wording.explanation.kernels import common_class, kernel_text, names_text
-from analysis.wording.explanation.units import PER
+from analysis.wording.explanation.some_units import with_some_units
+from analysis.wording.explanation.units import PER, word
 
 
 def change_said(change: Change, unit: UnitTimes) -> Said:
     """Return one change as a sentence, with its time in each unit."""
     message, values = _SENTENCES[change.code](change, unit)
-    return message.of(ns=change.change_ns, per=PER[unit.kind], **values)
+    said = message.of(ns=change.change_ns, per=PER[unit.kind], **values)
+    return with_some_units(said, change.values, word(unit.kind, unit.name))
 
 
 Sentence = tuple[Message, Mapping[str, Shown]]

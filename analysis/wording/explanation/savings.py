@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from analysis.advice.explanation.explanation import Saving, SavingCode, TracedUnit
 from analysis.messages import Message, Said, Shown
 from analysis.wording.explanation.kernels import kernel_text
-from analysis.wording.explanation.units import per
+from analysis.wording.explanation.some_units import with_some_units
+from analysis.wording.explanation.units import per, word
 
 Sentence = tuple[Message, Mapping[str, Shown]]
 
@@ -16,7 +17,8 @@ def saving_said(saving: Saving, unit: TracedUnit) -> Said:
     """Return what need not be as a sentence, with its time in each unit and as a part of it."""
     message, values = _SENTENCES[saving.code](saving, unit)
     share = saving.ns / unit.wall_ns
-    return message.of(ns=saving.ns, per=per(unit.kind, unit.name), share=share, **values)
+    said = message.of(ns=saving.ns, per=per(unit.kind, unit.name), share=share, **values)
+    return with_some_units(said, saving.values, word(unit.kind, unit.name))
 
 
 def _idle(saving: Saving, unit: TracedUnit) -> Sentence:
@@ -26,7 +28,7 @@ def _idle(saving: Saving, unit: TracedUnit) -> Sentence:
         return _IDLE[unit.on_device], {}
     told = {"cause": values.get("cause"), "part": values.get("cause_ns"), "n": values.get("calls")}
     calls = _IDLE_CALLS.get(str(kind))
-    if calls is not None and values.get("calls"):
+    if calls is not None and values.get("calls") and not values.get("some_units"):
         return calls, told
     whole, part = _IDLE_ALL.get(str(kind)), values.get("cause_ns")
     if whole is not None and isinstance(part, int) and part >= _ALL * saving.ns:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from analysis.advice.explanation.explanation import TracedUnit
 from analysis.messages import Message, Part, Said, Shown
 from analysis.wording.explanation.uneven import uneven_said
-from analysis.wording.explanation.units import is_run, kernels_said
+from analysis.wording.explanation.units import kernels_said, word
 from analysis.work_units.work import Phase
 
 _ALIKE = 0.05  # by which the longest unit may be longer than the shortest, both are the same
@@ -141,7 +141,7 @@ def unit_said(unit: TracedUnit) -> list[Said]:
     """Return what one unit of work is and takes, sentence by sentence."""
     told = [_takes(unit)]
     if unit.uneven is not None and unit.on_device:
-        told.append(uneven_said(unit.uneven, _word(unit)))
+        told.append(uneven_said(unit.uneven, word(unit.kind, unit.name)))
     if unit.set_aside:
         told.append(_SET_ASIDE.of(n=unit.set_aside))
     if unit.others:
@@ -151,13 +151,6 @@ def unit_said(unit: TracedUnit) -> list[Said]:
     if unit.count == 1 and unit.earlier_ns >= _LEAST * unit.wall_ns:
         told.append(_EARLIER.of(earlier=unit.earlier_ns))
     return told
-
-
-def _word(unit: TracedUnit) -> str:
-    """Return what a unit is: a step, a run, or a repetition of kernels."""
-    if unit.kind == "repeat":
-        return "repetition"
-    return "run" if is_run(unit.kind, unit.name) else "step"
 
 
 def _takes(unit: TracedUnit) -> Said:
@@ -185,7 +178,7 @@ def _takes(unit: TracedUnit) -> Said:
         return _FILE[unit.on_device].of(**values)
     if unit.kind == "repeat":
         return (_REPEAT if is_alike else _REPEAT_RANGE).of(**values)
-    return (_ONE if is_alike else _ONE_RANGE)[_word(unit)].of(**values)
+    return (_ONE if is_alike else _ONE_RANGE)[word(unit.kind, unit.name)].of(**values)
 
 
 def _parts(unit: TracedUnit) -> Said:

@@ -81,6 +81,13 @@ def is_run(kind: UnitKind, name: str) -> bool:
     return kind == "step" and name != "step"
 
 
+def word(kind: UnitKind, name: str) -> str:
+    """Return what a unit is: a step, a run, or a repetition of kernels."""
+    if kind == "repeat":
+        return "repetition"
+    return "run" if is_run(kind, name) else "step"
+
+
 def unit_sentence(unit: UnitTimes) -> Said:
     """Return how long a unit takes on both sides, as a sentence."""
     if unit.kind in _BOTH and abs(unit.change_ns) < _EQUAL * unit.before_ns:

@@ -1,0 +1,30 @@
+"""A time that only some of several units of work have, of which the mean over all says little."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_FEWEST = 3  # units, of which few can be some
+_MOST_UNITS = 1 / 3  # of all, which some are at most
+_MOST_TIME = 0.9  # of the time, which they hold
+
+
+def in_some_units(of_units: np.ndarray) -> dict[str, int]:
+    """Return how many units hold nearly all of a time, of how many, and its mean in those and in
+    the others, in ns; nothing where it is spread over more than a third of them.
+
+    `of_units` is the time in each unit.
+    """
+    count, total = len(of_units), float(of_units.sum())
+    if count < _FEWEST or total <= 0:
+        return {}
+    longest = np.sort(of_units)[::-1]
+    some = int(np.argmax(np.cumsum(longest) >= _MOST_TIME * total)) + 1
+    if some > _MOST_UNITS * count:
+        return {}
+    return {
+        "some_units": some,
+        "all_units": count,
+        "some_ns": round(float(longest[:some].mean())),
+        "other_ns": round(float(longest[some:].mean())),
+    }

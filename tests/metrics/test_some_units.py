@@ -1,0 +1,29 @@
+"""A time that only some of several units have."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analysis.metrics.some_units import in_some_units
+
+
+def test_one_unit_of_six_that_has_nearly_all() -> None:
+    """36.4 of 37.5 ms are in one; the others have 1.1 / 5 ms."""
+    found = in_some_units(np.array([200, 300, 36_400, 200, 100, 300]))
+    assert found == {"some_units": 1, "all_units": 6, "some_ns": 36_400, "other_ns": 220}
+
+
+def test_two_of_six_are_some_and_three_are_not() -> None:
+    assert in_some_units(np.array([50, 0, 0, 30, 0, 0])) == {
+        "some_units": 2,
+        "all_units": 6,
+        "some_ns": 40,
+        "other_ns": 0,
+    }
+    assert in_some_units(np.array([50, 50, 50, 0, 0, 0])) == {}
+
+
+@pytest.mark.parametrize("ns", [[], [0, 0, 0], [9, 1], [10, 10, 10, 10]])
+def test_nothing_is_said_of_few_of_equal_and_of_no_time(ns: list[int]) -> None:
+    assert in_some_units(np.array(ns)) == {}
