@@ -81,7 +81,8 @@ DiagnosticCode = Literal[
     "recordings_differ", "requests_at_once", "rounded_starts", "rows_lost", "rows_twice",
     "runs_averaged",
     "runs_differ",
-    "runs_entered", "runs_repeated", "runs_twice", "runs_unknown", "runs_untold",
+    "runs_annotated", "runs_beside", "runs_entered", "runs_of_device",
+    "runs_of_other_work", "runs_repeated", "runs_twice", "runs_unknown", "runs_untold",
     "runs_without_operators",
     "same_file", "same_variant", "samples_profiled", "samples_summed", "samples_twice",
     "several_processes", "short_rows", "slow_executions", "slow_first_runs", "source_moved",
@@ -108,10 +109,16 @@ ENDS_EARLY: frozenset[DiagnosticCode] = frozenset(
     )
 )
 
+# Kinds of runs that are units of work of a file that marks no runs: annotations of its host, and
+# repetitions of its kernels. Tables of them have the annotation of each as `name`; those of periods
+# of a device have `host_ns`, how long one takes on the host, and `is_earlier`, launched before the
+# file began.
+UNIT_RUNS: tuple[Literal["annotation", "repeat"], ...] = ("annotation", "repeat")
+
 # column -> (dtype, may be null). Int64/Float64/boolean are pandas' nullable types.
 RUN_COLUMNS = {
     "run": "int64",
-    "kind": "category",  # model_run, step, iteration, repeat, file
+    "kind": "category",  # model_run, step, iteration, annotation, repeat, file
     "start_ns": "Int64",
     "dur_ns": "int64",
     "cpu_ns": "Int64",  # process CPU time, where the recorder took it

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis.advice.subject import Subject
 from analysis.compare import compare
 from analysis.compare.choice import chosen_names, side_of
+from analysis.compare.runs.units import with_runs
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.trace import Trace
 
@@ -16,10 +17,10 @@ def advised_names(record: ExperimentRecord, variant: str | None = None) -> tuple
 
 
 def advised(value: Trace | Experiment, variant: str | None = None) -> Subject:
-    """The side that findings are about. Raises FuseScopeError for an unknown variant (naming the
-    nearest), and for a variant of a trace."""
+    """The side that findings are about, a trace by its units of work. Raises FuseScopeError for an
+    unknown variant (naming the nearest), and for a variant of a trace."""
     if not isinstance(value, Experiment):
-        return Subject(side_of(value, variant))
+        return Subject(with_runs(side_of(value, variant)))
     baseline, candidate = advised_names(value.record, variant)
     side = side_of(value, candidate)
     if candidate == baseline:

@@ -33,7 +33,7 @@ from analysis.compare.ledger.reconciliation import Reconciliation
 from analysis.compare.naming import named
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.runs.entered import assumed_per_run, with_entered_runs
-from analysis.compare.runs.repeated import with_repeated_runs
+from analysis.compare.runs.units import with_shared_runs
 from analysis.compare.side import Side, check_whole, ranks_of
 from analysis.compare.timing.latency import judge
 from analysis.compare.timing.verdict import OTHER_WORK, CannotTell, Verdict, without_change
@@ -62,7 +62,8 @@ def compare(
         with_entered_runs(side, runs) for side, runs in zip(given, assumptions.runs, strict=True)
     )
     entered = (baseline is not given[0], candidate is not given[1])
-    baseline, candidate = with_repeated_runs(baseline, candidate)
+    if not any(entered):
+        baseline, candidate = with_shared_runs(baseline, candidate, assumptions.work)
     baseline, candidate = with_launchers(baseline), with_launchers(candidate)
     baseline, candidate, borrowed = with_shared_detail(baseline, candidate)
     baseline, candidate, unmatched = with_originals(baseline, candidate)

@@ -1,6 +1,7 @@
 """What the reader of a comparison may set: it changes modelled figures, never measured ones.
 
-The runs that a file holds are the exception: a file that does not mark them measures no run.
+The runs that a file holds are the exception: a file that does not mark them measures no run, and
+one of several kinds of work has several.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from analysis.metrics.small_ops import default_tau
 from analysis.metrics.utilisation import Tops, main_type
 from analysis.operators.device_peaks import DevicePeaks, device_peaks
 from analysis.quantity import Quantity, Reason
+from analysis.work_units.work import Work
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Assumptions:
     `tau_ns`: bound of a short operator; `peak_flops_per_s`: arithmetic peak for traces of another
     machine, whatever the data type; `cache_bytes`: size of the modelled cache;
     `bandwidth_bytes_per_s`: of main memory. `runs` (baseline, candidate): how many runs a file
-    holds that does not mark them.
+    holds that does not mark them; `work` which kind of work is compared of files that hold several.
     """
 
     tau_ns: float | None = None
@@ -30,6 +32,7 @@ class Assumptions:
     cache_bytes: int | None = None
     bandwidth_bytes_per_s: float | None = None
     runs: tuple[int | None, int | None] = (None, None)
+    work: Work | None = None
 
 
 def tau(assumptions: Assumptions, baseline: Side, candidate: Side) -> Quantity:

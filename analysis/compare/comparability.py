@@ -17,7 +17,7 @@ from analysis.metrics.counters import HEAD_UNIT, hardware_counters
 from analysis.operators.classes import is_heavy
 from analysis.ranks.pair import RankPair
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, Value
+from analysis.trace import UNIT_RUNS, Diagnostic, DiagnosticCode, Severity, Trace, Value
 
 # Fusion leaves convolutions and matrix products in place, up to heads and projections that merge;
 # all operators together become fewer by far more.
@@ -84,8 +84,9 @@ def _runs(first: Trace, second: Trace) -> Iterator[Diagnostic]:
     counts = tuple(
         round(len(trace.profiled_runs) / max(1, len(trace.meta.parts))) for trace in (first, second)
     )
-    are_repeats = "repeat" in set(first.profiled_runs["kind"])  # as many as fit into the file
-    if counts[0] != counts[1] and not are_repeats:
+    kinds = set(first.profiled_runs["kind"]) | set(second.profiled_runs["kind"])
+    are_units = not kinds.isdisjoint(UNIT_RUNS)  # as many as the file happens to hold
+    if counts[0] != counts[1] and not are_units:
         yield _note("warning", "runs_differ", *counts, kind=_kind(first, second))
 
 

@@ -13,21 +13,23 @@ from analysis.metrics.small_ops import small_ops
 from analysis.metrics.spans import run_spans
 from analysis.metrics.step import median_run
 from analysis.trace import Trace
+from analysis.work_units import has_unit_runs
 
 
 @dataclass(frozen=True)
 class RunFacts:
     """Of one run: `profiled_ns` the mean run as profiled, None where the file does not mark its
     runs, `typical_ns` the typical one, which comparisons are of, and `median_ns` the median one,
-    which timelines show; `unprofiled_ns` the typical
-    un-profiled run, None without any, and `beside` the baseline that it is paired with;
-    `operators_ns` the time of all operators, of the whole file where it does not mark its runs;
-    `executions` how often one ran, `operators` how many there are; `small_op_ratio` the part of the
-    time in light ones."""
+    which timelines show; `unit_ns` the mean where runs are units of work that were found in the
+    trace, None of runs that its file marks; `unprofiled_ns` the typical un-profiled run, None
+    without any, and `beside` the baseline that it is paired with; `operators_ns` the time of all
+    operators, of the whole file where it does not mark its runs; `executions` how often one ran,
+    `operators` how many there are; `small_op_ratio` the part of the time in light ones."""
 
     profiled_ns: float | None
     typical_ns: float | None
     median_ns: int | None
+    unit_ns: float | None
     unprofiled_ns: float | None
     beside: str | None
     operators_ns: float
@@ -39,15 +41,17 @@ class RunFacts:
 def run_facts(side: Side) -> RunFacts:
     """What is known of a run of one side: nothing where its file ends early."""
     if side.trace.ends_early:
-        return RunFacts(None, None, None, None, None, 0.0, 0.0, 0, None)
+        return RunFacts(None, None, None, None, None, None, 0.0, 0.0, 0, None)
     trace, table = side.trace, by_operator(side.trace)
     spans = run_spans(trace)["span_ns"].astype(float) if trace.has_runs else None
     run = median_run(trace)
     lengths = trace.runs.set_index("run")["dur_ns"]
+    profiled_ns = None if spans is None or spans.empty else float(spans.mean())
     return RunFacts(
-        profiled_ns=None if spans is None or spans.empty else float(spans.mean()),
+        profiled_ns=profiled_ns,
         typical_ns=typical_ns(trace, "run_span") if trace.has_runs else None,
         median_ns=None if run is None else int(lengths[run]),
+        unit_ns=profiled_ns if has_unit_runs(trace) else None,
         unprofiled_ns=unprofiled_ns(side),
         beside=_beside(side),
         operators_ns=float(table["per_run_ns"].sum()),

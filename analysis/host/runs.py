@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from analysis.host.idle import HostIdle, idle_by_host
-from analysis.metrics.device_period import device_windows
 from analysis.metrics.memo import once
 from analysis.metrics.spans import call_times, lacks_kernels
 from analysis.metrics.warmup import steady_runs
@@ -37,8 +36,7 @@ class IdleOfRuns:
 
 @once
 def idle_of_runs(trace: Trace) -> IdleOfRuns | None:
-    """The idle time of the runs that count, in the device's own period where the host is more than
-    a run ahead; None where the file does not say what the host did,
+    """The idle time of the runs that count; None where the file does not say what the host did,
     where starts of calls or runs are missing, and where kernels are."""
     if trace.host is None or trace.ends_early or lacks_kernels(trace) or not len(trace.calls):
         return None
@@ -55,13 +53,8 @@ def idle_of_runs(trace: Trace) -> IdleOfRuns | None:
         if runs.empty or runs["start_ns"].isna().any():
             return None
         begins, lengths = runs["start_ns"].to_numpy("int64"), runs["dur_ns"].to_numpy("int64")
-        of_call = pd.Index(runs["run"]).get_indexer(
-            trace.calls["run"].to_numpy("int64", na_value=-1)
-        )
-        found = device_windows(trace, of_call, lengths)
-        begins, lengths = found.launched() if found is not None else (begins, lengths)
         windows = begins, begins + lengths
-        numbers = tuple(runs["run"].tolist()[: len(begins)])
+        numbers = tuple(runs["run"].tolist())
     idle = idle_by_host(trace, *windows)
     if idle is None:
         return None

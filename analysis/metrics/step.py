@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.metrics.device import copies_of
-from analysis.metrics.device_period import device_windows
 from analysis.metrics.memo import once
 from analysis.metrics.spans import (
-    busy_until,
     call_times,
     inside_runs,
     lacks_kernels,
@@ -88,12 +86,8 @@ def step_of(trace: Trace) -> StepParts | None:
 @once
 def mean_step(trace: Trace) -> StepParts | None:
     """The mean of the runs that count, in parts, as the figures of the device have it; `run` is the
-    median one, which is in place of the mean where parts of another are not known. Where the host
-    is more than a run ahead, it is the mean of the device's own periods. None where `step_of`
-    is."""
-    by_device = _by_device(trace)
-    if by_device is not None:
-        return by_device
+    median one, which is in place of the mean where parts of another are not known. None where
+    `step_of` is."""
     median, spans = step_of(trace), run_spans(trace)
     if median is None or not len(spans) or spans["gap_ns"].isna().any():
         return median
@@ -116,37 +110,6 @@ def mean_step(trace: Trace) -> StepParts | None:
         communication_ns=with_communication_ns - computing_ns,
         copies_ns=busy_ns - with_communication_ns,
         idle_ns=span_ns - busy_ns,
-    )
-
-
-def _by_device(trace: Trace) -> StepParts | None:
-    """The mean period of the device in parts, where that is not the host's."""
-    median, runs = step_of(trace), trace.told_runs[~trace.told_runs["warmup"].to_numpy()]
-    if median is None or runs["start_ns"].isna().any():
-        return None
-    of_call = pd.Index(runs["run"]).get_indexer(trace.calls["run"].to_numpy("int64", na_value=-1))
-    found = device_windows(trace, of_call, runs["dur_ns"].to_numpy("int64"))
-    if found is None or trace.calls["start_ns"].isna().any():
-        return None
-    begins, walls = found.begins, found.walls
-    ends = begins + walls
-    starts, lasts = call_times(trace.calls)
-    communicates = trace.operators["is_communication"].to_numpy(dtype=bool)
-    copies = copies_of(trace) & ~communicates
-    of = trace.calls["operator"].to_numpy()
-    means = []
-    for chosen in (~communicates & ~copies, ~copies, np.ones(len(copies), dtype=bool)):
-        until = busy_until(starts[chosen[of]], lasts[chosen[of]])
-        means.append(round(float((until(ends) - until(begins)).mean())))
-    computing, with_communication, busy = means
-    span = round(float(walls.mean()))
-    return StepParts(
-        median.run,
-        span,
-        computing,
-        with_communication - computing,
-        busy - with_communication,
-        span - busy,
     )
 
 

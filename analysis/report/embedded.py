@@ -106,7 +106,7 @@ def _packed(sides: Sequence[Side], assumptions: Assumptions) -> bytes | None:
         variant = side.variant.name if side.variant else None
         told.append(report.Side(names[of], side.label, variant))
     manifest = report.Manifest(
-        told[0], told[1], report.Assumed(**asdict(assumptions)), tuple(told[2:])
+        told[0], told[1], msgspec.convert(asdict(assumptions), report.Assumed), tuple(told[2:])
     )
     return report.packed_report(manifest, files)
 

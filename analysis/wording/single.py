@@ -17,6 +17,13 @@ from analysis.wording.diagnostics.early_end import early_end_parts, early_end_te
 
 _RUN = Message("A run of {side:name} takes **{time:duration}**")
 _PROFILED = Message("A run of {side:name} takes **{time:duration}** as profiled")
+_STEP = Message("A step of {side:name} takes **{time:duration}** as profiled")
+_STEP_ON_DEVICE = Message(
+    "A step of {side:name} takes **{time:duration}** on the device, as profiled"
+)
+_REPETITION = Message(
+    "One repetition of the kernels of {side:name} takes **{time:duration}** as profiled"
+)
 _FILE = Message("The operators of {side:name} take **{time:duration}** in the whole file")
 _NOTHING = Message("{side:name} has no operators")
 MEMORY_TITLE = Message("Memory over time")
@@ -58,11 +65,27 @@ def trace_parts(side: Side) -> tuple[Part, ...]:
     facts = run_facts(side)
     if facts.unprofiled_ns is not None:
         return _RUN.parts(side=side.label, time=facts.unprofiled_ns)
+    if facts.unit_ns is not None:
+        return _unit_message(side.trace).parts(side=side.label, time=facts.unit_ns)
     if facts.typical_ns is not None:
         return _PROFILED.parts(side=side.label, time=facts.typical_ns)
     if not facts.operators:
         return _NOTHING.parts(side=side.label)
     return _FILE.parts(side=side.label, time=facts.operators_ns)
+
+
+def _unit_message(trace: Trace) -> Message:
+    """Return the headline of a trace whose runs are units of work that were found in it."""
+    if "host_ns" in trace.runs:
+        return _STEP_ON_DEVICE
+    return _REPETITION if (trace.runs["kind"] == "repeat").all() else _STEP
+
+
+def unit_runs_text(trace: Trace) -> str:
+    """Return which annotation is a run, and what the file shows beside its runs; '' of a file that
+    marks its own."""
+    codes = ("runs_annotated", "runs_beside")
+    return paragraph(*(diagnostic_sentence(n) for n in trace.diagnostics if n.code in codes))
 
 
 def units_text(trace: Trace) -> str:
@@ -138,7 +161,16 @@ def trace_facts(side: Side) -> str:
             )
         )
     times = {*map(duration, (facts.typical_ns, facts.profiled_ns, facts.median_ns))}
-    if facts.unprofiled_ns is None and facts.typical_ns is not None and len(times) > 1:
+    if facts.unit_ns is not None:
+        if duration(facts.unit_ns) != duration(facts.median_ns):
+            told.append(
+                say(
+                    "This is the mean; the median one, which the timeline shows, takes "
+                    "{median:duration}.",
+                    median=facts.median_ns,
+                )
+            )
+    elif facts.unprofiled_ns is None and facts.typical_ns is not None and len(times) > 1:
         told.append(
             say(
                 "Typical profiled run; the mean one takes {mean:duration}, and the median one, "
@@ -158,7 +190,7 @@ def trace_facts(side: Side) -> str:
         )
     if facts.small_op_ratio is not None:
         told.append(say("Small-op ratio (time): {share:percent}.", share=facts.small_op_ratio))
-    return paragraph(*told)
+    return paragraph(*told, unit_runs_text(side.trace))
 
 
 def peak_parts(uses: Sequence[MemoryUse]) -> list[tuple[Part, ...]]:

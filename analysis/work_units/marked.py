@@ -7,52 +7,72 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from analysis.host_activity import ANNOTATION, HostActivity
-from analysis.metrics.device_period import device_windows, launch_times
 from analysis.metrics.spans import call_times
-from analysis.trace import Trace
-from analysis.work_units.units import OUTSIDE, Units
-from analysis.work_units.work import NO_WORK, Work, work_of
+from analysis.metrics.warmup import steady_runs
+from analysis.trace import UNIT_RUNS, Trace
+from analysis.work_units.device_period import device_windows, launch_times
+from analysis.work_units.units import NUMBER, OUTSIDE, UnitKind, Units, title_of
 
 _COVERED = 0.5  # of the launches, which annotations must hold to be units of work
-_NUMBER = re.compile(r"\d+")
 # Annotations that stand for a step, the best first: serving engines, inference, a user's own.
+# Engines name each phase in its own way, so all of one engine are units together.
+_ENGINES = 2
 _STEPS = (
     re.compile(r"step\["),
     re.compile(r"execute_(?:\d+_)?context_"),
     re.compile(r"execute_model|execute_diffusion|model_inference"),
     re.compile(r"(?:train(?:ing)?|eval)?_?(?:step|iteration|iter|batch)\b", re.IGNORECASE),
 )
+_KINDS: dict[str, UnitKind] = {kind: kind for kind in UNIT_RUNS}
 _ENDS_STEP = re.compile(r"Optimizer\.step#")
 
 
 def units_of_runs(trace: Trace) -> Units | None:
-    """Return the profiler's own runs as units, without those marked as warm-up; None where the file
-    marks none. Where the host is more than a step ahead, the device's own period is the unit."""
+    """Return the runs of a trace that count as units, without warm-up; None where it has none.
+    Where the host is more than a step ahead, the device's own period is the unit."""
     if not trace.has_runs:
         return None
     runs = trace.told_runs[~trace.told_runs["warmup"].to_numpy()]
     runs = runs if len(runs) else trace.told_runs
-    numbers = runs["run"].to_numpy()
-    places = {int(run): at for at, run in enumerate(numbers)}
-    of = trace.calls["run"].to_numpy("int64", na_value=-1)
-    known = np.array(sorted({*places, -1}), dtype="int64")
-    units = np.array([places.get(int(run), OUTSIDE) for run in known], dtype="int64")
-    at = np.minimum(np.searchsorted(known, of), len(known) - 1)
-    unit_of = np.where(known[at] == of, units[at], OUTSIDE)
+    found = _units(trace, runs)
+    if found.kind == "step" and found.host_ns is None:
+        found = _by_device(trace, found)
+        if found.host_ns is not None:
+            return found
+    steady = runs["run"].isin(steady_runs(trace).runs).to_numpy()
+    return found if steady.all() else found.taken(np.flatnonzero(steady))
+
+
+def _units(trace: Trace, runs: pd.DataFrame) -> Units:
+    """Return these runs as units."""
     kind = str(runs["kind"].iloc[0])
-    is_repeat = kind == "repeat"  # a comparison has cut the file by the order of its kernels
-    found = Units(
-        "repeat" if is_repeat else "step",
-        "" if is_repeat else kind,
-        "ordered" if is_repeat else "named",
-        unit_of,
+    names = _names(runs)
+    is_period = "host_ns" in runs
+    return Units(
+        _KINDS.get(kind, "step"),
+        title_of(names) if kind in _KINDS else kind,
+        "ordered" if kind == "repeat" else "named",
+        _places(trace.calls["run"], runs["run"]),
         runs["start_ns"].to_numpy("int64", na_value=-1),
         runs["dur_ns"].to_numpy(),
-        (NO_WORK,) * len(runs),
+        names,
+        int(runs["host_ns"].iloc[0]) if is_period else None,
+        int(runs["is_earlier"].sum()) if is_period else 0,
     )
-    return found if is_repeat else _by_device(trace, found)
+
+
+def _names(runs: pd.DataFrame) -> tuple[str, ...]:
+    """Return the annotations that runs are, '' of those that the profiler marks itself."""
+    return tuple(map(str, runs["name"])) if "name" in runs else ("",) * len(runs)
+
+
+def _places(run_of_call: pd.Series, numbers: pd.Series) -> np.ndarray:
+    """Return the place of the run of each call among these numbers, OUTSIDE for none."""
+    found: np.ndarray = pd.Index(numbers).get_indexer(run_of_call.to_numpy("int64", na_value=-1))
+    return found
 
 
 def units_of_annotations(trace: Trace) -> Units | None:
@@ -75,7 +95,7 @@ def units_of_annotations(trace: Trace) -> Units | None:
                 unit_of,
                 marks.starts,
                 marks.ends - marks.starts,
-                marks.work,
+                marks.names,
             )
             return _until_last_kernel(trace, _by_device(trace, units))
     return None
@@ -83,12 +103,12 @@ def units_of_annotations(trace: Trace) -> Units | None:
 
 @dataclass(frozen=True, eq=False)
 class _Marks:
-    """Spans of the host that follow one another, and the name that they share."""
+    """Spans of the host that follow one another, their names, and what stands for all of them."""
 
     stem: str
     starts: np.ndarray
     ends: np.ndarray
-    work: tuple[Work, ...]
+    names: tuple[str, ...]
 
     def at(self, times_ns: np.ndarray) -> np.ndarray:
         """Return the span that holds each of these times, OUTSIDE for none."""
@@ -103,27 +123,30 @@ def _candidates(host: HostActivity) -> list[_Marks]:
     by_stem: dict[str, list[int]] = {}
     for at in chosen.tolist():
         name = host.names[host.name_of[at]]
-        by_stem.setdefault(_NUMBER.sub("N", name), []).append(at)
+        by_stem.setdefault(NUMBER.sub("N", name), []).append(at)
     ranked = []
+    engines: list[list[int]] = [[] for _ in range(_ENGINES)]
     for stem, places in by_stem.items():
         rank = next((at for at, form in enumerate(_STEPS) if form.match(stem)), None)
         if rank is not None:
             ranked.append((rank, -len(places), stem, places))
-    marks = [_marks(host, stem, places) for _, _, stem, places in sorted(ranked)]
+        if rank is not None and rank < _ENGINES:
+            engines[rank] += places
+    marks = [_marks(host, places) for places in engines if places]
+    marks += [_marks(host, places) for _, _, _, places in sorted(ranked)]
     ending = [at for stem, at in sorted(by_stem.items()) if _ENDS_STEP.match(stem)]
     marks += [_between(host, places) for places in ending if len(places) > 1]
     return [each for each in marks if each is not None]
 
 
-def _marks(host: HostActivity, stem: str, places: Sequence[int]) -> _Marks | None:
+def _marks(host: HostActivity, places: Sequence[int]) -> _Marks | None:
     """Return these spans in order of time; None where they overlap."""
     order = np.array(sorted(places, key=lambda at: int(host.starts_ns[at])), dtype="int64")
     starts, ends = host.starts_ns[order], host.ends_ns[order]
     if (ends[:-1] > starts[1:]).any():
         return None
     names = [host.names[host.name_of[at]] for at in order.tolist()]
-    title = names[0] if len(names) == 1 else stem.replace("N", "#", 1) if "N" in stem else stem
-    return _Marks(title, starts, ends, tuple(map(work_of, names)))
+    return _Marks(title_of(names), starts, ends, tuple(names))
 
 
 def _between(host: HostActivity, places: Sequence[int]) -> _Marks:
@@ -131,7 +154,7 @@ def _between(host: HostActivity, places: Sequence[int]) -> _Marks:
     ends = np.sort(host.ends_ns[np.array(places)])
     first = min(int(host.starts_ns.min()), int(host.launch_ns.min()))
     starts = np.concatenate(([first], ends[:-1]))
-    return _Marks("Optimizer.step", starts, ends, (NO_WORK,) * len(ends))
+    return _Marks("Optimizer.step", starts, ends, ("Optimizer.step",) * len(ends))
 
 
 def _until_last_kernel(trace: Trace, units: Units) -> Units:
@@ -165,7 +188,7 @@ def _by_device(trace: Trace, units: Units) -> Units:
         np.where(launch_times(trace) >= 0, launched, in_time),
         found.begins,
         found.walls,
-        (units.work[0],) * found.earlier + units.work,
+        (units.names[0],) * found.earlier + units.names,
         round(float(np.median(units.walls_ns))),
         found.earlier,
     )

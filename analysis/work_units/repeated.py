@@ -12,7 +12,6 @@ from analysis.metrics.spans import call_times
 from analysis.operators.kernel_names import kernel_type, memory_type
 from analysis.trace import Trace
 from analysis.work_units.units import OUTSIDE, Units
-from analysis.work_units.work import NO_WORK
 
 _COVERED = 0.5  # of the kernels of the busiest stream, which repeats must hold
 _ROCM_COPIES = "__amd_rocclr_"  # ROCm copies and fills memory by kernels of these names
@@ -24,12 +23,17 @@ _MOST = 4  # repeats of one side that are one of the other, as where two kinds o
 
 def units_of_repeats(trace: Trace) -> Units | None:
     """Return the repeats of the busiest stream as units, each from its start to that of the next;
-    the last one, whose end the file does not show, is left out. None where too little repeats.
+    the last one, whose end the file does not show, is left out. Where the device mostly pauses
+    between them and nothing says why, each ends with its last kernel instead, and the last one is
+    there too. None where too little repeats.
 
     Calls of other streams belong to the repeat in which they start.
     """
     found = _repeated(trace)
-    return None if found is None else found.units(0, 1)
+    units = None if found is None else found.units(0, 1)
+    if found is None or units is None or not found.are_calls_apart(units):
+        return units
+    return found.calls_apart(0, 1)
 
 
 def common_repeats(before: Trace, after: Trace) -> tuple[Units, Units] | None:
@@ -82,7 +86,7 @@ class _Repeated:
             np.where((at >= 0) & (at < len(edges) - 1), at, OUTSIDE),
             edges[:-1],
             np.diff(edges),
-            (NO_WORK,) * (len(edges) - 1),
+            ("",) * (len(edges) - 1),
         )
         whole = self._whole(self.repeat.start + shift, period, found.count)
         return found if len(whole) == found.count else found.taken(whole)

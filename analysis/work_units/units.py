@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from analysis.metrics.spans import call_times
 from analysis.trace import Trace
-from analysis.work_units.work import NO_WORK, Work
+from analysis.work_units.work import Work, work_of
 
 UnitKind = Literal["step", "annotation", "repeat", "file"]
 UnitEvidence = Literal["named", "ordered", "guessed"]
 OUTSIDE = -1
+NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +26,9 @@ class Units:
 
     `unit_of` has the unit of each call of the trace, OUTSIDE for none. `starts_ns` are on the clock
     of the calls, -1 where the file does not have them; `walls_ns` is how long each unit takes, of
-    units that follow one another from start to start. `work` is what each unit processes. `name` is
-    that of the annotation, '' for repeats and files. `host_ns` is the median unit of the host where
-    the walls are those of the device, whose period is another, None elsewhere. The first `earlier`
+    units that follow one another from start to start. `names` are those of their annotations, ''
+    for none, `name` stands for all of them. `host_ns` is the median unit of the host where the
+    walls are those of the device, whose period is another, None elsewhere. The first `earlier`
     units were launched before the file began, so it does not say by what.
     """
 
@@ -34,9 +38,15 @@ class Units:
     unit_of: np.ndarray
     starts_ns: np.ndarray
     walls_ns: np.ndarray
-    work: tuple[Work, ...]
+    names: tuple[str, ...]
     host_ns: int | None = None
     earlier: int = 0
+
+    @cached_property
+    def work(self) -> tuple[Work, ...]:
+        """What each unit processes."""
+        works = {name: work_of(name) for name in set(self.names)}
+        return tuple(works[name] for name in self.names)
 
     @property
     def count(self) -> int:
@@ -64,14 +74,15 @@ class Units:
         """Return only the units with these numbers, numbered anew in this order."""
         numbers = np.full(self.count + 1, OUTSIDE, dtype="int64")
         numbers[chosen] = np.arange(len(chosen))
+        names = tuple(self.names[at] for at in chosen.tolist())
         return Units(
             self.kind,
-            self.name,
+            title_of(names) if any(names) else self.name,
             self.evidence,
             numbers[self.unit_of],
             self.starts_ns[chosen],
             self.walls_ns[chosen],
-            tuple(self.work[at] for at in chosen.tolist()),
+            names,
             self.host_ns,
             int((chosen < self.earlier).sum()),
         )
@@ -79,6 +90,11 @@ class Units:
     def launched(self) -> Units:
         """Return only the units of which the file has the launches."""
         return self.taken(np.arange(self.earlier, self.count)) if self.earlier else self
+
+
+def title_of(names: Sequence[str]) -> str:
+    """Return what stands for annotations that differ in their numbers."""
+    return names[0] if len(set(names)) == 1 else NUMBER.sub("#", names[0])
 
 
 def whole_file(trace: Trace) -> Units:
@@ -97,5 +113,5 @@ def whole_file(trace: Trace) -> Units:
         np.zeros(len(trace.calls), dtype="int64"),
         np.array([begin], dtype="int64"),
         np.array([wall_ns], dtype="int64"),
-        (NO_WORK,),
+        ("",),
     )

@@ -306,7 +306,7 @@ def opened_of(id_: str, name: str, source: Source, value: Trace | Experiment) ->
     from analysis.readers.packed.report import assumed_of, places_of, role_of
 
     told = assumed_of(source)
-    assumed = None if told is None else Assumptions(**msgspec.structs.asdict(told))
+    assumed = None if told is None else msgspec.convert(msgspec.to_builtins(told), Assumptions)
     own = value.file_name if isinstance(value, Experiment) else source.name
     return Opened(id_, name or own, value, role_of(source), assumed, places_of(source))
 

@@ -10,6 +10,7 @@ import streamlit as st
 from analysis import wording
 from analysis.advice import Subject
 from analysis.compare.roofs import largest_products
+from analysis.compare.runs.units import with_runs
 from analysis.compare.side import Side
 from analysis.messages import Message, say
 from analysis.metrics.breakdown import by_operator, by_type
@@ -19,7 +20,6 @@ from analysis.timeline import highlight
 from analysis.wording import single as memory_words
 from analysis.wording import step as step_words
 from analysis.wording.diagnostics.early_end import end_caution
-from analysis.wording.explanation.traced_unit import device_headline
 from analysis.wording.trees import hierarchy as tree_words
 from app import state
 from app.language import spoken
@@ -49,9 +49,10 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
                 compare_page, label=say("Open files on the {page} page", page=say("Compare"))
             )
             return
-        side = loading.side(id_, state.files.opened())
+        given = loading.side(id_, state.files.opened())
+        side = with_runs(given)
         found = drawn(side)
-        _head(side, found, compare_page, id_)
+        _head(side, given, compare_page, id_)
         if side.trace.ends_early:
             _timeline_alone(side, found, id_)
             return
@@ -99,12 +100,10 @@ def _stretch(found: Drawn, id_: str, stretch: Stretch) -> None:
         state.table.highlight(f"trace:{id_}", shown)
 
 
-def _head(side: Side, found: Drawn, compare_page: st.Page, id_: str) -> None:
-    """What it is, how long a run takes, and what the file says; in the same place that it ends
-    early, where it does."""
+def _head(side: Side, given: Side, compare_page: st.Page, id_: str) -> None:
+    """What it is, how long a run takes, and what the file says as it was `given`; in the same place
+    that it ends early, where it does."""
     parts = wording.trace_parts(side)
-    if found.explained is not None and found.explained.unit.host_ns is not None:
-        parts = device_headline(side.label, found.explained.unit)
     is_cut = side.trace.ends_early
     st.header(
         panels.parts_text(parts, "red" if is_cut else "blue", panels.WHOLE_NAME_CHARS), anchor=False
@@ -128,7 +127,7 @@ def _head(side: Side, found: Drawn, compare_page: st.Page, id_: str) -> None:
         label = say("Compare with another one")
         st.page_link(compare_page, label=label, query_params={"candidate": id_})
     with st.expander(say("What the file says"), key="trace_doctor"), panels.guarded():
-        doctor.show(side.experiment or side.trace)
+        doctor.show(given.experiment or given.trace)
 
 
 def _step(side: Side) -> None:

@@ -9,8 +9,8 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
-from analysis.compare.runs.repeated import with_repeated_runs
-from analysis.compare.side import side_of_trace
+from analysis.compare.runs.units import with_shared_runs
+from analysis.compare.side import Side, side_of_trace
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 from tests.step_traces import Kernel, steps_of
@@ -60,21 +60,34 @@ def test_the_explanation_is_of_the_same_repetitions() -> None:
     assert (unit.before_ns, unit.after_ns) == (162_000, 200_000)
 
 
+def traces(*sides: Side) -> list[Trace]:
+    return [side.trace for side in sides]
+
+
 def test_runs_that_a_file_marks_stay() -> None:
     sides = side_of_trace(steps_of([LAYER * 4] * 3)), side_of_trace(steps_of([LAYER * 4] * 3))
-    assert with_repeated_runs(*sides) == sides
+    assert traces(*with_shared_runs(*sides)) == traces(*sides)
 
 
 def test_what_repeats_on_one_side_only_stays_whole() -> None:
     once = steps_of([tuple(Kernel(f"kernel_{at}", 9) for at in range(40))], marked=False)
     sides = side_of_trace(steps_of([LAYER] * 20, marked=False)), side_of_trace(once)
-    assert with_repeated_runs(*sides) == sides
+    assert traces(*with_shared_runs(*sides)) == traces(*sides)
 
 
 def test_pauses_that_no_file_explains_are_no_part_of_a_run() -> None:
+    """Repetitions of 162 us, 400 us apart: the device may have waited for anything."""
     pause = (replace(LAYER[0], after_us=400), *LAYER[1:])
-    sides = [side_of_trace(steps_of([pause] * count, marked=False)) for count in (12, 16)]
-    assert with_repeated_runs(*sides) == tuple(sides)
+    found = compared(*(steps_of([pause] * count, marked=False) for count in (12, 16)))
+    assert found.figure("latency").baseline.value == pytest.approx(162_000)
+    assert found.figure("device_idle").candidate.value == 0
+    assert found.verdict.samples == (12, 16)  # the last one is whole, too
+    [beside] = (
+        note
+        for note in found.diagnostics
+        if note.code == "runs_beside" and note.values["side"] == "baseline"
+    )
+    assert (beside.values["between"], beside.count) == (11 * 400_000, 0)
 
 
 def test_entered_runs_win() -> None:

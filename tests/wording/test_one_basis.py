@@ -186,6 +186,8 @@ def test_the_ledger_of_jax_has_the_names_of_the_table_of_types() -> None:
     }
     inside = patterns.loc["input_transpose_fusion", ["inside", "ran"]]
     assert inside.tolist() == [1, 2]
-    alone_ns = 563_521 + 6_800 + 16_080  # copies, and two kernels that the program does not name
+    alone_ns = 15_880 / 5  # copies between the kernels of five repetitions
+    slow_ns = pair.ledger.reconciliation.slow_ns
+    assert slow_ns is not None
     change_ns = pair.op_types["delta_ns"].sum()
-    assert alone_ns - patterns["gain_ns"].sum() == pytest.approx(change_ns)
+    assert alone_ns - patterns["gain_ns"].sum() + slow_ns == pytest.approx(change_ns, abs=1)

@@ -25,7 +25,7 @@ def explain_subject(subject: Subject) -> TraceExplanation | None:
     """Return what the trace of a side shows, with matrix products that could be faster; None as of
     `explain_trace`, and of a variant of a recording, whose findings say it."""
     found = explain_trace(subject.trace) if subject.side.experiment is None else None
-    return None if found is None else _with(found, slow_products(subject, found.unit))
+    return None if found is None else _with(found, slow_products(subject))
 
 
 def _with(found: TraceExplanation, savings: list[Saving]) -> TraceExplanation:

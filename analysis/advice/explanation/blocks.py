@@ -35,19 +35,21 @@ def layers_of(side: ExplainedSide) -> tuple[Layers, ...]:
     """Return the largest repeats of a unit; none where they take less than a third of its
     kernels' time."""
     whole_ns = max(1.0, float(side.ns.sum()))
-    found = _largest(side, folded(side), whole_ns)
+    found = _largest(side, side.ns, folded(side), whole_ns)
     return found if sum(each.all_ns for each in found) >= _ALL * whole_ns else ()
 
 
-def _largest(side: ExplainedSide, repeats: Sequence[Repeat], whole_ns: float) -> tuple[Layers, ...]:
-    """Return those that take a tenth of this time or more, most first. Fewer than four copies are
-    layers only by those inside them."""
-    times = {each: float(side.ns[each.start : each.stop].sum()) for each in repeats}
+def _largest(
+    side: ExplainedSide, ns: np.ndarray, repeats: Sequence[Repeat], whole_ns: float
+) -> tuple[Layers, ...]:
+    """Return those that take a tenth of this time or more, most first, by the time of each kernel
+    of the unit. Fewer than four copies are layers only by those inside them."""
+    times = {each: float(ns[each.start : each.stop].sum()) for each in repeats}
     long = sorted(
         (each for each in repeats if times[each] >= _LEAST * whole_ns),
         key=lambda each: -times[each],
     )
-    found = [_layers(side, each) for each in long]
+    found = [_layers(side, ns, each) for each in long]
     return tuple([each for each in found if each.copies >= _FEWEST or each.inside][:_MOST])
 
 
@@ -61,29 +63,41 @@ def folded(side: ExplainedSide) -> tuple[Repeat, ...]:
     return fold(of[side.profile.operators])
 
 
-def _layers(side: ExplainedSide, repeat: Repeat) -> Layers:
+def _layers(side: ExplainedSide, ns: np.ndarray, repeat: Repeat) -> Layers:
     inside = range(repeat.start, repeat.stop)
-    ns = side.ns[repeat.start : repeat.stop]
     totals: dict[int, list[float]] = {}
     for position in inside:
         entry = totals.setdefault(int(side.profile.operators[position]), [0, 0.0])
         entry[0] += 1 / repeat.copies
-        entry[1] += float(side.ns[position]) / repeat.copies
+        entry[1] += float(ns[position]) / repeat.copies
     return Layers(
         repeat.copies,
         repeat.period,
-        round(float(ns.sum()) / repeat.copies),
+        round(float(ns[repeat.start : repeat.stop].sum()) / repeat.copies),
         side.named_times(totals)[0],
         _module(side, repeat),
-        _inside(side, repeat),
+        _inside(side, ns, repeat),
     )
 
 
-def _inside(side: ExplainedSide, repeat: Repeat) -> tuple[Layers, ...]:
-    """Return the layers of the first copy, where they are most of it."""
-    copy_ns = float(side.ns[repeat.start : repeat.stop].sum()) / repeat.copies
-    found = _largest(side, repeat.inside, copy_ns)
+def _inside(side: ExplainedSide, ns: np.ndarray, repeat: Repeat) -> tuple[Layers, ...]:
+    """Return the layers of one copy by the mean of all copies, where they are most of it."""
+    if not repeat.inside:
+        return ()
+    copy_ns = float(ns[repeat.start : repeat.stop].sum()) / repeat.copies
+    found = _largest(side, _mean_of_copies(ns, repeat), repeat.inside, copy_ns)
     return found if sum(each.all_ns for each in found) >= _INSIDE * copy_ns else ()
+
+
+def _mean_of_copies(ns: np.ndarray, repeat: Repeat) -> np.ndarray:
+    """Return the times of a unit, in which the copy that holds what is inside has the mean of all
+    copies as long as it: it stands for all of them."""
+    lengths = repeat.lengths or (repeat.period,) * repeat.copies
+    starts = repeat.starts[np.array(lengths) == repeat.period]
+    places = np.arange(repeat.period)
+    means = ns.copy()
+    means[starts[0] + places] = ns[starts[:, None] + places].mean(axis=0)
+    return means
 
 
 def _module(side: ExplainedSide, repeat: Repeat) -> str:

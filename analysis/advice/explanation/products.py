@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from analysis.advice.explanation.explanation import Saving, TracedUnit
+from analysis.advice.explanation.explanation import Saving
 from analysis.advice.kinds.products import slow_product
 from analysis.advice.subject import Subject
 from analysis.compare.explanation.explanation import KernelTime
 from analysis.trace import Value
 
 
-def slow_products(subject: Subject, unit: TracedUnit) -> list[Saving]:
-    """Return what large matrix products would take less at the rate of the others, of a unit: as
-    the finding has it, by whose runs its times are, or by the file."""
+def slow_products(subject: Subject) -> list[Saving]:
+    """Return what large matrix products would take less at the rate of the others, of a unit, as
+    the finding has it."""
     found = slow_product(subject)
     if isinstance(found, str):
         return []
-    count = 1 if subject.trace.has_runs else unit.count
     savings = []
     for finding in found:
         values = finding.values
-        ns = _number(values["time_ns"]) / count
-        executions = _number(values["executions"]) / count
+        ns = _number(values["time_ns"])
+        executions = _number(values["executions"])
         name, inputs = str(values["operator"]), str(values["inputs"])
         savings.append(
             Saving(
                 "product",
-                round(_number(values["saved_ns"]) / count),
+                round(_number(values["saved_ns"])),
                 max(1, round(executions)),
                 (inputs,) if inputs else (),
                 (KernelTime(name, executions, round(ns), "matrix_product"),),

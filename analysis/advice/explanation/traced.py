@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,10 +13,7 @@ from analysis.metrics.device import copies_of
 from analysis.metrics.spans import busy_until, call_times, union_ns
 from analysis.metrics.warmup import steady_runs
 from analysis.trace import Trace
-from analysis.work_units import Units, units_of
-from analysis.work_units.units import OUTSIDE
-
-_LAUNCHED = 0.5  # of the calls of a device: with fewer, the file does not say what was launched
+from analysis.work_units import Units, units_of, with_unit_runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,21 +28,16 @@ class Traced:
 
     @classmethod
     def of(cls, trace: Trace) -> Traced:
-        """Return the trace by those of its units that do the work that takes most time."""
-        found = units_of(trace).launched()
-        steady = _steady(trace, found)
-        same = steady.of_work(steady.kinds_of_work()[0])
-        return cls(trace, same, steady.count - same.count, found.count - steady.count)
+        """Return a trace by the units of work that its runs are."""
+        cut = with_unit_runs(trace)
+        notes = (note.count for note in cut.diagnostics if note.code == "runs_of_other_work")
+        slow = steady_runs(cut).slow if cut.has_runs else 0
+        return cls(cut, units_of(cut), sum(notes), slow)
 
     @cached_property
     def side(self) -> ExplainedSide:
-        """The kernels of a unit; of a single one without those that were launched before the file
-        begins, which are of the unit before it. Of several units that would leave a mean over all
-        of what only some have."""
-        of = self.units.unit_of
-        if self.units.count == 1 and not self.is_earlier[of >= 0].all():
-            of = np.where(self.is_earlier, OUTSIDE, of)
-        return ExplainedSide.of(self.trace, replace(self.units, unit_of=of))
+        """The kernels of a unit."""
+        return ExplainedSide.of(self.trace, self.units)
 
     @cached_property
     def on_device(self) -> np.ndarray:
@@ -61,23 +53,6 @@ class Traced:
             return np.full(count, -1), np.zeros(count, dtype="int64")
         rows = self.trace.calls["source_row"].to_numpy("int64", na_value=-1)
         return self.trace.host.launches_of(rows)
-
-    @cached_property
-    def is_earlier(self) -> np.ndarray:
-        """Which calls were launched before the file begins: of a file that has the launches of
-        most, those without one that start before all others of their stream."""
-        lanes, _ = self.launched
-        calls = self.trace.calls
-        mine = self.on_device[calls["operator"].to_numpy()]
-        is_known = lanes >= 0
-        if not self.has_starts or not mine.any() or is_known[mine].mean() < _LAUNCHED:
-            return np.zeros(len(lanes), dtype=bool)
-        streams = calls["stream"].cat.codes.to_numpy("int64") + 1
-        starts, _ = call_times(calls)
-        first = np.full(int(streams.max(initial=0)) + 1, np.iinfo("int64").max)
-        np.minimum.at(first, streams[is_known], starts[is_known])
-        earlier: np.ndarray = mine & ~is_known & (starts < first[streams])
-        return earlier
 
     @property
     def has_starts(self) -> bool:
@@ -128,15 +103,3 @@ class Traced:
     def wall_ns(self) -> int:
         """Return how long a unit takes on average."""
         return round(self.units.mean_ns)
-
-
-def _steady(trace: Trace, units: Units) -> Units:
-    """Return the runs of a profiler that figures of the file rest on; other units, and those of the
-    device's own period, as they are."""
-    if units.kind != "step" or not trace.has_runs or units.host_ns is not None:
-        return units
-    runs = trace.told_runs[~trace.told_runs["warmup"].to_numpy()]
-    runs = runs if len(runs) else trace.told_runs
-    steady = set(steady_runs(trace).runs)
-    kept = [at for at, run in enumerate(runs["run"].tolist()[: units.count]) if run in steady]
-    return units.taken(np.array(kept)) if 0 < len(kept) < units.count else units

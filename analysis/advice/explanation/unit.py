@@ -7,6 +7,7 @@ import numpy as np
 from analysis.advice.explanation.explanation import TracedUnit, Uneven
 from analysis.advice.explanation.traced import Traced
 from analysis.host.latency import launch_latency
+from analysis.work_units.earlier import launched_earlier
 
 _FEWEST = 3  # units, of which some take longer than the others
 _APART = 1.4  # by which the shortest slow unit is longer than the longest of the others
@@ -63,6 +64,7 @@ def uneven(walls_ns: np.ndarray, busy_ns: np.ndarray) -> Uneven | None:
 def _earlier_ns(traced: Traced) -> int:
     """Return the mean time of a unit in which kernels run that were launched before the file
     begins; 0 where the file does not say when units begin."""
-    if not traced.has_starts or not traced.is_earlier.any():
+    earlier = launched_earlier(traced.trace) & traced.trace.calls["run"].isna().to_numpy()
+    if not traced.has_starts or not earlier.any():
         return 0
-    return round(float(traced.busy(traced.is_earlier).mean()))
+    return round(float(traced.busy(earlier).mean()))

@@ -37,7 +37,7 @@ from analysis.compare.explanation.single import outliers, slow_layers
 from analysis.compare.explanation.subjects import changed_times
 from analysis.ranks.pair import RankPair
 from analysis.trace import Trace
-from analysis.work_units import common_units, same_work
+from analysis.work_units import common_units, same_work, with_common_runs
 
 _LEAST = 0.003  # of the kernels of a unit of the baseline: a change below it is part of the rest
 _SEEN = 1 / 3  # of that for kernels that came or went, which no noise makes
@@ -60,6 +60,7 @@ def explain(before: Trace, after: Trace, ranks: RankPair | None = None) -> Expla
 
 
 def _explained(before: Trace, after: Trace, ranks: RankPair | None) -> Explanation:
+    before, after = with_common_runs(before, after)
     units = same_work(*common_units(before, after))
     sides = (ExplainedSide.of(before, units[0]), ExplainedSide.of(after, units[1]))
     times = _times(sides)

@@ -112,11 +112,11 @@ class ExplainedSide:
 
     @cached_property
     def busy_of_units(self) -> np.ndarray:
-        """The time of each unit in which anything runs, of whatever unit; of a single one, and
-        where the file has no start of its units, that of their own calls."""
+        """The time of each unit in which anything runs, of whatever unit; where the file has no
+        start of its units, that of their own calls."""
         starts, lasts = call_times(self.trace.calls)
         units = self.units
-        if units.count == 1 or (units.starts_ns < 0).any():
+        if (units.starts_ns < 0).any() or bool(self.trace.calls["start_ns"].isna().any()):
             return np.array(
                 [
                     union_ns(starts[units.unit_of == at], lasts[units.unit_of == at])

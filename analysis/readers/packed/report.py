@@ -32,6 +32,7 @@ FileName = Annotated[
 ]
 Real = Annotated[float, msgspec.Meta(gt=0, le=1e18)]
 Runs = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+Size = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 
 
 class Side(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,7 +43,15 @@ class Side(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     variant: str | None = None
 
 
-class Assumed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Work(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind of work, as work_units.Work has it."""
+
+    phase: Literal["prefill", "decode", "mixed"] | None = None
+    batch: Size | None = None
+    tokens: Size | None = None
+
+
+class Assumed(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What the reader of the comparison had set, as compare.assumptions.Assumptions has it."""
 
     tau_ns: Real | None = None
@@ -50,6 +59,7 @@ class Assumed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cache_bytes: Annotated[int, msgspec.Meta(ge=1, le=2**50)] | None = None
     bandwidth_bytes_per_s: Real | None = None
     runs: tuple[Runs | None, Runs | None] = (None, None)
+    work: Work | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

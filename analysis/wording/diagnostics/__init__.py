@@ -17,6 +17,7 @@ from analysis.wording.diagnostics.doubting import DOUBTING
 from analysis.wording.diagnostics.recorded import RECORDED
 from analysis.wording.diagnostics.tables import TABLES
 from analysis.wording.diagnostics.text import NoteText, NoteTexts
+from analysis.wording.diagnostics.unit_runs import UNIT_RUNS, beside_parts
 from analysis.wording.texts import TIME_SOURCES
 
 _HEADLINE_CHARS = 150
@@ -30,7 +31,13 @@ _OF_SIDE: Mapping[object, Message] = {
     "candidate": Message("Candidate: {sentence}"),
     "model": Message("Model: {sentence}"),
 }
-DIAGNOSTICS: Mapping[DiagnosticCode, NoteTexts] = {**DAMAGED, **RECORDED, **TABLES, **DOUBTING}
+DIAGNOSTICS: Mapping[DiagnosticCode, NoteTexts] = {
+    **DAMAGED,
+    **RECORDED,
+    **TABLES,
+    **DOUBTING,
+    **UNIT_RUNS,
+}
 
 
 def diagnostic_sentence(note: Diagnostic) -> str:
@@ -78,6 +85,8 @@ def _values(note: Diagnostic) -> dict[str, Shown]:
         values["of"] = TIME_SOURCES[cast(TimeSource, values["of"])]
     elif note.code == "weak_attribution":
         values["terms"] = terms_beside_operators(note.values)
+    elif note.code == "runs_beside":
+        values["parts"] = beside_parts(note)
     elif note.code == "recorded_with":
         settings = [f"{k} {v}" for k, v in note.values.items() if k not in ("side", "variant")]
         values["settings"] = listed(settings)

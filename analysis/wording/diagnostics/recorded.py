@@ -215,14 +215,6 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
     "no_runs": told(
         Message("The file does not mark its runs."), Message("The whole file counts as one run.")
     ),
-    "runs_repeated": told(
-        Message(
-            "The file does not mark its runs, but its kernels repeat in the same order: each of "
-            "{n:count} repetition that it holds whole counts as one run.",
-            "The file does not mark its runs, but its kernels repeat in the same order: each of "
-            "{n:count} repetitions that it holds whole counts as one run.",
-        ),
-    ),
     "nested_operators": told(
         Message(
             "{n:count} execution is inside another operator (Loop, If or Scan).",

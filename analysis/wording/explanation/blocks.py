@@ -16,6 +16,7 @@ from analysis.wording.explanation.kernels import kernel_text
 
 _CLASSES = 3  # that are told
 _CLASS = 0.03  # of the time of all, below which one is not told
+_LEAST = 0.005  # of a unit, below which kernels of other work are not told
 _COLLECTIVES = 3
 _SHARE = 0.02  # of the time of all collectives, below which one is not told
 
@@ -34,6 +35,12 @@ _NESTED = Message(
 _INSIDE = Message("{copies:count} layers of {kernels:count} kernels ({all:duration})")
 _BY_CLASS = Message("Most time of kernels goes to {classes}.")
 _BY_CLASS_OF_HOST = Message("Most time of operators goes to {classes}.")
+_EARLIER = Message(
+    "For another {earlier:duration} of it run kernels that were launched before the file begins; "
+    "they are in none of these times.",
+    "For another {earlier:duration} of each of {n:count}, on average, run kernels that were "
+    "launched before the file begins; they are in none of these times.",
+)
 _ONE_CLASS = Message("{op_class} ({ns:duration})")
 _COMMUNICATION = Message("Communication, with the wait for other devices: {collectives}.")
 _ONE = Message("{name:name} ({each:duration})")
@@ -51,6 +58,9 @@ def blocks_said(found: TraceExplanation) -> list[Said]:
     if classes:
         message = _BY_CLASS if found.unit.on_device else _BY_CLASS_OF_HOST
         told.append(message.of(classes=classes))
+    unit = found.unit
+    if told and unit.earlier_ns >= _LEAST * unit.wall_ns:
+        told.append(_EARLIER.of(n=unit.count, earlier=unit.earlier_ns))
     if found.collectives:
         told.append(_COMMUNICATION.of(collectives=collectives_text(found.collectives)))
     return told

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.advice.explanation.explanation import TracedUnit
-from analysis.messages import Message, Part, Said, Shown
+from analysis.messages import Message, Said, Shown
 from analysis.wording.explanation.uneven import uneven_said
 from analysis.wording.explanation.units import kernels_said, word
 from analysis.work_units.work import Phase
@@ -102,9 +102,6 @@ _SET_ASIDE = Message(
     "The first step, which took far longer, is left out.",
     "The first {n:count} steps, which took far longer, are left out.",
 )
-_EARLIER = Message(
-    "For {earlier:duration} of it run kernels that were launched before the file begins."
-)
 _PARTS: Mapping[tuple[bool, bool], Message] = {
     (False, False): Message(
         "The device computes for {computing:duration} of it and is idle for {idle:duration}."
@@ -128,13 +125,7 @@ _PARTS_OF_ONE = Message(
     "{idle:duration}."
 )
 _HOST_PARTS = Message("Operators run for {busy:duration} of it, and none for {idle:duration}.")
-_HEADLINE = Message("A step of {side:name} takes **{wall:duration}** on the device, as profiled")
 _LEAST = 0.005  # of a unit: a part below it is not told
-
-
-def device_headline(side: str, unit: TracedUnit) -> tuple[Part, ...]:
-    """Return how long a step takes on the device, where that is not the host's step."""
-    return _HEADLINE.parts(side=side, wall=unit.wall_ns)
 
 
 def unit_said(unit: TracedUnit) -> list[Said]:
@@ -148,8 +139,6 @@ def unit_said(unit: TracedUnit) -> list[Said]:
         told.append(_OTHERS.of(n=unit.others))
     if unit.has_starts:
         told.append(_parts(unit))
-    if unit.count == 1 and unit.earlier_ns >= _LEAST * unit.wall_ns:
-        told.append(_EARLIER.of(earlier=unit.earlier_ns))
     return told
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.choice import choose_sides, side_of
 from analysis.compare.side import Side
@@ -75,11 +77,4 @@ def several_of(held: Contents) -> list[Side]:
 
 def assumptions_of(held: Contents) -> Assumptions:
     """What was set when the report was made."""
-    assumed = held.manifest.assumed
-    return Assumptions(
-        assumed.tau_ns,
-        assumed.peak_flops_per_s,
-        assumed.cache_bytes,
-        assumed.bandwidth_bytes_per_s,
-        assumed.runs,
-    )
+    return msgspec.convert(msgspec.to_builtins(held.manifest.assumed), Assumptions)

@@ -16,6 +16,7 @@ from analysis.wording import findings as words
 from analysis.wording import units_text
 from analysis.wording.diagnostics.early_end import early_end_text, early_end_title
 from analysis.wording.scorecard import SCORECARD_TITLE, scorecard_sentence
+from analysis.wording.single import unit_runs_text
 from app.cli.printing.explained import print_explanation
 
 _CHARS = 1000  # of a line: names in it come from files
@@ -38,6 +39,8 @@ def print_findings(
     console.print(clean_text(words.FINDINGS_TITLE.text(side=side.name), _CHARS), style="bold")
     if others := units_text(side.trace):
         console.print(clean_text(others, _CHARS), style="dim")
+    if runs := unit_runs_text(side.trace):
+        console.print(clean_text(runs, _CHARS), style="dim")
     if not found.found:
         console.print(words.NOTHING.text())
     for place, finding in enumerate(found.found, 1):

@@ -228,6 +228,7 @@ def test_the_device_has_a_period_of_its_own_where_the_host_is_steps_ahead() -> N
     assert found.unit.host_ns == 50_000
     assert found.unit.parts == Parts(90_000, 0, 0, 10_000)
     assert found.unit.kernels == 2, "what was launched before the file begins is of no step"
+    trace = advised(trace).trace
     step_parts = mean_step(trace)
     assert step_parts is not None
     assert (step_parts.span_ns, step_parts.computing_ns, step_parts.idle_ns) == (
@@ -251,6 +252,7 @@ def test_steps_launched_before_the_file_began_are_steps_of_the_device(before: in
     found = explained(trace)
     assert units_of(trace).count == 4 + before
     assert (found.unit.count, found.unit.wall_ns) == (4, 100_000), "those it has the launches of"
+    trace = advised(trace).trace
     step_parts = mean_step(trace)
     assert step_parts is not None and step_parts.span_ns == 100_000
     idle = idle_of_runs(trace)

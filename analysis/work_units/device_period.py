@@ -22,10 +22,6 @@ class DeviceWindows:
     walls: np.ndarray
     earlier: int
 
-    def launched(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return begins and walls of the units of which the file has the launches."""
-        return self.begins[self.earlier :], self.walls[self.earlier :]
-
 
 def device_windows(trace: Trace, of_call: np.ndarray, host_ns: np.ndarray) -> DeviceWindows | None:
     """Return the units on the device, from first kernel to first kernel.

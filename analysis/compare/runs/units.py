@@ -1,0 +1,46 @@
+"""Units of work as the runs of sides: those of a side by itself, and those that two sides share.
+
+Two windows of a fixed time hold different numbers of the same work, so their whole times say
+nothing; the time of one unit does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from analysis.compare.side import Side
+from analysis.metrics.memo import once
+from analysis.trace import Trace
+from analysis.work_units import Work, with_common_runs, with_unit_runs
+
+
+def with_runs(side: Side, work: Work | None = None) -> Side:
+    """Return a side whose runs are its units of `work`, else of the work that takes most time;
+    unchanged where it marks its runs, shows no units, or is a variant or of several files."""
+    if not _is_one_trace(side):
+        return side
+    trace = _own(side.trace) if work is None else with_unit_runs(side.trace, work)
+    return side if trace is None or trace is side.trace else replace(side, trace=trace)
+
+
+@once
+def _own(trace: Trace) -> Trace | None:
+    """Return a trace with its units as runs; None where that is the trace itself, which would never
+    go if it were kept."""
+    found = with_unit_runs(trace)
+    return None if found is trace else found
+
+
+def with_shared_runs(
+    baseline: Side, candidate: Side, work: Work | None = None
+) -> tuple[Side, Side]:
+    """Return both sides with runs that are units of the same work; unchanged where units of one
+    mean nothing on the other."""
+    if not (_is_one_trace(baseline) and _is_one_trace(candidate)):
+        return baseline, candidate
+    traces = with_common_runs(baseline.trace, candidate.trace, work)
+    return replace(baseline, trace=traces[0]), replace(candidate, trace=traces[1])
+
+
+def _is_one_trace(side: Side) -> bool:
+    return side.experiment is None and not side.files

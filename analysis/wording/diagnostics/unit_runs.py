@@ -1,0 +1,77 @@
+"""Sentences for runs that are units of work which were found in a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis.messages import Message, listed
+from analysis.trace import Diagnostic, DiagnosticCode
+from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
+
+_BESIDE_ONE = Message("Beside that run the file shows {parts}.")
+_BESIDE = Message("Beside these runs the file shows {parts}.")
+_NOT_ALL = Message("Not all that the file shows is in these runs.")
+_IN_NONE = Message(
+    "{n:count} execution, which takes {time:duration}, is in no run.",
+    "{n:count} executions, which take {time:duration}, are in no run.",
+)
+_PARTS_ONE = {
+    "before": Message("{ns:duration} before it"),
+    "after": Message("{ns:duration} after it"),
+}
+_PARTS = {
+    "before": Message("{ns:duration} before the first"),
+    "between": Message("{ns:duration} between them"),
+    "after": Message("{ns:duration} after the last"),
+}
+
+
+def _beside(note: Diagnostic) -> NoteText:
+    is_one = note.values["runs"] == 1
+    shown = (_BESIDE_ONE if is_one else _BESIDE) if beside_parts(note) else _NOT_ALL
+    return told(shown, _IN_NONE) if note.count else told(shown)
+
+
+def beside_parts(note: Diagnostic) -> str:
+    """Return what a file shows beside its runs, by place; '' where they fill it."""
+    parts = _PARTS_ONE if note.values["runs"] == 1 else _PARTS
+    return listed(
+        [message.text(ns=note.values[at]) for at, message in parts.items() if note.values[at]]
+    )
+
+
+UNIT_RUNS: Mapping[DiagnosticCode, NoteTexts] = {
+    "runs_annotated": told(
+        Message(
+            "The file does not mark its runs, but an annotation of its host does: {name:name} "
+            "counts as one run.",
+            "The file does not mark its runs, but annotations of its host do: each of {n:count} "
+            "called {name:name} counts as one run.",
+        ),
+    ),
+    "runs_repeated": told(
+        Message(
+            "The file does not mark its runs, but its kernels repeat in the same order: each of "
+            "{n:count} repetition that it holds whole counts as one run.",
+            "The file does not mark its runs, but its kernels repeat in the same order: each of "
+            "{n:count} repetitions that it holds whole counts as one run.",
+        ),
+    ),
+    "runs_of_device": told(
+        Message(
+            "The host runs more than a step ahead of the device, so its own steps of "
+            "{host:duration} are not the period: {n:count} period of the device, from first kernel "
+            "to first kernel, counts as one run.",
+            "The host runs more than a step ahead of the device, so its own steps of "
+            "{host:duration} are not the period: each of {n:count} periods of the device, from "
+            "first kernel to first kernel, counts as one run.",
+        ),
+    ),
+    "runs_of_other_work": told(
+        Message(
+            "{n:count} other step that the file marks does other work, and is in no run.",
+            "{n:count} other steps that the file marks do other work, and are in no run.",
+        ),
+    ),
+    "runs_beside": _beside,
+}

@@ -1,0 +1,63 @@
+"""Finding units of work: what one step of a trace is, and what it is on both sides of a pair."""
+
+from __future__ import annotations
+
+from analysis.trace import Trace
+from analysis.work_units.marked import units_of_annotations, units_of_runs
+from analysis.work_units.repeated import common_repeats, units_of_repeats
+from analysis.work_units.units import Units, whole_file
+from analysis.work_units.work import Work
+
+
+def units_of(trace: Trace) -> Units:
+    """Return the units of work of a trace: its runs, else annotations of its host that cover most
+    launches, else repeats in the order of its kernels, else the file as one."""
+    for find in (units_of_runs, units_of_annotations, units_of_repeats):
+        units = find(trace)
+        if units is not None:
+            return units
+    return whole_file(trace)
+
+
+def common_units(before: Trace, after: Trace) -> tuple[Units, Units]:
+    """Return units of both traces that mean the same: where one side has only repeats or the file,
+    and the other side named steps, repeats of both if both repeat, else the files."""
+    named = [_named(trace) for trace in (before, after)]
+    first, second = named
+    if first is not None and second is not None:
+        return first, second
+    repeats = common_repeats(before, after)
+    if repeats is not None:
+        return repeats
+    if named == [None, None] or any(each is not None and each.count > 1 for each in named):
+        return whole_file(before), whole_file(after)
+    units = (first or units_of(before), second or units_of(after))
+    one_each = all(each.count == 1 for each in units)
+    return units if one_each else (whole_file(before), whole_file(after))
+
+
+def _named(trace: Trace) -> Units | None:
+    """Return the units that the file names: runs, else annotations; None without any."""
+    units = units_of_runs(trace)
+    return units if units is not None else units_of_annotations(trace)
+
+
+def same_work(before: Units, after: Units, work: Work | None = None) -> tuple[Units, Units]:
+    """Return the units of `work` if both sides have it, else of the kind of work that both have and
+    that takes most time; where they have none in common, each of its own."""
+    kinds = (before.kinds_of_work(), after.kinds_of_work())
+    shared = [each for each in kinds[0] if each in kinds[1]]
+    if not shared:
+        return before.of_work(kinds[0][0]), after.of_work(kinds[1][0])
+    chosen = work if work in shared else shared[0]
+    return before.of_work(chosen), after.of_work(chosen)
+
+
+def are_two_phases(before: Trace, after: Trace) -> bool:
+    """Return whether annotations say that the traces are of two phases of serving, such as decoding
+    and prefill, and have no kind of work in common."""
+    first, second = _named(before), _named(after)
+    if first is None or second is None or set(first.work) & set(second.work):
+        return False
+    phases = [units.kinds_of_work()[0].phase for units in (first, second)]
+    return None not in phases and phases[0] != phases[1]

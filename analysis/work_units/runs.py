@@ -1,0 +1,175 @@
+"""Units of work as the runs of a trace: found once, before anything is measured, so that every
+figure of a trace is of the same work as what explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.metrics.device import copies_of
+from analysis.metrics.spans import call_times, lacks_kernels
+from analysis.text import clean_text
+from analysis.trace import UNIT_RUNS, Diagnostic, Trace, Value, runs_frame
+from analysis.work_units.earlier import launched_earlier
+from analysis.work_units.finding import are_two_phases, common_units, same_work, units_of
+from analysis.work_units.units import Units
+from analysis.work_units.work import Work
+
+_CHARS = 80  # of an annotation in a note
+_BESIDE = 0.001  # of the time of all runs: what a file shows beside them is not told below it
+
+
+def with_unit_runs(trace: Trace, work: Work | None = None) -> Trace:
+    """Return a trace whose runs are its units of `work`, else of the kind of work that takes most
+    time; unchanged where it marks its runs and launched all that runs in them, and where nothing in
+    it shows units.
+
+    Units of other work and kernels that were launched before the file begins are in no run, and are
+    counted by a note.
+    """
+    if not _can_have_units(trace):
+        return trace
+    units = units_of(trace).launched()
+    kinds = units.kinds_of_work()
+    chosen = units.of_work(work if work in kinds else kinds[0])
+    return _with_runs(trace, chosen, units.count - chosen.count)
+
+
+def with_common_runs(before: Trace, after: Trace, work: Work | None = None) -> tuple[Trace, Trace]:
+    """Return both traces with runs that are units of the same work; of two phases of serving each
+    with its own, and as they are where units of one side mean nothing on the other."""
+    if not (_can_have_units(before) and _can_have_units(after)):
+        return before, after
+    if are_two_phases(before, after):
+        return with_unit_runs(before, work), with_unit_runs(after, work)
+    found = common_units(before, after)
+    if any(units.kind == "file" for units in found):
+        return before, after
+    chosen = same_work(*found, work)
+    others = [units.count - mine.count for units, mine in zip(found, chosen, strict=True)]
+    return _with_runs(before, chosen[0], others[0]), _with_runs(after, chosen[1], others[1])
+
+
+def has_unit_runs(trace: Trace) -> bool:
+    """Return whether the runs of a trace are units of work that were found in it, or periods of the
+    device in place of the steps that the file marks."""
+    kinds = trace.profiled_runs["kind"]
+    is_found = len(kinds) > 0 and bool(kinds.isin(UNIT_RUNS).all())
+    return is_found or "host_ns" in trace.runs
+
+
+def _can_have_units(trace: Trace) -> bool:
+    """Return False of a trace without calls, that ends early, that is of several files or has
+    un-profiled runs, and that lacks kernels: it cannot be said what its units run."""
+    is_one = not trace.meta.parts and trace.sampled_runs.empty
+    return len(trace.calls) > 0 and is_one and not trace.ends_early and not lacks_kernels(trace)
+
+
+def _with_runs(trace: Trace, units: Units, others: int) -> Trace:
+    """Return a trace whose runs are these units; calls of none are outside every run."""
+    if units.kind == "file" or _are_runs(trace, units):
+        return trace
+    notes = [note for note in trace.diagnostics if note.code != "no_runs"]
+    notes += [_note(units), *_others_notes(others), *_outside_notes(trace, units)]
+    run = pd.array(units.unit_of, "Int64")
+    run[units.unit_of < 0] = pd.NA
+    calls = trace.calls.assign(run=run)
+    return replace(trace, runs=_runs(trace, units), calls=calls, diagnostics=tuple(notes))
+
+
+def _are_runs(trace: Trace, units: Units) -> bool:
+    """Return whether the runs of a trace are these units already, and not steps of the host whose
+    periods on the device are others."""
+    if not trace.has_runs:
+        return False
+    kind = str(trace.profiled_runs["kind"].iloc[0])
+    is_period = units.host_ns is not None and "host_ns" not in trace.runs
+    return not is_period and units.kind == (kind if kind in UNIT_RUNS else "step")
+
+
+def _note(units: Units) -> Diagnostic:
+    """Return what counts as a run, and why."""
+    if units.kind == "repeat":
+        return Diagnostic("info", "runs_repeated", units.count)
+    if units.kind == "annotation":
+        name: dict[str, Value] = {"name": clean_text(units.name, _CHARS)}
+        return Diagnostic("info", "runs_annotated", units.count, values=name)
+    values: dict[str, Value] = {"host": units.host_ns}
+    return Diagnostic("info", "runs_of_device", units.count, values=values)
+
+
+def _others_notes(others: int) -> Iterator[Diagnostic]:
+    if others:
+        yield Diagnostic("info", "runs_of_other_work", others)
+
+
+def _outside_notes(trace: Trace, units: Units) -> Iterator[Diagnostic]:
+    """Yield how long the file shows the device before the first run, between runs and after the
+    last one, and what runs in none, of which what was launched before the file begins apart;
+    nothing of a file that is nearly all runs, and without starts."""
+    calls = trace.calls
+    if (units.starts_ns < 0).any() or bool(calls["start_ns"].isna().any()):
+        return
+    starts, lasts = call_times(calls)
+    ends_ns = units.starts_ns + units.walls_ns
+    before = int(units.starts_ns[0]) - int(starts.min())
+    after = int((starts + lasts).max()) - int(ends_ns[-1])
+    between = int(np.maximum(0, units.starts_ns[1:] - ends_ns[:-1]).sum())
+    earlier = launched_earlier(trace) & (units.unit_of < 0)
+    outside = (units.unit_of < 0) & ~earlier
+    dur_ns = calls["dur_ns"].to_numpy()
+    time_ns, earlier_ns = int(dur_ns[outside].sum()), int(dur_ns[earlier].sum())
+    beside_ns = max(0, before) + between + max(0, after)
+    if max(beside_ns, time_ns) > _BESIDE * int(units.walls_ns.sum()):
+        values: dict[str, Value] = {
+            "before": max(0, before),
+            "between": between,
+            "after": max(0, after),
+            "time": time_ns,
+            "runs": units.count,
+        }
+        yield Diagnostic("info", "runs_beside", int(outside.sum()), values=values)
+    is_told = any(note.code == "launched_before" for note in trace.diagnostics)
+    if earlier.any() and not is_told:
+        values = {"ns": earlier_ns}
+        yield Diagnostic("info", "launched_before", int(earlier.sum()), values=values)
+
+
+def _runs(trace: Trace, units: Units) -> pd.DataFrame:
+    """Return the table of runs: one for each unit, with its own annotation."""
+    return runs_frame(
+        run=range(units.count),
+        kind=[units.kind if units.kind in UNIT_RUNS else units.name] * units.count,
+        start_ns=pd.array([None if at < 0 else at for at in units.starts_ns.tolist()], "Int64"),
+        dur_ns=units.walls_ns,
+        profiled=[True] * units.count,
+        launches=_launches(trace, units),
+        name=pd.Categorical(units.names),
+        **_period(units),
+    )
+
+
+def _period(units: Units) -> dict[str, object]:
+    """Return the columns of runs that are periods of the device, none of others."""
+    if units.host_ns is None:
+        return {}
+    return {
+        "host_ns": [units.host_ns] * units.count,
+        "is_earlier": np.arange(units.count) < units.earlier,
+    }
+
+
+def _launches(trace: Trace, units: Units) -> pd.arrays.IntegerArray:
+    """Return how often the host launched kernels of each unit; null where the file lacks it."""
+    counts = np.zeros(units.count, dtype="int64")
+    if trace.host is None or not len(trace.host.launch_rows):
+        return pd.arrays.IntegerArray(counts, np.ones(units.count, dtype=bool))
+    lanes, times = trace.host.launches_of(trace.calls["source_row"].to_numpy("int64", na_value=-1))
+    is_kernel = ~copies_of(trace)[trace.calls["operator"].to_numpy()]
+    known = (lanes >= 0) & is_kernel & (units.unit_of >= 0)
+    distinct = np.unique(np.stack((units.unit_of[known], lanes[known], times[known])), axis=1)
+    counts = np.bincount(distinct[0], minlength=units.count)
+    return pd.arrays.IntegerArray(counts, np.zeros(units.count, dtype=bool))

@@ -1,0 +1,204 @@
+"""Units of work as runs: headline, findings, figures and explanation are of one whole, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from analysis.advice import findings
+from analysis.advice.explanation import explain_subject
+from analysis.advice.explanation.explanation import TraceExplanation
+from analysis.advice.sides import advised
+from analysis.advice.subject import Subject
+from analysis.compare import compare
+from analysis.compare.assumptions import Assumptions
+from analysis.compare.side import side_of_trace
+from analysis.metrics.breakdown import by_operator
+from analysis.timeline.payload import trace_payload
+from analysis.trace import Diagnostic, Trace
+from analysis.wording import findings as words
+from analysis.wording.explanation.trace import trace_sentence
+from analysis.wording.single import trace_facts, trace_parts
+from analysis.work_units import Work, with_common_runs, with_unit_runs
+from tests.host.hosts import Span
+from tests.step_traces import Kernel, Launch, steps_of
+
+# start and kernel, and when the host launched it, all in us; None where the file does not say it
+Placed = tuple[float, Kernel, float | None]
+GEMM = Kernel("gemm", 60, "matrix_product")
+RELU = Kernel("relu", 20, "activation")
+WARM = Kernel("warm", 50, "elementwise")
+DECODE, PREFILL = "step[DECODE bs=4]", "step[EXTEND bs=2 toks=64]"
+
+
+def file_of(placed: Sequence[Placed], annotations: Sequence[tuple[str, float, float]]) -> Trace:
+    """A file that marks no runs, with these kernels and these annotations of its host, in us."""
+    kernels, launches, now = [], list[Launch](), 0.0
+    for start, kernel, launch in placed:
+        kernels.append(replace(kernel, after_us=start - now))
+        launches.append(None if launch is None else (0, launch))
+        now = start + kernel.us
+    spans: list[Span] = [
+        (0, "annotation", name, round(begin * 1000), round(end * 1000))
+        for name, begin, end in annotations
+    ]
+    return steps_of([kernels], marked=False, spans=spans, launches=launches)
+
+
+def units(
+    names: Sequence[str], first_us: float
+) -> tuple[list[Placed], list[tuple[str, float, float]]]:
+    """Units of 200 us from there on, in each of which the device computes for 80."""
+    placed, annotations = list[Placed](), []
+    for at, name in enumerate(names):
+        begin = first_us + 200 * at
+        annotations.append((name, begin, begin + 200))
+        placed += [(begin + 2, GEMM, begin + 1), (begin + 90, RELU, begin + 1)]
+    return placed, annotations
+
+
+def after_a_gap(names: Sequence[str]) -> Trace:
+    """A kernel of 50 us outside all units, then nothing until they begin after 10 ms."""
+    placed, annotations = units(names, 10_000)
+    return file_of([(0, WARM, 0), *placed], annotations)
+
+
+def explained(trace: Trace) -> tuple[Subject, TraceExplanation]:
+    subject = advised(trace)
+    found = explain_subject(subject)
+    assert found is not None
+    return subject, found
+
+
+def note_of(trace: Trace, code: str) -> Diagnostic:
+    [found] = (note for note in trace.diagnostics if note.code == code)
+    return found
+
+
+def text(side_parts: object) -> str:
+    return "".join(part.text for part in side_parts)  # type: ignore[attr-defined]
+
+
+def test_a_gap_before_all_units_is_no_time_of_a_unit() -> None:
+    subject, found = explained(after_a_gap([DECODE] * 3))
+    assert (found.unit.kind, found.unit.count, found.unit.wall_ns) == ("annotation", 3, 200_000)
+    assert found.unit.parts.idle_ns == 120_000
+    assert subject.run_ns == 200_000
+    assert subject.step is not None and subject.step.idle_ns == 120_000
+    told = findings(subject)
+    assert told.has_runs and told.run_ns == 200_000
+    idle = [one for one in told.found if one.code in ("idle_by_host", "dispatch_bound")]
+    assert idle and all(one.share is not None and one.share <= 0.6 for one in idle)
+    assert words.times_text(told) == (
+        "Times are of the mean run as profiled: the profiler makes runs longer."
+    )
+
+
+def test_headline_and_timeline_are_of_the_unit() -> None:
+    side = advised(after_a_gap([DECODE] * 3)).side
+    assert text(trace_parts(side)) == "A step of t takes 200 µs as profiled"
+    assert trace_payload(side)["sides"][0]["dur_ns"] == 200_000
+    assert "4 executions" not in trace_facts(side)
+    assert "2 executions of 2 distinct operators." in trace_facts(side)
+
+
+def test_what_the_file_shows_beside_its_units_is_said_once() -> None:
+    side = advised(after_a_gap([DECODE] * 3)).side
+    note = note_of(side.trace, "runs_beside")
+    assert (note.count, note.values["before"], note.values["time"]) == (1, 10_000_000, 50_000)
+    told = trace_facts(side)
+    assert "each of 3 called step[DECODE bs=4] counts as one run" in told
+    assert "Beside these runs the file shows 10.0 ms before the first." in told
+    assert "1 execution, which takes 50.0 µs, is in no run." in told
+    assert told.count("Beside") == 1
+
+
+def test_classes_and_findings_add_up_to_no_more_than_the_unit() -> None:
+    subject, found = explained(after_a_gap([DECODE] * 3))
+    assert sum(one.ns for one in found.classes) == 80_000
+    shares = [subject.share(ns) for ns in subject.times.values()]
+    assert sum(share or 0.0 for share in shares) == pytest.approx(0.4)
+    assert "warm" not in subject.times
+
+
+def test_a_pair_and_a_trace_alone_are_of_the_same_unit() -> None:
+    before, after = after_a_gap([DECODE] * 3), after_a_gap([DECODE] * 5)
+    pair = compare(side_of_trace(before), side_of_trace(after))
+    _, alone = explained(before)
+    assert pair.explanation is not None
+    unit = pair.explanation.unit
+    assert (unit.kind, unit.counts) == ("annotation", (3, 5))
+    assert unit.before_ns == alone.unit.wall_ns == 200_000
+    assert unit.busy_ns[0] == alone.unit.parts.busy_ns == 80_000
+    assert pair.figure("latency").baseline.value == pytest.approx(200_000)
+    assert pair.figure("device_idle").candidate.value == pytest.approx(0.6)
+    assert not {"no_runs", "runs_differ"} & {note.code for note in pair.diagnostics}
+
+
+def test_units_of_other_work_are_in_no_run_and_counted() -> None:
+    trace = after_a_gap([PREFILL, DECODE, DECODE, PREFILL, DECODE])
+    subject, found = explained(trace)
+    assert (found.unit.count, found.unit.others) == (3, 2)
+    assert note_of(subject.trace, "runs_of_other_work").count == 2
+    assert "2 other steps in the file do other work" in trace_sentence(found)
+    assert by_operator(subject.trace)["count"].tolist() == [1, 1]
+    assert note_of(subject.trace, "runs_beside").values["between"] == 200_000
+
+
+def test_the_kind_of_work_can_be_chosen() -> None:
+    trace = after_a_gap([PREFILL, DECODE, DECODE, PREFILL, DECODE])
+    prefill = Work("prefill", 2, 64)
+    assert len(with_unit_runs(trace, prefill).runs) == 2
+    assert len(with_unit_runs(trace, Work("mixed", 1, 1)).runs) == 3, "it has no such work"
+    sides = side_of_trace(trace), side_of_trace(after_a_gap([PREFILL] * 4 + [DECODE] * 5))
+    found = compare(*sides, Assumptions(work=prefill))
+    assert found.explanation is not None
+    assert found.explanation.unit.works == (prefill, prefill)
+    assert found.explanation.unit.counts == (2, 4)
+
+
+def test_two_phases_are_each_by_their_own_units() -> None:
+    sides = side_of_trace(after_a_gap([DECODE] * 3)), side_of_trace(after_a_gap([PREFILL] * 2))
+    found = compare(*sides)
+    assert found.verdict.reason == "different_phases"
+    assert found.figure("device_busy").baseline.value == 80_000
+    assert found.figure("kernels").candidate.value == 2
+
+
+def test_kernels_that_were_launched_before_the_file_begins_are_in_no_run() -> None:
+    """One step from 1 to 500 us; kernels of 100 us run in it, of which 1 us before it begins."""
+    earlier: list[Placed] = [(at, replace(GEMM, us=50), None) for at in (0, 50)]
+    own: list[Placed] = [(at, GEMM, 5.0) for at in (100, 200, 300)]
+    subject, found = explained(file_of([*earlier, *own], [("execute_model", 1.0, 500.0)]))
+    assert [(one.op_class, one.ns) for one in found.classes] == [("matrix_product", 180_000)]
+    assert by_operator(subject.trace)["per_run_ns"].sum() == 180_000
+    note = note_of(subject.trace, "launched_before")
+    assert (note.count, note.values["ns"]) == (2, 100_000)
+    assert found.unit.earlier_ns == 99_000
+    assert "another 99.0 µs of it run kernels that were launched before" in trace_sentence(found)
+
+
+def test_a_repetition_is_what_the_device_runs_whoever_launched_it() -> None:
+    layer = [("norm", 5), ("qkv", 40), ("attention", 30), ("mlp", 80), ("gelu", 7)]
+    placed, now = list[Placed](), 0.0
+    for copy in range(20):
+        for name, us in layer:
+            placed.append((now, Kernel(name, us), None if copy < 2 else now))
+            now += us
+    trace = with_unit_runs(file_of(placed, []))
+    assert (trace.runs["kind"] == "repeat").all() and len(trace.runs) == 19
+    assert by_operator(trace)["count"].tolist() == [1] * 5
+
+
+def test_units_are_found_once() -> None:
+    first, second = after_a_gap([DECODE, PREFILL, DECODE]), after_a_gap([DECODE] * 4)
+    cut = with_unit_runs(first)
+    assert with_unit_runs(cut) is cut
+    pair = with_common_runs(first, second)
+    assert with_common_runs(*pair) == pair
+    marked = steps_of([(GEMM, RELU)] * 3)
+    assert with_unit_runs(marked) is marked
+    once = steps_of([tuple(Kernel(f"kernel_{at}", 9) for at in range(40))], marked=False)
+    assert with_unit_runs(once) is once, "the file is the whole"
