@@ -9,7 +9,7 @@ from analysis.fleet.sweep import union_between
 from analysis.ranks.collectives import collectives, lasts_of
 from analysis.trace import Trace
 
-_LEFT_OUT = ["call", "transfer_ns"]
+_LEFT_OUT = ["call", "is_numbered", "transfer_ns"]
 
 
 def talk_of(trace: Trace) -> pd.DataFrame:

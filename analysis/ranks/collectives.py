@@ -21,10 +21,12 @@ _SAID: Mapping[str, Any] = {
 
 
 def collectives(trace: Trace) -> pd.DataFrame:
-    """Return the collectives of a trace that have a start, by start: `call` is the place of each
-    among the calls of the trace, `index` counts those of its group, and of its kind where the
-    group is not known; `start_ns` and `dur_ns` are of the rank's own clock; the other columns are
-    those of COLLECTIVE_COLUMNS."""
+    """Return the collectives of a trace that have a start, by start.
+
+    `call` is the place of each among the calls of the trace; `index` counts those of its group, and
+    of its kind where the group is not known, and is the group's own number where `is_numbered`;
+    `start_ns` and `dur_ns` are of the rank's own clock; others are as in COLLECTIVE_COLUMNS.
+    """
     calls = trace.calls
     chosen = _talking(trace)
     starts = calls["start_ns"].to_numpy("int64", na_value=0)[chosen]
@@ -33,14 +35,16 @@ def collectives(trace: Trace) -> pd.DataFrame:
     said = _said(trace)
     seen: Counter[tuple[str, str]] = Counter()
     columns: dict[str, list[object]] = {name: [] for name in _SAID}
+    is_numbered: list[bool] = []
     for operator, row in zip(
         calls["operator"].to_numpy()[chosen].tolist(),
         calls["source_row"].to_numpy("int64", na_value=-1)[chosen].tolist(),
         strict=True,
     ):
         one = said.get(row) or _by_name(names[operator])
-        key = (str(one["group"]), "" if one["index"] is not None else str(one["kind"]))
+        is_numbered.append(one["index"] is not None)
         if one["index"] is None:
+            key = (str(one["group"]), "" if one["group"] else str(one["kind"]))
             one = {**one, "index": seen[key]}
             seen[key] += 1
         for name, value in one.items():
@@ -49,6 +53,7 @@ def collectives(trace: Trace) -> pd.DataFrame:
     return pd.DataFrame(
         {
             **table,
+            "is_numbered": np.array(is_numbered, dtype=bool),
             "call": chosen,
             "start_ns": calls["start_ns"].to_numpy("int64", na_value=0)[chosen],
             "dur_ns": lasts_of(calls)[chosen],

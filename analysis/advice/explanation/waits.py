@@ -13,6 +13,7 @@ from analysis.host_activity import RUNTIME
 from analysis.metrics.device import copies_of
 from analysis.metrics.some_units import in_some_units
 from analysis.metrics.step import exposed_of_calls
+from analysis.ranks.waits import waiting
 
 _PATH = 12  # frames of the host that are told
 _NAMELESS: tuple[CauseKind, ...] = ("launching", "queued")
@@ -98,7 +99,22 @@ def communication(
     if whole is not None and traced.units.host_ns is not None:
         values = {"file_ns": whole.communication_ns, "file_busy_ns": whole.busy_ns}
     where = (collectives[0].name,)
+    values |= _waits(traced)
     return [Saving("communication", ns, repeats, where, before, values=values)]
+
+
+def _waits(traced: Traced) -> dict[str, str | int | float]:
+    """Return what the collectives of a unit wait for other ranks, of how much time, in ns, and the
+    basis of that; nothing where nothing says it, or where it is hardly any."""
+    units = traced.side.units
+    talks = traced.trace.operators["is_communication"].to_numpy(dtype=bool)
+    of = traced.trace.calls["operator"].to_numpy()
+    calls = np.flatnonzero(talks[of] & (units.unit_of >= 0))
+    found = waiting(traced.trace, calls)
+    if found is None:
+        return {}
+    wait_ns, all_ns = (round(ns / units.count) for ns in (found.ns, found.of_ns))
+    return {"wait_ns": wait_ns, "wait_of_ns": all_ns, "wait_basis": found.basis}
 
 
 def copies(traced: Traced, least_ns: float) -> list[Saving]:

@@ -12,6 +12,7 @@ from analysis.advice.subject import MIN_SHARE, Answer, Subject
 from analysis.metrics.device import copies_of
 from analysis.metrics.step import exposed_of_file
 from analysis.metrics.stretch import longest_exposed
+from analysis.ranks.waits import Waiting, waiting
 
 
 def communication(subject: Subject) -> Answer:
@@ -46,6 +47,7 @@ def _exposed(
         return ()
     names = subject.names(mask)
     rate = _message_rate(subject, mask) if code == "communication" else None
+    waits = _waiting(subject) if code == "communication" else None
     return (
         Finding(
             code,
@@ -55,6 +57,7 @@ def _exposed(
                 "executions": subject.executions(mask),
                 "operator": names[0],
                 **({} if rate is None else {"rate": rate}),
+                **({} if waits is None else {"wait_share": waits.share, "waits": waits.basis}),
             },
             at_most_ns=float(exposed_ns),
             share=exposed_ns / of_ns,
@@ -64,6 +67,12 @@ def _exposed(
             stretch=longest_exposed(subject.trace, code),
         ),
     )
+
+
+def _waiting(subject: Subject) -> Waiting | None:
+    """What the collectives of the file wait for other ranks; None where nothing says it."""
+    talks = subject.trace.operators["is_communication"].to_numpy(dtype=bool)
+    return waiting(subject.trace, np.flatnonzero(talks[subject.trace.calls["operator"].to_numpy()]))
 
 
 def _message_rate(subject: Subject, mask: np.ndarray) -> float | None:

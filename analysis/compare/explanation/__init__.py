@@ -80,7 +80,7 @@ def _explained(before: Trace, after: Trace, ranks: RankPair | None) -> Explanati
         if not (is_order(common) or left.is_renamed):
             return _not_compared("models", times, sides)
         changes, ratio = _kernel_changes(left, alignment, least_ns)
-    changes += communication_changes(sides, least_ns)
+    changes += communication_changes(sides, least_ns, ranks)
     changes += idle_changes(sides, _IDLE * times.before_ns)
     apart = [change for change in changes if change.code not in ("fused", "split")]
     changes = [*together(changes, "fused"), *together(changes, "split"), *apart]

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.compare.explanation.explanation import Calls, Change, KernelTime, UnitTimes
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.metrics.some_units import in_some_units
+from analysis.ranks.pair import RankPair
+from analysis.ranks.waits import KNOWN, LEAST, WaitBasis, Waits, waits_of, waits_of_pair
 
 
-def communication_changes(sides: Sides, least_ns: float) -> list[Change]:
-    """Return collectives that take at least `least_ns` a unit longer or shorter. Their time holds
-    the wait for other ranks, which no file of one rank tells apart."""
+def communication_changes(
+    sides: Sides, least_ns: float, ranks: RankPair | None = None
+) -> list[Change]:
+    """Return collectives that take at least `least_ns` a unit longer or shorter, and how much of
+    that is the wait for other ranks, where two `ranks` of one job or the profiler say it."""
+    waits = _Waiting.of(sides, ranks)
     before, after = (side.communication for side in sides)
     names = _old_names(before, after)
     after = {names.get(name, name): times for name, times in after.items()}
@@ -32,11 +38,66 @@ def communication_changes(sides: Sides, least_ns: float) -> list[Change]:
                     (KernelTime(name, count, round(ns)),) if count else (),
                     (KernelTime(name, count_after, round(ns_after)),) if count_after else (),
                     evidence="named",
-                    values=_some_units(sides, calls, int(ns_after > ns)),
+                    values={
+                        **_some_units(sides, calls, int(ns_after > ns)),
+                        **waits.values(calls),
+                    },
                     calls=calls,
                 )
             )
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Waiting:
+    """What the collectives of both sides wait, by each basis that there is, the best one first;
+    `ranks` are two of one job, else None."""
+
+    sides: Sides
+    known: tuple[tuple[Waits, Waits], ...]
+    ranks: RankPair | None
+
+    @classmethod
+    def of(cls, sides: Sides, ranks: RankPair | None) -> _Waiting:
+        """Return what is known of the waits of both sides."""
+        traces = (sides[0].trace, sides[1].trace)
+        if not all(side.communication for side in sides):
+            return cls(sides, (), None)
+        pair = ranks if ranks is not None and ranks.is_one_job else None
+        measured = waits_of_pair(*traces) if pair else None
+        one, other = map(waits_of, traces)
+        alone = [(one, other)] if one and other and one.basis == other.basis else []
+        return cls(sides, (*([measured] if measured else []), *alone), pair)
+
+    def values(self, calls: Calls) -> Mapping[str, str | int | float]:
+        """Return what calls of one collective wait on both sides in a unit, and the basis of that;
+        nothing where less than half of their time is known, and of a bound that is hardly any."""
+        for waits in self.known:
+            ns, time_ns, known_ns = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]
+            for at, side in enumerate(self.sides):
+                lasts = side.trace.calls["dur_ns"].to_numpy()[calls[at]]
+                waited, is_known = waits[at].of(calls[at])
+                count = side.units.count
+                ns[at], time_ns[at] = waited / count, float(lasts.sum()) / count
+                known_ns[at] = float(lasts[is_known].sum()) / count
+            is_bound = waits[0].basis == "modelled"
+            is_much = max(ns) >= LEAST * max(time_ns) if is_bound else True
+            if is_much and sum(known_ns) >= KNOWN * sum(time_ns) > 0:
+                return self._values(waits[0].basis, round(ns[0]), round(ns[1]))
+        return {}
+
+    def _values(
+        self, basis: WaitBasis, before_ns: int, after_ns: int
+    ) -> Mapping[str, str | int | float]:
+        values: dict[str, str | int | float] = {
+            "wait_basis": basis,
+            "wait_before_ns": before_ns,
+            "wait_after_ns": after_ns,
+        }
+        before, after = self.ranks.ranks if self.ranks else (None, None)
+        if basis == "measured" and before is not None and after is not None:
+            values |= {"wait_before_for": after, "wait_after_for": before}
+        return values
 
 
 def _calls(sides: Sides, name: str, names: Mapping[str, str]) -> Calls:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -105,7 +105,21 @@ def _change(change: Change, unit: UnitTimes) -> dict[str, Any]:
         "before": _kernels(change.before),
         "after": _kernels(change.after),
         "host": list(change.host),
+        "waits": _waits(change.values),
         "evidence": change.evidence,
+    }
+
+
+def _waits(values: Mapping[str, str | int | float]) -> dict[str, Any] | None:
+    """Return what a collective waits for other ranks, None where nothing says it."""
+    if "wait_basis" not in values:
+        return None
+    return {
+        "before_ns": values["wait_before_ns"],
+        "after_ns": values["wait_after_ns"],
+        "before_for": values.get("wait_before_for"),
+        "after_for": values.get("wait_after_for"),
+        "basis": values["wait_basis"],
     }
 
 

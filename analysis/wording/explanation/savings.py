@@ -140,9 +140,33 @@ _IDLE_BY = {
 
 def _communication(saving: Saving, unit: TracedUnit) -> Sentence:
     values = saving.values
+    waits = WAITS.get(values.get("wait_basis"))
+    told: dict[str, Shown] = {} if waits is None else {"waits": waits.of(**values)}
     if "file_ns" not in values or unit.count == 1:
-        return _COMMUNICATION, {}
-    return _COMMUNICATION_OF_FILE, {"all": values["file_ns"], "busy": values["file_busy_ns"]}
+        return (_COMMUNICATION if waits is None else _COMMUNICATION_PARTED), told
+    told |= {"all": values["file_ns"], "busy": values["file_busy_ns"]}
+    return (_COMMUNICATION_OF_FILE if waits is None else _OF_FILE_PARTED), told
+
+
+# How much of the collectives of a unit is no transfer, by what says it.
+WAITS: Mapping[str | int | float | None, Message] = {
+    "counter": Message(
+        "Of the {wait_of_ns:duration} that collectives take no data moved for "
+        "{wait_ns:duration}, as while waiting for other ranks."
+    ),
+    "modelled": Message(
+        "Of the {wait_of_ns:duration} that collectives take at least {wait_ns:duration} are the "
+        "wait for other ranks, modelled: the shortest execution bounds what a transfer takes."
+    ),
+}
+_COMMUNICATION_PARTED = Message(
+    "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time. "
+    "{waits}"
+)
+_OF_FILE_PARTED = Message(
+    "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time "
+    "(in the whole file {all:duration} of the {busy:duration} in which anything runs). {waits}"
+)
 
 
 _COMMUNICATION = Message(

@@ -8,13 +8,14 @@ from typing import cast
 
 from analysis import units
 from analysis.advice.finding import Confidence, Finding, Findings, Unknown
-from analysis.messages import Message, Part, Shown, listed, say
+from analysis.messages import Message, Part, Shown, listed, paragraph, say
 from analysis.operators.short_names import short_name, short_pattern
 from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
 from analysis.wording.explanation.some_units import with_some_units
 from analysis.wording.findings.host import CAUSES, LAUNCHING, CauseText
 from analysis.wording.findings.particular import (
+    BALANCE,
     FUSIONS_BY_SIZES,
     IDLE_ALONE,
     KEPT_LIMITS,
@@ -44,6 +45,7 @@ from analysis.wording.findings.particular import (
     SIZES_AND_FUSIONS,
     SIZES_NOT_KNOWN,
     TAILS,
+    WAITING,
 )
 from analysis.wording.findings.texts import TEXTS
 from analysis.wording.findings.unknown import REASONS
@@ -139,8 +141,8 @@ def why_text(finding: Finding) -> str:
         return (MORE_THAN_THEIRS if more else OPTIMISATION_OFF).text()
     if finding.code == "peak_memory":
         return (PEAK_IN if finding.names else PEAK).text(**_values(finding))
-    if finding.code == "communication" and finding.values.get("rate"):
-        return MESSAGE_RATE.text(**_values(finding))
+    if finding.code == "communication":
+        return _communication(finding)
     if finding.code == "low_utilisation" and finding.values.get("on_device"):
         return LOW_ON_DEVICE.text(**_values(finding))
     roof = ROOFS.get((finding.code, bool(finding.values.get("depthwise_ns"))))
@@ -148,6 +150,17 @@ def why_text(finding: Finding) -> str:
         return roof.text(**_values(finding))
     why = TEXTS[finding.code].why
     return "" if why is None else why.text(**_values(finding))
+
+
+def _communication(finding: Finding) -> str:
+    """What communication that nothing hides means: its rate, and what of it is waiting."""
+    why = TEXTS["communication"].why
+    plain = "" if why is None else why.text()
+    waits = WAITING.get(finding.values.get("waits"))
+    return paragraph(
+        MESSAGE_RATE.text(**_values(finding)) if finding.values.get("rate") else plain,
+        "" if waits is None else waits.text(**_values(finding)),
+    )
 
 
 def remedy_text(finding: Finding) -> str:
@@ -158,6 +171,10 @@ def remedy_text(finding: Finding) -> str:
         return IDLE_ALONE.text()
     if (cause := _cause(finding)) is not None:
         return cause.remedy.text()
+    if finding.code == "communication":
+        share = finding.values.get("wait_share")
+        if isinstance(share, float) and share > _MOSTLY:
+            return BALANCE.text()
     if finding.code == "memory_bound":
         weights = finding.values.get("weights")
         mostly = isinstance(weights, float) and weights > _MOSTLY

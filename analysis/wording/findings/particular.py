@@ -61,6 +61,21 @@ MESSAGE_RATE = Message(
     "sizes the file has move {rate:bandwidth}: the bytes of their messages / their time, in which "
     "they also wait for the last rank. Beside computing it would cost no time."
 )
+# Of the time of collectives the part that is no transfer, by what says it.
+WAITING: Mapping[object, Message] = {
+    "counter": Message(
+        "In {wait_share:percent} of the time of its collectives no data moved, as while waiting "
+        "for other ranks."
+    ),
+    "modelled": Message(
+        "At least {wait_share:percent} of the time of its collectives is the wait for other ranks, "
+        "modelled: the shortest execution bounds what a transfer takes."
+    ),
+}
+BALANCE = Message(
+    "Most of it is waiting, not transfer: compare this rank with the one that comes last, and give "
+    "that one less work, or remove what delays it."
+)
 # How other engines are kept from what they made, by engine.
 _FEWER_THREADS = Message(
     "Use fewer threads and several requests at once, or a larger batch; the threads belong to the "

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
+
+from analysis.ranks.aligned import aligned
 from analysis.ranks.collectives import collectives
 from analysis.readers import read
 from analysis.readers.input.source import Source
@@ -61,3 +64,17 @@ def test_without_arguments_nothing_is_kept_of_collectives() -> None:
     assert trace_of(kernel("ncclDevKernel_AllReduce", 10)).collectives is None
     odd = kernel("ncclDevKernel_AllReduce", 10, **{"Collective name": "", "Group size": []})
     assert collectives(trace_of(odd))["kind"].tolist() == ["all_reduce"]
+
+
+def test_without_numbers_collectives_of_a_group_count_in_order() -> None:
+    def collective(name: str, start: int) -> dict[str, object]:
+        said = {"Collective name": name, "Group size": 4, "Process Group Name": "9"}
+        return kernel("ncclDevKernel_Generic(4)", start, **said)
+
+    trace = trace_of(
+        collective("broadcast", 10), collective("allreduce", 20), collective("allreduce", 30)
+    )
+    table = collectives(trace)
+    assert table["index"].tolist() == [0, 1, 2] and not table["is_numbered"].any()
+    both = pd.concat([table.assign(rank=rank, step=-1) for rank in (0, 1)], ignore_index=True)
+    assert len(aligned(both).table) == 3 and aligned(both).left_out == 0
