@@ -234,19 +234,22 @@ def _group_ids(
 class _Run:
     """The run that one side shows: the calls to draw with their places, in order.
 
-    `total` calls have a place, `unplaced` have none because they lack a start where others have
-    one. `busy_ns` is the union of operator times of a file that does not mark its runs, None of a
-    run and where it is not known. `end_ns` is where the last of all ends; `shown_ns` where the
+    `own` says which calls are of the run; others ran in its time. `total` calls have a place, of
+    which `others` are not of the run; `unplaced` have none because they lack a start where others
+    have one. `busy_ns` is the union of operator times of a file that does not mark its runs, None
+    of a run and where it is not known. `end_ns` is where the last of all ends; `shown_ns` where the
     first begins that is not drawn, None where all are. Times are after `origin_ns` of the trace's
     clock, None where they are not times of it.
     """
 
     calls: pd.DataFrame
+    own: np.ndarray
     start_ns: np.ndarray
     dur_ns: np.ndarray
     run_ns: int
     busy_ns: float | None
     total: int
+    others: int
     unplaced: int
     in_order: bool
     end_ns: int
@@ -257,9 +260,11 @@ class _Run:
 def _run(trace: Trace, max_calls: int | None) -> _Run:
     run = median_run(trace)
     calls = steady_calls(trace)[_CALL_FIELDS]  # a copy of counters, which may be many, takes longer
-    if run is not None:
-        calls = calls[calls["run"] == run]
     row = trace.profiled_runs[trace.profiled_runs["run"] == run]
+    if run is not None:
+        beside = _beside(trace, row)
+        calls = calls[calls["run"] == run]
+        calls = pd.concat([calls, beside]) if len(beside) else calls
     has_start = calls["start_ns"].notna().to_numpy()
     in_order = len(calls) > 0 and not has_start.any()
     unplaced = 0 if in_order else int((~has_start).sum())
@@ -277,19 +282,39 @@ def _run(trace: Trace, max_calls: int | None) -> _Run:
         origin = int(row["start_ns"].iloc[0]) if known else int(start[0]) if len(start) else 0
         start = start - origin
     total = len(calls)
+    own = np.ones(total, dtype=bool)
+    if run is not None:
+        own = calls["run"].to_numpy("int64", na_value=-1) == run
     return _Run(
         calls=calls.iloc[:max_calls],
+        own=own[:max_calls],
         start_ns=start[:max_calls],
         dur_ns=dur_ns[:max_calls],
         run_ns=int(row["dur_ns"].iloc[0]) if len(row) and not trace.ends_early else 0,
         busy_ns=None if trace.has_runs or in_order else _busy_ns(trace),
         total=total,
+        others=total - int(own.sum()),
         unplaced=unplaced,
         in_order=in_order,
         end_ns=int((start + dur_ns).max(initial=0)),
         shown_ns=int(start[max_calls]) if max_calls is not None and total > max_calls else None,
         origin_ns=origin,
     )
+
+
+def _beside(trace: Trace, row: pd.DataFrame) -> pd.DataFrame:
+    """Return the calls that begin in the time of a run and are not of it, such as kernels launched
+    before: where they were not drawn the device would seem idle. None of recordings, whose blocks
+    have clocks of their own."""
+    calls = trace.calls
+    if row.empty or pd.isna(row["start_ns"].iloc[0]) or trace.runs["block"].notna().any():
+        return calls.iloc[:0][_CALL_FIELDS]
+    begin, run = int(row["start_ns"].iloc[0]), int(row["run"].iloc[0])
+    starts = calls["start_ns"].to_numpy("int64", na_value=-1)
+    inside = (starts >= begin) & (starts < begin + int(row["dur_ns"].iloc[0]))
+    inside &= calls["start_ns"].notna().to_numpy()
+    inside &= calls["run"].to_numpy("int64", na_value=-1) != run
+    return calls.loc[inside, _CALL_FIELDS]
 
 
 def _busy_ns(trace: Trace) -> float | None:
@@ -329,7 +354,7 @@ def _side(
     return {
         "id": role,
         "label": side.name,
-        "caption": _caption(unprofiled_ns, len(operators), run, found, int((~placed).sum())),
+        "caption": _caption(unprofiled_ns, run, found, int((~placed).sum())),
         "folded": _folded(found),
         "dur_ns": dur_ns,
         "shown_ns": shown_ns,
@@ -422,13 +447,12 @@ def _unprofiled_ns(role: str, comparison: Comparison) -> float | None:
     return shown.value
 
 
-def _caption(
-    unprofiled_ns: float | None, operators: int, run: _Run, found: Sequence[Lane], too_deep: int
-) -> Said:
+def _caption(unprofiled_ns: float | None, run: _Run, found: Sequence[Lane], too_deep: int) -> Said:
+    operators = len(np.unique(run.calls["operator"].to_numpy()[run.own]))
     is_whole = not run.in_order and run.shown_ns is None
     facts = [
-        wording.EXECUTIONS.of(operators=operators, n=run.total)
-        if is_whole and run.total > operators
+        wording.EXECUTIONS.of(operators=operators, n=run.total - run.others)
+        if is_whole and run.total - run.others > operators
         else wording.OPERATORS.of(n=operators)
     ]
     if run.run_ns and unprofiled_ns is not None:
@@ -440,7 +464,10 @@ def _caption(
     if len(found) == 1 and found[0].label and not found[0].label.startswith("CPU"):
         facts.append(wording.ON_LANE.of(lane=found[0].label))
     sentences: list[Said] = []
-    late_ns = run.end_ns - run.run_ns
+    if run.others:
+        sentences.append(wording.OTHERS.of(n=run.others))
+    ends_ns = (run.start_ns + run.dur_ns)[run.own]
+    late_ns = int(ends_ns.max(initial=0)) - run.run_ns
     if is_whole and run.run_ns and late_ns > _LATE * run.run_ns:  # else the axis would be a riddle
         sentences.append(wording.OUTLIVED.of(late=late_ns))
     if run.in_order:

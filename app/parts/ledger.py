@@ -241,7 +241,14 @@ def _share(made: Table, rows: pd.DataFrame) -> None:
     """Nothing where no line has one."""
     if rows["share"].notna().any():
         share = Message("Part of the whole change; all terms together are 100 %.")
-        head = Head(Message("Share of change"), "%")
+        head = Head(
+            Counted(
+                Message("Share of the run's change"),
+                Message("Share of the change"),
+                Message("Share of the change"),
+            ),
+            "%",
+        )
         made.number(NO_HEAD, head, _percent(rows["share"]), share, "%.1f")
 
 

@@ -479,7 +479,9 @@ def test_shares_are_left_out_where_they_say_nothing(tree: Path, open_fusion: Sta
     table = next(one.value for one in page.dataframe if ("", "Pattern") in one.value)
     assert not [name for _, name in table.columns if "Share" in name]
     captions = [caption.value for caption in page.caption]
-    said = [text for text in captions if text.startswith("Shares of the change are not shown")]
+    said = [
+        text for text in captions if text.startswith("Shares of the run's change are not shown")
+    ]
     assert len(said) == 1
 
 

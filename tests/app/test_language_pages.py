@@ -142,7 +142,7 @@ def test_texts_of_files_that_were_given(open_page: Open) -> None:
 def test_texts_of_states_of_the_fusion_page(open_page: Open) -> None:
     page = open_page("fusion", lang="pseudo", group="1")
     assert any("module" in frame.value for frame in page.dataframe)
-    columns = ["Interval of change, µs", "Share of change, %", "Known by"]
+    columns = ["Interval of change, µs", "Share of the run's change, %", "Known by"]
     page.pills(key="ledger_columns").set_value(columns).run()
     check(page)
     page.text_input(key="group_search").set_value("no such group").run()

@@ -10,9 +10,11 @@ from analysis.advice.explanation import explain_trace
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
+from analysis.report.model_tree.rows import tree_rows
 from analysis.trace import Trace
 from analysis.wording.explanation import explained_parts, leading_sentence
 from analysis.wording.explanation.savings import saving_said
+from analysis.wording.fusion.terms import no_shares_sentence
 from tests.step_traces import Kernel, steps_of
 
 NORM = Kernel("layer_norm_kernel", 5, "normalisation")
@@ -73,3 +75,22 @@ def test_a_collective_that_takes_long_in_one_step_is_said_of_that_step() -> None
     text = " ".join("".join(part.text for part in parts) for parts in explained_parts(explanation))
     assert "+100 µs per step" in text
     assert "In 1 of the candidate's 6 steps it is 605 µs, in the others 5.00 µs." in text
+
+
+def test_a_share_names_the_whole_that_it_is_of() -> None:
+    """40 us of products go, of 16 us the device waits longer: of the operators' change the products
+    are all, of the run's, -25 us, more than that."""
+    norm = replace(NORM, by="aten::layer_norm", inputs="float32[8,16]")
+    product = replace(PRODUCT, by="aten::mm", inputs="float32[8,16]; float32[16,16]")
+    before = (norm, product) * 8
+    after = (norm, *(replace(product, us=35, after_us=0 if at else 15) for at in range(8)))
+    after = (*after, *[norm] * 7)
+    comparison = compared(steps_of([before]), steps_of([after]))
+    rows = tree_rows(comparison)
+    assert rows is not None
+    assert rows.heads[-1] == "Share of the operators' change"
+    assert rows.basis.endswith("Shares are of the change of all operators together, -40.0 µs.")
+    assert (rows.rows[0].names[0], rows.rows[0].share) == ("aten::mm", "100.0\xa0%")
+    assert comparison.ledger.reconciliation.delta_ns == -40_000 + 15_000
+    why = no_shares_sentence(comparison.ledger)
+    assert why.startswith("Shares of the run's change are not shown: gains and losses cancel")

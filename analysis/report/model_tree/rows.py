@@ -56,10 +56,13 @@ def tree_rows(comparison: Comparison) -> TreeRows | None:
         say("Baseline"),
         say("Candidate"),
         say("Change"),
-        say("Share of change") if tree.has_shares else "",
+        say("Share of the operators' change") if tree.has_shares else "",
     )
     return TreeRows(
-        words.title(tree.levels), words.basis(tree), heads, _rows(tree, tree.roots, is_open=True)
+        words.title(tree.levels),
+        words.basis_with_shares(tree),
+        heads,
+        _rows(tree, tree.roots, is_open=True),
     )
 
 

@@ -106,24 +106,24 @@ def reconciliation_sentence(sum_: Reconciliation) -> str:
 
 
 _MARKED = Message(
-    "Shares of the change are not shown: one side also copies the result of every operator out of "
-    "the model, so its run is not that of the model."
+    "Shares of the run's change are not shown: one side also copies the result of every operator "
+    "out of the model, so its run is not that of the model."
 )
 _NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
     ("within_noise", False): Message(
-        "Shares of the change are not shown: the 95 % interval of the mean run's change includes "
-        "no change."
+        "Shares of the run's change are not shown: its 95 % interval includes no change."
     ),
     ("within_noise", True): Message(
-        "Shares of the change are not shown: the 95 % interval of the change includes no change."
+        "Shares of the change of the time in operators are not shown: its 95 % interval includes "
+        "no change."
     ),
     ("cancels", False): Message(
-        "Shares of the change are not shown: gains and losses cancel each other. The change of the "
-        "mean run is less than half of what the lines add up to without their signs."
+        "Shares of the run's change are not shown: gains and losses cancel each other. The change "
+        "of the mean run is less than half of what the lines add up to without their signs."
     ),
     ("cancels", True): Message(
-        "Shares of the change are not shown: gains and losses cancel each other. The change of the "
-        "time in operators is less than half of what the lines add up to without their signs."
+        "Shares of the change of the time in operators are not shown: gains and losses cancel each "
+        "other. The change is less than half of what the lines add up to without their signs."
     ),
     ("marked", False): _MARKED,
     ("marked", True): _MARKED,

@@ -21,6 +21,10 @@ PROFILED = Message("{time:duration} as profiled")
 BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
 _OF_FILE = Message("running for {busy:duration} of the {time:duration} from the first to the last")
 ON_LANE = Message("on {lane:name}")
+OTHERS = Message(
+    "with {n:count} execution that ran in its time and is not of it",
+    "with {n:count} executions that ran in its time and are not of it",
+)
 OUTLIVED = Message("its last operator ends {late:duration} after the run")
 _CUT = Message(
     "only the first {drawn:count} of {total:count} executions are here: the time after them is not "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.compare.model_tree import Levels, ModelTree, Node
-from analysis.messages import Message
+from analysis.messages import Message, paragraph
 from analysis.work_units.units import UnitKind
 
 TITLES = {
@@ -26,6 +26,7 @@ BASIS: Mapping[UnitKind, Message] = {
 }
 _CHANGES = Message("largest change first")
 _TIMES = Message("no change is shown, because the two sides do different work; longest time first")
+SHARES = Message("Shares are of the change of all operators together, {ns:signed_duration}.")
 OUTSIDE = Message("outside all modules")
 UNPLACED = Message("place in the model not in the file")
 NO_SHAPES = Message("shapes not in the file")
@@ -38,6 +39,12 @@ def basis(tree: ModelTree) -> str:
     """Return what the times of a tree are, and in which order its parts stand."""
     order = _CHANGES if tree.has_changes else _TIMES
     return BASIS[tree.unit_kind].text(order=order.text())
+
+
+def basis_with_shares(tree: ModelTree) -> str:
+    """Return the same, and what shares are of where the tree has them."""
+    shares = SHARES.text(ns=tree.whole_change_ns) if tree.has_shares else ""
+    return paragraph(basis(tree), shares)
 
 
 def title(levels: Levels) -> str:
