@@ -19,12 +19,12 @@ exit 2
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-exhaustive test-engines test-openvino check lint format bench docs pictures validate-cache validate-gate validate-explanations calibrate-prediction fuzz samples catalogue constraints setup setup-dev clean
+.PHONY: help run test test-exhaustive test-engines test-openvino check lint format bench docs pictures validate-cache validate-gate validate-explanations calibrate-prediction fuzz samples cards catalogue constraints setup setup-dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
 
-run: setup ## start the dashboard on 127.0.0.1 with a sample comparison
+run: setup ## start the dashboard on 127.0.0.1
 	@exec $(BIN)/fusescope serve $(ARGS)
 
 # Bytecode that is not kept would be made anew by every process that a test starts.
@@ -84,6 +84,9 @@ fuzz: setup-dev ## damage every sample file 20 000 times and read what is left (
 
 samples: setup ## record sample_traces/ again, or only ARGS=NAME (an hour, on a quiet machine)
 	$(BIN)/python scripts/record_samples.py $(ARGS)
+
+cards: setup ## write anew what the page Start says of the samples
+	$(BIN)/python scripts/sample_cards.py
 
 catalogue: setup-dev ## bring the translations up to date with the texts in the code, list the gaps
 	$(BIN)/python scripts/catalogue.py update

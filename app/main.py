@@ -16,11 +16,13 @@ from streamlit.navigation.page import StreamlitPage
 from analysis.messages import say
 from app import language
 from app.parts import glossary, panels
+from app.parts.start.opening import Shows
 from app.views import (
     compare,
     engines,
     fleet,
     fusion,
+    home,
     library,
     recipes,
     record,
@@ -42,7 +44,6 @@ def run() -> None:
         lambda: compare.show(fusion_page, trace_page, record_page, variants_page, engines_page),
         title=say("Compare"),
         url_path="compare",
-        default=True,
     )
     trace_page: StreamlitPage = st.Page(
         lambda: trace.show(compare_page, record_page), title=say("Trace"), url_path="trace"
@@ -73,8 +74,20 @@ def run() -> None:
         lambda: fleet.show(compare_page), title=say("Fleet"), url_path="fleet"
     )
     releases_page = st.Page(releases.show, title=say("Releases"), url_path="releases")
+    shown_on: dict[Shows, StreamlitPage] = {
+        "compare": compare_page,
+        "trace": trace_page,
+        "variants": variants_page,
+    }
+    home_page = st.Page(
+        lambda: home.show(shown_on, record_page, library_page),
+        title=say("Start"),
+        url_path="start",
+        default=True,
+    )
     shown = st.navigation(
         [
+            home_page,
             compare_page,
             variants_page,
             engines_page,

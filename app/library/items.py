@@ -88,6 +88,22 @@ def items() -> list[Item]:
     return ordered((_with_facts(item, said) for item in found), "date")
 
 
+def last_used(maximum: int) -> list[tuple[str, str, str]]:
+    """Return the ids of kept traces, their names and when they were used last in ISO 8601, the
+    newest in front; nothing where the library is off."""
+    try:
+        held = [one for one in store().held() if not one.entry.recording]
+    except (FuseScopeError, OSError):
+        return []
+    return [
+        (f"{KEPT}{one.entry.key}", one.entry.name, _minute(one.used_ns)) for one in held[:maximum]
+    ]
+
+
+def _minute(time_ns: int) -> str:
+    return datetime.fromtimestamp(time_ns / 1e9, UTC).isoformat()[:16]
+
+
 def unlisted() -> int:
     """How many recordings, the oldest, the library leaves out."""
     return max(0, len(places.experiments(None)) - MAX_LISTED)

@@ -5,34 +5,25 @@ Compare and Fusion show the same pair; the address of either holds it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from analysis.compare.assumptions import Assumptions
 from analysis.messages import Message, paragraph, say
-from analysis.text import display_name
-from analysis.trace import Trace
 from analysis.wording import shown as words
 from app import state
-from app.parts import doctor, panels, ticks
-from app.parts.upload import large
+from app.parts import panels, ticks
+from app.parts.start import opening
+from app.parts.upload import files as opened_files
 from app.server.same_origin import is_local
-from app.server.spool import SPOOL, Received
-from app.sources import choices, comparisons, loading, places, sides, uploads
+from app.sources import choices, comparisons, loading, sides
 from app.sources.choices import Pair
 from app.sources.comparisons import Shown
-from app.state.opened import Opened
 
 _SIDES = {"baseline": Message("Baseline"), "candidate": Message("Candidate")}
 _WIDTHS = (2.6, 1)
-_MANY_FATES = 4
-_FATES_HEIGHT = 420
 _SELECTORS = (1.25, 1)  # the button that swaps them stands beside the first
 
 
@@ -66,36 +57,36 @@ def choose(
     with the way to the `trace_page` where one side is there. A single trace that was just opened
     leads to that page, a report of several to the `variants_page`."""
     is_new = not state.session.is_greeted()
-    elsewhere = _open_given() or _follow_read()
-    if len(elsewhere) == 1 and trace_page is not None:
-        st.switch_page(trace_page, query_params={"trace": elsewhere[0]})
-    if len(elsewhere) > 1 and variants_page is not None:
-        st.switch_page(variants_page, query_params=state.pages.several_query(elsewhere))
+    others: dict[opening.Shows, st.Page | None] = {"trace": trace_page, "variants": variants_page}
+    opening.follow(
+        {name: page for name, page in others.items() if page is not None}, is_compared_here=True
+    )
     pair, gone = _asked(is_new)
     baseline, candidate = pair
     is_whole = gone is None and None not in pair
-    own = is_whole and not all(choices.is_sample(id_) for id_ in pair if id_)
     # A note on other files, as of those closed to make room, is not a refusal.
     given = [fate for fate in state.files.fates() if fate.read is not None]
     refused = bool(given) and not any(fate.read for fate in given)
     # On a narrow page columns follow each other: files are opened above the verdict there, too.
-    head, files = st.columns(_WIDTHS, gap="medium", vertical_alignment="bottom" if own else "top")
+    head, files = st.columns(
+        _WIDTHS, gap="medium", vertical_alignment="bottom" if is_whole else "top"
+    )
     main, side = st.columns(_WIDTHS, gap="medium")
     with head:
         labels = _choose(pair)
-    with main if own else head:  # beside the uploader there is room for it
+    with main if is_whole else head:  # beside the uploader there is room for it
         below = st.container(gap="xsmall")  # its place is kept, so nothing else is drawn anew
         # Emptied at once: the note must not stand above the verdict of the user's own files.
         of_sample = below.empty()
     with files:
-        _files(gone, below, side, folded=own)
+        opened_files.show(gone, below, side, folded=is_whole)
         ticks.show(pair)
     with side:
         if not refused:
-            _fates()
+            opened_files.show_fates()
     if refused:
         with below:
-            _fates(labels if is_whole else ())
+            opened_files.show_fates(labels if is_whole else ())
     if gone is not None or baseline is None or candidate is None:
         with main:
             _nothing(pair, gone)
@@ -182,249 +173,6 @@ def _choose(pair: Pair) -> tuple[str, ...]:
         disabled=None in pair,
     )
     return tuple(labels.get(id_ or "", "") for id_ in pair)
-
-
-def _files(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, folded: bool) -> None:
-    """Where files are opened: in the open, paths at the `side`, or all `folded` to a button."""
-    box = st.container()
-    paths = side
-    if folded:
-        # A new key after each upload closes it.
-        paths = box = st.popover(
-            say("Open files"),
-            icon=":material/upload_file:",
-            width="stretch",
-            key=f"folded_{state.files.upload_key()}",
-        )
-    with box:
-        dropped = st.file_uploader(
-            say("Drop traces here · nothing leaves this machine"),
-            accept_multiple_files=True,
-            key=state.files.upload_key(),
-            help=panels.own(
-                say(
-                    "Files of any profiler in docs/formats.md, plain or packed with gzip or zstd, "
-                    "a zip or tar of a profiler's folder, or an experiment; several files at once. "
-                    "Files of one recording are read together. Of two recordings, one becomes the "
-                    "baseline. "
-                    "Files above {limit} go through the button below it, or are opened by their "
-                    "path, if the dashboard was started with {option:name}.",
-                    limit="256 MB",
-                    option="--folder DIR",
-                )
-            ),
-        )
-        if dropped:
-            _open(dropped, gone, below)
-        sent = large.received()
-        if sent:
-            _open_received(sent, gone, below)
-        _close_buttons()
-    with paths:
-        if places.folders():
-            _path_input(gone)
-        elif not SPOOL.is_served:
-            st.caption(panels.parts_text(_LARGER.parts(option="--folder DIR"), "gray"))
-
-
-def _close_buttons() -> None:
-    """Each opened file with a button that closes it; the lists have it no more then."""
-    files = state.files.opened()
-    if not files:
-        return
-    with st.container(
-        height=_CLOSE_HEIGHT if len(files) > _MANY_FATES else "content", border=False
-    ):
-        for file in reversed(list(files.values())):
-            st.button(
-                panels.parts_text(
-                    _CLOSE.parts(file=display_name(file.name)), "gray", panels.WHOLE_NAME_CHARS
-                ),
-                key=f"close_{file.id}",
-                icon=":material/close:",
-                type="tertiary",
-                on_click=state.files.close,
-                args=(file.id,),
-            )
-
-
-_CLOSE = Message("Close {file:name}")
-_CLOSE_HEIGHT = 160  # pixels; more files than fit scroll
-_LARGER = Message("For larger files, start with {option:name} and give the path here.")
-
-
-def _fates(still: tuple[str, ...] = ()) -> None:
-    """What became of the files given last, and that the pair `still` is shown after a refusal."""
-    told = state.files.fates()
-    if not told:
-        return
-    # Many files would push the page far down: they scroll.
-    many = len(told) > _MANY_FATES
-    with st.container(border=True, height=_FATES_HEIGHT if many else "content"):
-        for index, fate in enumerate(told):
-            panels.fate(fate)
-            if fate.report is not None:
-                _offer_export(fate.report, index)
-            if fate.id in state.files.opened():
-                doctor.link_to(state.files.opened()[fate.id], key=f"fate_{index}")
-        if still and state.files.unchanged_since_told():
-            panels.note(words.unchanged_sentence(*still), ":gray[:material/info:]")
-        st.button(
-            say("Hide"), key="hide_fates", type="tertiary", on_click=state.files.tell, args=([],)
-        )
-
-
-def _offer_export(report: Path, index: int) -> None:
-    """The button that lets `nsys` of this machine export a report of Nsight Systems."""
-    label = say("Export it with nsys and open that")
-    if st.button(label, key=f"export_{index}", icon=":material/play_arrow:"):
-        inbox = state.files.inbox()
-        with st.spinner(say("nsys exports the report …")):
-            inbox.put(*loading.open_report(report), None)
-        st.rerun()
-
-
-def greet() -> None:
-    """Open the files of the command line on another page than Compare, where a session begins."""
-    _open_given(state.pair.keep_compared)
-
-
-def _open_given(
-    keep: Callable[[str | None, str | None], None] = state.pair.compare,
-) -> tuple[str, ...]:
-    """The files of the command line, the pair of which is kept; ids of what another page shows,
-    where the address asks for nothing. Nothing where this session has opened them: a run that ends
-    while they are read, as by a click on another page, leaves them to the next one."""
-    place = st.empty()  # in every run, so that nothing below is drawn anew
-    if state.session.is_greeted():
-        return ()
-    names = [panels.name(name) for name in places.given_files()]
-    with place, st.spinner(words.opening_sentence(names)) if names else nullcontext():
-        read, told = loading.open_given()
-    state.session.greet()
-    if told:
-        state.files.tell(told + loading.closed(state.files.remember(read)))
-        if read and state.pair.compared() == (None, None):
-            pair = choices.suggested(_kept(read), in_order=True)
-            keep(*pair)
-            _tell_why(_kept(read), pair)
-            _assume(_kept(read), pair)
-            return _elsewhere(_kept(read), pair)
-    return ()
-
-
-def _open(files: list[UploadedFile], gone: str | None, below: DeltaGenerator) -> None:
-    """Read what was uploaded, and start again, which opens it."""
-    inbox = state.files.inbox()
-    names = [panels.name(display_name(file.name)) for file in files]
-    with below, st.spinner(words.reading_sentence(names)):
-        inbox.put(*uploads.open_uploads(files), gone)
-    st.rerun()
-
-
-def _open_received(sent: list[Received], gone: str | None, below: DeltaGenerator) -> None:
-    """As `_open`, of files that lie on the disk of the server."""
-    inbox = state.files.inbox()
-    names = [panels.name(display_name(file.name)) for file in sent]
-    with below, st.spinner(words.reading_sentence(names)):
-        inbox.put(*uploads.open_received(sent), gone)
-    st.rerun()
-
-
-def _path_input(gone: str | None) -> None:
-    with st.form("path_form", clear_on_submit=True, border=False):
-        row = st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall")
-        text = row.text_input(
-            say("Or a file of any size, by its path"),
-            key="path",
-            max_chars=1000,
-            placeholder=say("below a configured folder"),
-            help=panels.own(
-                say(
-                    "A file, or a profiler's folder, below a folder that the dashboard was started "
-                    "with ({option:name}).",
-                    option="--folder DIR",
-                )
-            ),
-        )
-        clicked = row.form_submit_button(say("Open"), key="open_path")
-    if clicked and text:
-        inbox = state.files.inbox()
-        inbox.put(*loading.open_paths([text]), gone)
-        st.rerun()
-
-
-def _follow_read() -> tuple[str, ...]:
-    """Open what was read in the run before; should this run end here, the next one goes on. The ids
-    of what another page shows are returned, unless there is a refusal to be read."""
-    inbox = state.files.inbox()
-    if not inbox.told:
-        return ()
-    before = state.files.last_opened()
-    refused = any(fate.read is False for fate in inbox.told)
-    inbox.told += loading.closed(state.files.remember(inbox.read))
-    state.files.tell(list(inbox.told))
-    elsewhere = _follow(inbox.read, inbox.gone, before)
-    state.files.empty_uploader()
-    inbox.put([], [], None)
-    return () if refused else elsewhere
-
-
-def _follow(read: list[Opened], gone: str | None, before: str) -> tuple[str, ...]:
-    """Compare what was just opened, unless it is what a link has been waiting for; ids of what
-    another page shows."""
-    if not read or (gone is not None and any(gone.startswith(file.id) for file in read)):
-        return ()
-    kept = _kept(read)
-    pair = choices.suggested(kept)
-    if None in pair:
-        pair = choices.suggested([*_waiting(kept, before), *kept])
-    state.pair.compare(*pair)
-    _tell_why(kept, pair)
-    _assume(kept, pair)
-    return _elsewhere(kept, pair)
-
-
-def _tell_why(read: list[Opened], pair: Pair) -> None:
-    """Say how the pair was chosen, where there were more files than two."""
-    note = choices.why_suggested(read, pair)
-    if note is not None:
-        state.files.tell([note, *state.files.fates()])
-
-
-def _elsewhere(read: list[Opened], pair: Pair) -> tuple[str, ...]:
-    """Ids of what another page shows than a pair: what a report of several compares, which the
-    Variants page shows from now on, or the trace that stands alone."""
-    several = choices.of_report(read)
-    if several:
-        state.pages.keep_several(several)
-        return several
-    return (pair[1],) if pair[0] is None and pair[1] is not None else ()
-
-
-def _assume(read: list[Opened], pair: Pair) -> None:
-    """Start with the settings of the report that was read, where that is what is compared."""
-    assumed = next((file.assumed for file in read if file.assumed is not None), None)
-    if assumed is not None and choices.suggested(read) == pair:
-        state.pair.assume(assumed, pair)
-
-
-def _waiting(kept: list[Opened], before: str) -> list[Opened]:
-    """The profile that one profile alone is compared with: the one whose page asks for another,
-    else the one that this session opened `before`, else one of those on screen."""
-    shown = state.pair.compared()
-    alone = shown if None in shown else ()
-    for id_ in (*alone, before, *reversed(shown)):
-        file = state.files.opened().get(id_ or "")
-        is_other = file is not None and file.id not in {one.id for one in kept}
-        if file is not None and is_other and isinstance(file.value, Trace):
-            return [file]
-    return []
-
-
-def _kept(read: list[Opened]) -> list[Opened]:
-    """Those that are open still: of many at once the first make room for the others."""
-    return [file for file in read if file.id in state.files.opened()]
 
 
 def _nothing(pair: Pair, gone: str | None) -> None:

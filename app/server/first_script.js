@@ -15,11 +15,12 @@ const holds = (many, few) =>
 // A page puts what it shows into its address when it opens. That is no place of its own: Back leads
 // to the page before, not to this one without what it shows. What the user opens on a page is one.
 // On the way to another page, Streamlit first gives the page before the parameters of the next one.
+// A page that leads on by itself is none either: Back to it would lead on again.
 const push = history.pushState.bind(history);
-let isUsed = false; // somebody has clicked or typed since the page opened
+let isUsed = false; // somebody has clicked, typed or given a file since the page opened
 let actions = 0; // clicks and keys so far
 let changedBy = -1; // the action after which the last entry got other parameters, of the same page
-for (const name of ["pointerdown", "keydown"]) {
+for (const name of ["pointerdown", "keydown", "drop", "change"]) {
   addEventListener(name, () => {
     isUsed = true;
     actions += 1;
@@ -32,7 +33,8 @@ history.pushState = (state, unused, url) => {
   const isSamePage = to.pathname === from.pathname;
   const isOnTheWay = !isSamePage && changedBy === actions && to.search === from.search;
   const isSamePlace = isSamePage && (holds(from, to) || (!isUsed && holds(to, from)));
-  const isKept = isSamePlace || isOnTheWay;
+  const isLedOn = !isSamePage && !isUsed;
+  const isKept = isSamePlace || isOnTheWay || isLedOn;
   if (!isSamePage || (isKept && to.search === from.search)) changedBy = -1;
   else if (!isKept) changedBy = actions;
   if (!isSamePage) isUsed = false;

@@ -32,7 +32,7 @@ from analysis.limits import MIB
 from analysis.messages import Message
 from analysis.readers.packed.report import BOTH
 from analysis.trace import Trace
-from app.sources import places, sides
+from app.sources import examples, places, sides
 from app.state.opened import Fate, Opened
 
 Pair = tuple[str | None, str | None]
@@ -295,7 +295,7 @@ def together(id_: str, opened: Mapping[str, Opened]) -> tuple[str, ...]:
 
 def is_sample(id_: str) -> bool:
     """True for what comes with FuseScope and is nobody's own recording."""
-    return id_.partition(":")[0] in ("sample", "engines", "recipe")
+    return id_.partition(":")[0] in ("sample", "engines", "recipe", examples.PREFIX)
 
 
 def _variants(prefix: str, path: Path, label: Message, recipe: str = "") -> list[Choice]:

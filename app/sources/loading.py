@@ -35,7 +35,7 @@ from analysis.trace import Trace
 from analysis.wording.doctor import files_sentence
 from app.server.same_origin import is_local
 from app.server.shelf import megabytes
-from app.sources import nsys, places, sides
+from app.sources import examples, nsys, places, sides
 from app.sources.examinations import examined
 from app.state.opened import Fate, Opened, in_each
 from app.state.session import MAX_OPENED, MAX_OPENED_BYTES
@@ -105,7 +105,7 @@ def side(id_: str, opened: Mapping[str, Opened]) -> Side:
     if sides.is_several(id_):
         return _side_of_several([opened_as(one, opened) for one in sides.members(id_)])
     kind, _, rest = id_.partition(":")
-    if kind in ("upload", "file", KEPT_KIND):
+    if kind in ("upload", "file", examples.PREFIX, KEPT_KIND):
         file = opened_as(id_, opened)
         if file is None:
             raise Missing()
@@ -381,6 +381,8 @@ def open_link(
     kind, _, rest = id_.partition(":")
     if kind == KEPT_KIND and opened_as(id_, opened) is None:
         return _open_kept(rest.partition("/")[0])  # with a process or device behind it
+    if (example := examples.path_of(id_)) is not None and opened_as(id_, opened) is None:
+        return [Opened(id_, display_name(example.name), _value_at(example))], []
     if kind != "file" or opened_as(id_, opened) is not None:
         return [], []
     above = rest.rpartition("/")[0]

@@ -23,6 +23,13 @@ def compared() -> tuple[str | None, str | None]:
     return baseline, candidate
 
 
+def linked_query() -> dict[str, list[str]]:
+    """Return the query of the address where it names a side to compare; empty where it does not."""
+    if not any(st.query_params.get(side) for side in SIDES):
+        return {}
+    return {name: st.query_params.get_all(name) for name in st.query_params}
+
+
 def compare(baseline: str | None, candidate: str | None) -> None:
     """Put what is compared into the address, which the page follows on its next run."""
     kept = session()

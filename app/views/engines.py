@@ -11,8 +11,9 @@ from analysis.wording.multiple import comparison as words
 from analysis.wording.multiple import engines as engine_words
 from analysis.wording.trust import TRUST
 from app import state
-from app.parts import exports, pair, panels, settings
+from app.parts import exports, panels, settings
 from app.parts.several import ENGINE_COLUMNS, engine_table, pareto_chart
+from app.parts.start import opening
 from app.sources import choices, engines, loading, several
 from app.sources.engines import Recorded
 
@@ -31,7 +32,7 @@ def show(compare_page: st.Page, variants_page: st.Page) -> None:
     """Draw the page; two sides are compared on the `compare_page`, timelines are on the
     `variants_page`."""
     with panels.page():
-        pair.greet()
+        opening.greet()
         found = engines.recorded(state.files.opened())
         if not found:
             st.subheader(engine_words.NO_ENGINES.text(), anchor=False)

@@ -21,7 +21,8 @@ from analysis.wording.fleet.sentences import (
     text_of,
 )
 from app import state
-from app.parts import pair, panels
+from app.parts import panels
+from app.parts.start import opening
 from app.parts.table import ROW_HEIGHT, whole_height
 from app.sources import fleets, loading, places
 
@@ -37,7 +38,7 @@ _SLOW, _DIFFERS, _LINKED = Message("slow"), Message("other kernels"), Message("s
 def show(compare_page: st.Page) -> None:
     """Draw the page; two ranks are compared on the `compare_page`."""
     with panels.page():
-        pair.greet()
+        opening.greet()
         stores = places.fleets()
         if not stores:
             st.subheader(say("No ranks of a job are here"), anchor=False)

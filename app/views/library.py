@@ -24,7 +24,8 @@ from app.library.items import (
     unlisted,
     unlisted_parts,
 )
-from app.parts import pair, panels
+from app.parts import panels
+from app.parts.start import opening
 from app.parts.table import ROW_HEIGHT, whole_height
 from app.recording import recorder
 from app.server.same_origin import is_local
@@ -58,7 +59,7 @@ _OTHERS = Message(
 def show(compare_page: st.Page, trace_page: st.Page) -> None:
     """Draw the page; what is there opens on the others."""
     with panels.page():
-        pair.greet()
+        opening.greet()
         st.header(say("Library"), anchor=False)
         if not is_local():
             st.info(

@@ -22,7 +22,8 @@ from analysis.wording.releases import (
     what_changed,
 )
 from app import state
-from app.parts import pair, panels
+from app.parts import panels
+from app.parts.start import opening
 from app.parts.table import ROW_HEIGHT, whole_height
 from app.sources import histories, places
 from app.sources.histories import Compared
@@ -47,7 +48,7 @@ _LOST, _OTHER = "▼", "▲"
 def show() -> None:
     """Draw the page: a table, and the change that was clicked."""
     with panels.page():
-        pair.greet()
+        opening.greet()
         st.header(say("Releases"), anchor=False)
         own = places.histories()
         found = own or {f"{_SAMPLE}{name}": path for name, path in places.release_samples().items()}

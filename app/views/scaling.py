@@ -11,7 +11,8 @@ from analysis.messages import say
 from analysis.wording.multiple import scaling as words
 from analysis.wording.trust import TRUST
 from app import state
-from app.parts import pair, panels
+from app.parts import panels
+from app.parts.start import opening
 from app.sources import sweeps
 from app.sources.sweeps import Sweep
 
@@ -21,7 +22,7 @@ _COMMAND = "fusescope collect MODEL --batch 1,4,16 --threads 1,2"
 def show(compare_page: st.Page) -> None:
     """Draw the page; files are opened on the `compare_page`."""
     with panels.page():
-        pair.greet()
+        opening.greet()
         found = sweeps.sweeps(state.files.opened())
         if not found:
             st.subheader(say("No model was recorded with several settings"), anchor=False)

@@ -23,10 +23,11 @@ from analysis.wording.diagnostics.early_end import end_caution
 from analysis.wording.trees import hierarchy as tree_words
 from app import state
 from app.language import spoken
-from app.parts import alone, doctor, explained, pair, panels
+from app.parts import alone, doctor, explained, panels
 from app.parts.advice import findings, tries
 from app.parts.heads import told
 from app.parts.paging.pages import page_of, place_of
+from app.parts.start import opening
 from app.parts.table import HEIGHT, ROW_HEIGHT
 from app.sources import choices, loading
 from app.sources.alone import Drawn, drawn, roofline_of, tree
@@ -41,7 +42,7 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
     """Draw the page; `compare_page` is where files are opened and compared, and what the findings
     ask for is tried on the `record_page`."""
     with panels.page():
-        pair.greet()
+        opening.greet()
         id_ = _chosen()
         if id_ is None:
             st.subheader(say("Nothing to show yet"), anchor=False)

@@ -13,8 +13,9 @@ from analysis.wording.multiple.engines import reading_sentences
 from analysis.wording.trust import TRUST
 from app import state
 from app.language import spoken
-from app.parts import exports, pair, panels, settings
+from app.parts import exports, panels, settings
 from app.parts.several import pareto_chart, several_table, steps
+from app.parts.start import opening
 from app.sources import choices, loading, several, sides
 
 _CHOSEN = (2.6, 1)
@@ -23,7 +24,7 @@ _CHOSEN = (2.6, 1)
 def show(compare_page: st.Page) -> None:
     """Draw the page; files are opened on the `compare_page`."""
     with panels.page():
-        pair.greet()
+        opening.greet()
         ids = _choose()
         if len(ids) < 2:
             st.subheader(say("Choose two variants or files, or more"), anchor=False)

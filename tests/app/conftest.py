@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +15,7 @@ import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.util import calc_hash
 
 import analysis.compare
 from analysis.compare import DEFAULT_ASSUMPTIONS, Assumptions, Comparison, Side
@@ -132,12 +133,19 @@ def answers_others(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def start(tree: Path) -> Callable[..., AppTest]:
-    """`start(baseline=…, candidate=…)` opens the dashboard at that address."""
+    """`start(baseline=…, candidate=…)` opens the page Compare of the dashboard at that address."""
+    return lambda **address: _opened("compare", address)
 
-    def run(**address: str) -> AppTest:
-        test = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=GIVE_UP_S)
-        for name, value in address.items():
-            test.query_params[name] = value
-        return test.run()
 
-    return run
+@pytest.fixture
+def land(tree: Path) -> Callable[..., AppTest]:
+    """`land()` opens the landing page, `land(baseline=…)` an address without a page in it."""
+    return lambda **address: _opened("", address)
+
+
+def _opened(url_path: str, address: Mapping[str, str]) -> AppTest:
+    test = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=GIVE_UP_S)
+    test._page_hash = calc_hash(url_path)
+    for name, value in address.items():
+        test.query_params[name] = value
+    return test.run()

@@ -118,10 +118,10 @@ def test_the_first_screen_compares_the_sample(start: Start) -> None:
     light = r"^light time .* → .*, \d+ → \d+ executions$"
     assert any(re.search(light, text) for text in captions), captions
     # On a narrow page columns follow each other in the order in which they are drawn: files are
-    # opened above the verdict; the sample is named before it, and paths stand after that.
-    assert not folded(page)
+    # opened above the verdict, behind a button; the sample is named below it.
+    assert folded(page)
     drawn = [node.type for node in page.main if hasattr(node, "proto")]
-    assert drawn.index("text") < drawn.index("file_uploader") < drawn.index("header")
+    assert drawn.index("file_uploader") < drawn.index("text") < drawn.index("header")
 
 
 def test_six_columns_first_and_those_of_profilers_by_choice(start: Start) -> None:

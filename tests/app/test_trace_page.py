@@ -188,9 +188,11 @@ def test_every_format_has_a_page(tree: Path, open_trace: Open, name: str) -> Non
 
 LED = """
 import streamlit as st
-from app.parts import pair
+from app import state
+from app.parts.start import opening
 
-st.text(str(pair._open_given()))
+shown = opening._open_given(state.pair.keep_compared)
+st.text(f"{shown.page} {shown.query}")
 """
 
 
@@ -204,9 +206,9 @@ def test_a_single_trace_of_the_command_line_is_led_to(
     for name, data in files.items():
         (tree / name).write_bytes(data)
     for names, led in (
-        (["a.json"], "('file:a.json',)"),
-        (["a.json", "b.json"], "()"),
-        (["e.zip"], "()"),
+        (["a.json"], "trace {'trace': 'file:a.json'}"),
+        (["a.json", "b.json"], "compare {'baseline': 'file:a.json', 'candidate': 'file:b.json'}"),
+        (["e.zip"], "compare {'baseline': 'file:e.zip/unfused', 'candidate': 'file:e.zip/fused'}"),
     ):
         given = os.pathsep.join(str(tree / name) for name in names)
         monkeypatch.setenv(places.FILES_VARIABLE, given)

@@ -51,6 +51,12 @@ def wait_idle(page: Page) -> None:
 
 
 def upload(page: Page, *files: Path) -> None:
+    """Give files to the page; those of Compare are opened behind a button."""
+    uploader = page.get_by_test_id("stFileUploader")
+    folded = page.get_by_role("button", name="Open files")
+    uploader.or_(folded).first.wait_for()
+    if not uploader.count():
+        folded.click()
     page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(list(files))
 
 

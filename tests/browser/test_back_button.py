@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page
+from pathlib import Path
 
-from tests.browser.dashboard import quiet, wait_idle
+from playwright.sync_api import Page, expect
+
+from tests.browser.dashboard import quiet, two_profiles, upload, wait_idle
 
 
 def visit(page: Page, name: str) -> str:
@@ -16,7 +18,7 @@ def visit(page: Page, name: str) -> str:
 
 
 def test_back_leads_from_page_to_page_in_one_step_each(page: Page, url: str) -> None:
-    page.goto(f"{url}/")
+    page.goto(f"{url}/compare")
     wait_idle(page)
     compared = page.url
     assert "baseline=" in compared and "candidate=" in compared
@@ -32,7 +34,7 @@ def test_back_leads_from_page_to_page_in_one_step_each(page: Page, url: str) -> 
 
 
 def test_another_baseline_is_a_step_of_its_own(page: Page, url: str) -> None:
-    page.goto(f"{url}/")
+    page.goto(f"{url}/compare")
     wait_idle(page)
     compared = page.url
     page.get_by_role("button", name="Swap").click()
@@ -55,6 +57,29 @@ def test_back_from_another_page_leads_to_the_last_pair(page: Page, url: str) -> 
     wait_idle(page)
     page.go_back()
     page.wait_for_url(swapped)
+
+
+def test_an_older_address_of_a_pair_leaves_no_step_behind(page: Page, url: str) -> None:
+    """It had no page in it; Back leads to what was there before, not to where it leads on again."""
+    pair = "baseline=sample:mobilenetv2/unfused&candidate=sample:mobilenetv2/fused"
+    page.goto(f"{url}/?{pair}")
+    page.wait_for_url("**/compare?**")
+    wait_idle(page)
+    page.go_back()
+    page.wait_for_url("about:blank")
+
+
+def test_back_from_what_was_dropped_leads_to_the_landing_page(
+    page: Page, url: str, tmp_path: Path
+) -> None:
+    page.goto(f"{url}/")
+    wait_idle(page)
+    upload(page, *two_profiles(tmp_path))
+    page.wait_for_url("**/compare?**")
+    wait_idle(page)
+    page.go_back()
+    expect(page.get_by_role("heading", name="Which change made this model")).to_be_visible()
+    assert quiet(page)
 
 
 def test_a_deep_link_asks_for_nothing_that_is_not_there(page: Page, url: str) -> None:

@@ -32,13 +32,29 @@ from tests.patience import GIVE_UP_S
 def test_the_first_screen_shows_the_sample_and_outlives_a_wrong_file(
     page: Page, url: str, tmp_path: Path
 ) -> None:
-    open_for_the_first_time(page, url)
+    open_for_the_first_time(page, f"{url}/compare")
     shows_the_sample(page)
     draws_in_dark_and_light(page)
     picks_bring_rows_into_view(page)
     fits_narrow_pages(page)
     page.set_viewport_size({"width": SIZE[0], "height": SIZE[1]})
     a_wrong_file_is_a_sentence(page, tmp_path)
+    assert quiet(page)
+
+
+def test_the_landing_page(page: Page, url: str) -> None:
+    """Nothing that axe-core objects to, nothing that moves, nothing cut, one screen at most."""
+    open_for_the_first_time(page, url)
+    expect(page.get_by_role("link", name="Two PyTorch traces")).to_be_visible()
+    wait_idle(page)
+    draws_in_dark_and_light(page)
+    fits_narrow_pages(page)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    wait_idle(page)
+    last = page.get_by_text("ONNX Runtime: MobileNetV2").bounding_box()
+    assert last is not None and last["y"] + last["height"] <= 900
+    page.get_by_role("link", name="Two PyTorch traces").click()
+    expect(verdict(page)).to_contain_text("compiled.json.gz")
     assert quiet(page)
 
 
@@ -187,7 +203,6 @@ def uploads_outlive_a_reload(page: Page, folder: Path) -> None:
     expect(verdict(page)).to_contain_text("took 0.79× the time")
     wait_idle(page)
     expect(page.get_by_test_id("stFileUploader")).to_have_count(0)
-    page.get_by_role("button", name="Open files").click()
     third = folder / "third.json"
     third.write_bytes(profile_json(UNFUSED_OPERATORS, runs=3))
     upload(page, third)

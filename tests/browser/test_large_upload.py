@@ -104,7 +104,7 @@ def test_a_page_that_is_left_says_what_was_not_sent_and_leaves_nothing(
         until_none_is_spooled(tmp_path / "tmp")
         alert.get_by_role("button").click()
         expect(alert).to_have_count(0)
-        page.get_by_role("link", name="Compare").click()
+        page.get_by_role("link", name="Start").click()
         wait_idle(page)
         send()
         asked: list[str] = []

@@ -96,7 +96,7 @@ def untold(page: Page) -> set[str]:
 
 @pytest.mark.exhaustive  # tests/app/test_language_pages.py has every text
 def test_the_switch_and_every_page_in_another_language(page: Page, pseudo_url: str) -> None:
-    page.goto(pseudo_url)
+    page.goto(f"{pseudo_url}/compare")
     switch = page.locator(".st-key-language_switch")
     expect(page.get_by_role("heading", level=2).first).to_contain_text("faster")
     wait_idle(page)

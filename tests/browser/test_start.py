@@ -19,9 +19,9 @@ from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
 
 
-def expect_verdict(page: Page, url: str, allowed_origins: set[str]) -> None:
+def expect_verdict(page: Page, url: str, allowed_origins: set[str], path: str = "") -> None:
     allowed_origins.add(f"{url}/")
-    page.goto(f"{url}/")
+    page.goto(f"{url}/{path}")
     expect(page.get_by_role("heading", level=2).first).to_contain_text(
         re.compile("faster|slower|Cannot tell|the time of")
     )
@@ -41,7 +41,7 @@ def test_streamlit_run(
     with started([*start, "run", script, *options], tmp_path, cwd) as server:
         # The settings are found from anywhere: 127.0.0.1 comes from them.
         url = server.wait_for(RUNS_AT)
-        expect_verdict(page, url, allowed_origins)
+        expect_verdict(page, url, allowed_origins, "compare")
         expect_files_over_1_mb_are_refused(page, tmp_path)
     assert page.outside_requests == []
 

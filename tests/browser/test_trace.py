@@ -53,6 +53,6 @@ def test_one_file_leads_to_it_and_its_names_are_no_markup(
     expect(page.get_by_role("heading", name="Where the time goes")).to_be_visible()
     wait_idle(page)
     page.go_back()
-    expect(page.get_by_role("heading", name="Choose a baseline to compare with")).to_be_visible()
+    expect(page.get_by_role("heading", name="Which change made this model")).to_be_visible()
     wait_idle(page)
     assert quiet(page)

@@ -10,7 +10,7 @@ from analysis.errors import FuseScopeError
 from analysis.limits import DEFAULT_LIMITS
 from analysis.messages.language import speaking
 from app.library import changes
-from app.library.items import Item, items, matching, named, ordered
+from app.library.items import Item, items, last_used, matching, named, ordered
 from app.sources import choices, places
 from app.store import entries, settings
 from app.store.store import Store
@@ -124,3 +124,14 @@ def test_off_says_so(library: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused.value.text == (
         "The library is off, because FUSESCOPE_LIBRARY is 'off'. Unset it to use the library."
     )
+
+
+def test_traces_used_last_stand_in_front(library: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings are not among them; nothing is said where the library is off."""
+    library.trace(key(1))
+    found = last_used(5)
+    assert [name for _, name, _ in found] == ["1.json", "2.json"]
+    assert found[0][0] == f"library:{key(1)}"
+    assert [name for _, name, _ in last_used(1)] == ["1.json"]
+    monkeypatch.setenv(settings.FOLDER_VARIABLE, settings.OFF)
+    assert last_used(5) == []

@@ -1,0 +1,76 @@
+"""Recent: what somebody opened or recorded last, for the landing page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from analysis.experiment import Experiment
+from analysis.messages import Message
+from app.sources import choices, places
+from app.state.opened import Opened
+
+MAX_LISTED = 4
+_PAIR = Message("{baseline:name} and {candidate:name}")
+_VARIANT = Message("{model:name}: {baseline:name} and {candidate:name}")
+
+
+@dataclass(frozen=True)
+class Recent:
+    """A file, a recording or a pair: its name, when it was used last in ISO 8601 ('' for now), and
+    the ids that a page opens it by, two for a pair."""
+
+    name: str
+    used: str
+    ids: tuple[str, ...]
+
+
+def recent(
+    opened: Mapping[str, Opened], pair: choices.Pair, kept: Iterable[Recent] = ()
+) -> list[Recent]:
+    """Return what was used last, the newest in front: the pair of this session and files that are
+    open, then recordings and what the library has `kept`, by their date."""
+    found = [*_of_session(opened, pair), *_of_files(opened)]
+    dated = sorted([*_recorded(), *kept], key=lambda one: one.used, reverse=True)
+    names = {one.name for one in found}
+    return [*found, *(one for one in dated if one.name not in names)][:MAX_LISTED]
+
+
+def _of_session(opened: Mapping[str, Opened], pair: choices.Pair) -> list[Recent]:
+    """Return the pair that this session compared last, unless it is a sample."""
+    baseline, candidate = pair
+    if baseline is None or candidate is None:
+        return []
+    labels = {choice.id: choice.label for choice in choices.choices(opened, pair)}
+    if not {baseline, candidate} <= labels.keys() or choices.is_sample(candidate):
+        return []
+    name = _PAIR.text(baseline=labels[baseline], candidate=labels[candidate])
+    return [Recent(name, "", (baseline, candidate))]
+
+
+def _of_files(opened: Mapping[str, Opened]) -> list[Recent]:
+    """Return the files that are open, except the samples, the newest in front."""
+    found = []
+    for file in reversed(list(opened.values())):
+        if choices.is_sample(file.id):
+            continue
+        if isinstance(file.value, Experiment):
+            baseline, candidate = choices.suggested([file])
+            ids = tuple(id_ for id_ in (baseline, candidate) if id_ is not None)
+            found.append(Recent(file.name, "", ids))
+        else:
+            found.append(Recent(file.name, "", (file.id,)))
+    return found
+
+
+def _recorded() -> list[Recent]:
+    """Return the recordings of this machine, the newest in front."""
+    found = []
+    for path in places.experiments(MAX_LISTED).values():
+        record, pair = choices.record_at(path), choices.recorded_pair(path)
+        if record is None or pair[0] is None or pair[1] is None:
+            continue
+        baseline, candidate = (id_.partition("/")[2] for id_ in (pair[0], pair[1]))
+        name = _VARIANT.text(model=record.model.name, baseline=baseline, candidate=candidate)
+        found.append(Recent(name, record.created[:16], (pair[0], pair[1])))
+    return found

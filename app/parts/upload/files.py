@@ -1,0 +1,175 @@
+"""Where files are opened: the place to drop them, those that are open, and what became of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from analysis.messages import Message, say
+from analysis.text import display_name
+from analysis.wording import shown as words
+from app import state
+from app.parts import doctor, panels
+from app.parts.upload import large
+from app.server.spool import SPOOL, Received
+from app.sources import loading, places, uploads
+
+_MANY_FATES = 4
+_FATES_HEIGHT = 420
+_CLOSE = Message("Close {file:name}")
+_CLOSE_HEIGHT = 160  # pixels; more files than fit scroll
+_LARGER = Message("For larger files, start with {option:name} and give the path here.")
+
+
+def show(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, folded: bool) -> None:
+    """Where files are opened: in the open, paths at the `side`, or all `folded` to a button."""
+    box = st.container()
+    paths = side
+    if folded:
+        # A new key after each upload closes it.
+        paths = box = st.popover(
+            say("Open files"),
+            icon=":material/upload_file:",
+            width="stretch",
+            key=f"folded_{state.files.upload_key()}",
+        )
+    with box:
+        drop(gone, below)
+        larger(gone, below)
+        _close_buttons()
+    with paths:
+        by_path(gone)
+
+
+def drop(gone: str | None, below: DeltaGenerator) -> None:
+    """Where files are dropped; those that were are read, which is said `below`."""
+    dropped = st.file_uploader(
+        say("Drop traces here · nothing leaves this machine"),
+        accept_multiple_files=True,
+        key=state.files.upload_key(),
+        help=panels.own(
+            say(
+                "Files of any profiler in docs/formats.md, plain or packed with gzip or zstd, "
+                "a zip or tar of a profiler's folder, or an experiment; several files at once. "
+                "Files of one recording are read together. Of two recordings, one becomes the "
+                "baseline. "
+                "Files above {limit} go through the button below it, or are opened by their "
+                "path, if the dashboard was started with {option:name}.",
+                limit="256 MB",
+                option="--folder DIR",
+            )
+        ),
+    )
+    if dropped:
+        _open(dropped, gone, below)
+
+
+def larger(gone: str | None, below: DeltaGenerator) -> None:
+    """The button for files of any size; those that were sent are read, which is said `below`."""
+    sent = large.received()
+    if sent:
+        _open_received(sent, gone, below)
+
+
+def by_path(gone: str | None) -> None:
+    """Where the path of a file is given, or how the dashboard is started so that it can be."""
+    if places.folders():
+        _path_input(gone)
+    elif not SPOOL.is_served:
+        st.caption(panels.parts_text(_LARGER.parts(option="--folder DIR"), "gray"))
+
+
+def _close_buttons() -> None:
+    """Each opened file with a button that closes it; the lists have it no more then."""
+    files = state.files.opened()
+    if not files:
+        return
+    with st.container(
+        height=_CLOSE_HEIGHT if len(files) > _MANY_FATES else "content", border=False
+    ):
+        for file in reversed(list(files.values())):
+            st.button(
+                panels.parts_text(
+                    _CLOSE.parts(file=display_name(file.name)), "gray", panels.WHOLE_NAME_CHARS
+                ),
+                key=f"close_{file.id}",
+                icon=":material/close:",
+                type="tertiary",
+                on_click=state.files.close,
+                args=(file.id,),
+            )
+
+
+def _open(files: list[UploadedFile], gone: str | None, below: DeltaGenerator) -> None:
+    """Read what was uploaded, and start again, which opens it."""
+    inbox = state.files.inbox()
+    names = [panels.name(display_name(file.name)) for file in files]
+    with below, st.spinner(words.reading_sentence(names)):
+        inbox.put(*uploads.open_uploads(files), gone)
+    st.rerun()
+
+
+def _open_received(sent: list[Received], gone: str | None, below: DeltaGenerator) -> None:
+    """As `_open`, of files that lie on the disk of the server."""
+    inbox = state.files.inbox()
+    names = [panels.name(display_name(file.name)) for file in sent]
+    with below, st.spinner(words.reading_sentence(names)):
+        inbox.put(*uploads.open_received(sent), gone)
+    st.rerun()
+
+
+def _path_input(gone: str | None) -> None:
+    with st.form("path_form", clear_on_submit=True, border=False):
+        row = st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall")
+        text = row.text_input(
+            say("Or a file of any size, by its path"),
+            key="path",
+            max_chars=1000,
+            placeholder=say("below a configured folder"),
+            help=panels.own(
+                say(
+                    "A file, or a profiler's folder, below a folder that the dashboard was started "
+                    "with ({option:name}).",
+                    option="--folder DIR",
+                )
+            ),
+        )
+        clicked = row.form_submit_button(say("Open"), key="open_path")
+    if clicked and text:
+        inbox = state.files.inbox()
+        inbox.put(*loading.open_paths([text]), gone)
+        st.rerun()
+
+
+def show_fates(still: tuple[str, ...] = ()) -> None:
+    """What became of the files given last, and that the pair `still` is shown after a refusal."""
+    told = state.files.fates()
+    if not told:
+        return
+    # Many files would push the page far down: they scroll.
+    many = len(told) > _MANY_FATES
+    with st.container(border=True, height=_FATES_HEIGHT if many else "content"):
+        for index, fate in enumerate(told):
+            panels.fate(fate)
+            if fate.report is not None:
+                _offer_export(fate.report, index)
+            if fate.id in state.files.opened():
+                doctor.link_to(state.files.opened()[fate.id], key=f"fate_{index}")
+        if still and state.files.unchanged_since_told():
+            panels.note(words.unchanged_sentence(*still), ":gray[:material/info:]")
+        st.button(
+            say("Hide"), key="hide_fates", type="tertiary", on_click=state.files.tell, args=([],)
+        )
+
+
+def _offer_export(report: Path, index: int) -> None:
+    """The button that lets `nsys` of this machine export a report of Nsight Systems."""
+    label = say("Export it with nsys and open that")
+    if st.button(label, key=f"export_{index}", icon=":material/play_arrow:"):
+        inbox = state.files.inbox()
+        with st.spinner(say("nsys exports the report …")):
+            inbox.put(*loading.open_report(report), None)
+        st.rerun()

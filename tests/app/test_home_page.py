@@ -1,0 +1,136 @@
+"""The landing page: where traces are dropped, what was used last, samples, and older addresses."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from analysis.report.sample_card import FILE, Bar, Card, Cards, Piece
+from app.sources import places
+from tests.app.pages import address, headline, is_clean, markdown_texts, texts, turn_to
+from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+
+Start = Callable[..., AppTest]
+QUESTION = "Which change made this model faster or slower, where, and can you believe it?"
+BEFORE = profile_json(UNFUSED_OPERATORS, runs=6)
+AFTER = profile_json(FUSED_OPERATORS, runs=6)
+
+
+def upload(page: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    page.file_uploader[0].set_value(
+        [(name, data, "application/octet-stream") for name, data in files]
+    )
+    return page.run()
+
+
+def links(page: AppTest) -> list[str]:
+    """The labels of the links on the page, without those of the navigation."""
+    return [link.proto.label for link in page.get("page_link")]
+
+
+def test_it_asks_one_question_and_has_one_place_for_traces(land: Start) -> None:
+    page = land()
+    assert is_clean(page)
+    assert [one.value for one in page.header] == [QUESTION]
+    assert len(page.get("file_uploader")) == 1
+    assert "Nsight Systems · Ascend and MindSpore" in " ".join(one.value for one in page.caption)
+    assert "Record a model here" in links(page)
+    assert not page.subheader  # nothing was opened, and no card of a sample is there
+
+
+def test_two_dropped_traces_are_compared(land: Start) -> None:
+    page = upload(land(), ("before.json", BEFORE), ("after.json", AFTER))
+    assert is_clean(page)
+    assert "after.json" in headline(page) and "before.json" in headline(page)
+    assert address(page)["candidate"].startswith("upload:")
+
+
+def test_one_dropped_trace_is_shown_by_itself(land: Start) -> None:
+    """Also where another one was opened before: it is Compare that waits for a second one."""
+    first = upload(land(), ("before.json", BEFORE))
+    assert address(first)["trace"].startswith("upload:")
+    page = upload(turn_to(first, ""), ("after.json", AFTER))
+    assert page.header[0].value.startswith("A run of ` after.json ` takes")
+
+
+def test_a_bad_file_is_a_sentence_and_the_page_stays(land: Start) -> None:
+    page = upload(land(), ("photo.json", b"\x89PNG\r\n\x1a\n" + bytes(100)))
+    assert is_clean(page)
+    assert page.header[0].value == QUESTION
+    assert "This is a PNG image" in " ".join(texts(page))
+
+
+def test_an_address_of_a_pair_leads_to_it(land: Start) -> None:
+    """As links of reports and of older versions have it."""
+    pair = {"baseline": "sample:mobilenetv2/unfused", "candidate": "sample:mobilenetv2/fused"}
+    page = land(**pair)
+    assert headline(page) == "fused is 2.00× faster than unfused"
+    assert address(page) == pair
+
+
+def test_what_was_used_last_stands_first(land: Start, tree: Path) -> None:
+    """The pair of this session, then open files, then recordings: each one click away."""
+    recording = experiment_zip({"unfused": [9.0] * 8, "fused": [5.0] * 8}, model_name="mine")
+    (tree / "recordings" / "mine.zip").write_bytes(recording)
+    page = turn_to(upload(land(), ("before.json", BEFORE), ("after.json", AFTER)), "")
+    assert [one.value for one in page.subheader] == ["Go on with"]
+    shown = links(page)
+    recent = shown[shown.index("All of them") + 1 :]
+    assert recent[0] == "` before.json and after.json `"
+    assert set(recent[1:3]) == {"` after.json `", "` before.json `"}
+    assert recent[3].startswith("` mine: unfused and fused `")
+
+
+def test_others_do_not_see_what_was_used(land: Start, tree: Path, answers_others: None) -> None:
+    recording = experiment_zip({"unfused": [9.0] * 8, "fused": [5.0] * 8}, model_name="mine")
+    (tree / "recordings" / "mine.zip").write_bytes(recording)
+    page = land()
+    assert not page.subheader
+    assert "mine" not in " ".join(links(page))
+
+
+def card(words: str) -> Card:
+    said = {"en": [Piece(words, "text")], "zh": [Piece("样例", "text")]}
+    return Card(said, said, [Bar("", "baseline", 200.0), Bar("", "candidate", 50.0)])
+
+
+def test_samples_that_are_there_have_a_card(land: Start, tree: Path, translations: Path) -> None:
+    """That of a trace that is not there is left out; words of the file stay words."""
+    cards = Cards({"fusion": card("[a](http://evil.example) fast"), "ascend": card("gone")})
+    (tree / "samples" / FILE).write_bytes(msgspec.json.encode(cards))
+    page = land()
+    assert is_clean(page)
+    assert [one.value for one in page.subheader] == ["Or begin with a sample"]
+    assert [label for label in links(page) if label.startswith("**")] == [
+        "**Fusion, measured here**"
+    ]
+    shown = " ".join(markdown_texts(page))
+    assert "gone" not in shown
+    assert r"\[a\](http" in shown
+    assert len(page.get("image")) == 1
+    assert "样例" in " ".join(markdown_texts(land(lang="zh")))
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b'{"cards": {"fusion": 1}}'])
+def test_a_damaged_file_of_cards_leaves_the_page(land: Start, tree: Path, data: bytes) -> None:
+    (tree / "samples" / FILE).write_bytes(data)
+    page = land()
+    assert is_clean(page)
+    assert page.header[0].value == QUESTION
+
+
+def test_an_example_opens_by_its_address_alone(start: Start, tree: Path) -> None:
+    """And an address names no other file of that folder."""
+    source = Path(__file__).parents[2] / "sample_traces" / "torch_compile"
+    shutil.copytree(source, places.SAMPLES / "torch_compile")
+    names = ("torch_compile/eager.json.gz", "torch_compile/compiled.json.gz")
+    page = start(baseline=f"example:{names[0]}", candidate=f"example:{names[1]}")
+    assert "eager.json.gz" in headline(page)
+    assert "Sample: a recording that comes with FuseScope" in " ".join(texts(page))
+    page = start(baseline="example:torch_compile/model.py", candidate=f"example:{names[1]}")
+    assert "The link names something that is not here" in " ".join(texts(page))
