@@ -81,7 +81,7 @@ DiagnosticCode = Literal[
     "recordings_differ", "requests_at_once", "rounded_starts", "rows_lost", "rows_twice",
     "runs_averaged",
     "runs_differ",
-    "runs_annotated", "runs_beside", "runs_entered", "runs_of_device",
+    "runs_annotated", "runs_beside", "runs_entered", "runs_hold_earlier", "runs_of_device",
     "runs_of_other_work", "runs_repeated", "runs_twice", "runs_unknown", "runs_untold",
     "runs_without_operators",
     "same_file", "same_variant", "samples_profiled", "samples_summed", "samples_twice",

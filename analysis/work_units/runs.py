@@ -40,7 +40,11 @@ def with_unit_runs(trace: Trace, work: Work | None = None) -> Trace:
 
 def with_common_runs(before: Trace, after: Trace, work: Work | None = None) -> tuple[Trace, Trace]:
     """Return both traces with runs that are units of the same work; of two phases of serving each
-    with its own, and as they are where units of one side mean nothing on the other."""
+    with its own, and as they are where units of one side mean nothing on the other.
+
+    A single unit has all that runs in it, also what was launched before the file begins: its time
+    changes with that.
+    """
     if not (_can_have_units(before) and _can_have_units(after)):
         return before, after
     if are_two_phases(before, after):
@@ -50,7 +54,29 @@ def with_common_runs(before: Trace, after: Trace, work: Work | None = None) -> t
         return before, after
     chosen = same_work(*found, work)
     others = [units.count - mine.count for units, mine in zip(found, chosen, strict=True)]
-    return _with_runs(before, chosen[0], others[0]), _with_runs(after, chosen[1], others[1])
+    first, second = map(_with_runs, (before, after), chosen, others)
+    return _with_earlier(first), _with_earlier(second)
+
+
+def _with_earlier(trace: Trace) -> Trace:
+    """Return a trace of a single run with the kernels that run in it and were launched before the
+    file begins."""
+    runs = trace.profiled_runs
+    if len(runs) != 1 or runs["start_ns"].isna().any():
+        return trace
+    begin, length = int(runs["start_ns"].iloc[0]), int(runs["dur_ns"].iloc[0])
+    starts, lasts = call_times(trace.calls)
+    earlier = launched_earlier(trace) & trace.calls["run"].isna().to_numpy()
+    earlier &= (starts + lasts > begin) & (starts < begin + length)
+    if not earlier.any():
+        return trace
+    run = trace.calls["run"].mask(earlier, int(runs["run"].iloc[0]))
+    notes = [note for note in trace.diagnostics if note.code != "launched_before"]
+    time_ns = int(trace.calls["dur_ns"].to_numpy()[earlier].sum())
+    notes.append(
+        Diagnostic("info", "runs_hold_earlier", int(earlier.sum()), values={"time": time_ns})
+    )
+    return replace(trace, calls=trace.calls.assign(run=run), diagnostics=tuple(notes))
 
 
 def has_unit_runs(trace: Trace) -> bool:

@@ -202,3 +202,22 @@ def test_units_are_found_once() -> None:
     assert with_unit_runs(marked) is marked
     once = steps_of([tuple(Kernel(f"kernel_{at}", 9) for at in range(40))], marked=False)
     assert with_unit_runs(once) is once, "the file is the whole"
+
+
+def test_a_pair_of_single_steps_counts_all_that_runs_in_them() -> None:
+    """Kernels that were launched before the file begins take 50 us more: so does the step."""
+
+    def step(us: float) -> Trace:
+        earlier: list[Placed] = [(10, replace(GEMM, us=us), None)]
+        own: list[Placed] = [(10 + us + 20 * at, replace(RELU, us=20), 5.0) for at in range(3)]
+        trace = file_of([*earlier, *own], [("execute_model", 1.0, 80 + us)])
+        return trace
+
+    found = compare(side_of_trace(step(100)), side_of_trace(step(150)))
+    assert found.explanation is not None
+    assert found.explanation.unit.change_ns == 50_000
+    [change] = found.explanation.changes
+    assert (change.change_ns, change.before[0].name) == (50_000, "gemm")
+    table = found.op_types.set_index("op_type")["delta_ns"]
+    assert table["gemm"] == 50_000
+    assert note_of(found.candidate.trace, "runs_hold_earlier").values["time"] == 150_000

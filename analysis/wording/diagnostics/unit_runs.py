@@ -74,4 +74,13 @@ UNIT_RUNS: Mapping[DiagnosticCode, NoteTexts] = {
         ),
     ),
     "runs_beside": _beside,
+    "runs_hold_earlier": told(
+        Message(
+            "{n:count} kernel that runs in the only run ({time:duration}) was launched before the "
+            "file begins, as part of the work before it.",
+            "{n:count} kernels that run in the only run ({time:duration}) were launched before the "
+            "file begins, as part of the work before it.",
+        ),
+        Message("They count in it, because its time changes with them."),
+    ),
 }
