@@ -11,7 +11,7 @@ import pandas as pd
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.explanation import explain
 from analysis.compare.explanation.explanation import Explanation
-from analysis.compare.groups.fusion import Fusion
+from analysis.compare.groups.fusion import UNPROVEN, Fusion
 from analysis.compare.ledger import Ledger
 from analysis.compare.roofs import Roofs
 from analysis.compare.side import Side
@@ -111,6 +111,15 @@ class Comparison:
         if any(side.experiment is not None or side.files for side in sides):
             return None
         return explain(self.baseline.trace, self.candidate.trace, self.ranks)
+
+    @property
+    def is_explained(self) -> bool:
+        """True where what changed is told kernel by kernel, while no group is proven: then changes
+        take the place of groups."""
+        found = self.explanation
+        if found is None or found.outcome not in ("changed", "clock") or not found.changes:
+            return False
+        return all(group.known_by in UNPROVEN for group in self.fusion.groups)
 
     def figure(self, code: str) -> Figure:
         """The figure with that code; KeyError when there is none."""

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.explanation.explanation import Change
-from analysis.compare.explanation.places import Place, places_of
+from analysis.compare.explanation.places import Place, ShownRun, places_of
 from analysis.metrics.stretch import Stretch
 from analysis.timeline.payload import drawn_at
 
@@ -42,25 +41,35 @@ def of_side(payload: Mapping[str, Any], side: int, stretch: Stretch) -> Highligh
     return Highlight(spans) if any(spans) else None
 
 
-def of_change(
-    payload: Mapping[str, Any], comparison: Comparison, change: Change
-) -> ShownChange | None:
-    """Return where the timelines of a comparison draw a change; None where they do not."""
+def of_changes(
+    payload: Mapping[str, Any], comparison: Comparison
+) -> tuple[ShownChange | None, ...]:
+    """Return where the timelines of a comparison draw each change of its explanation; None for one
+    that they do not draw."""
     explanation = comparison.explanation
     if explanation is None:
-        return None
-    traces = (comparison.baseline.trace, comparison.candidate.trace)
-    places = places_of(change, explanation, traces)
-    if places is None:
-        return None
-    rows: set[int] = set()
-    for role, operators in zip(("baseline", "candidate"), places.operators, strict=True):
-        joined = comparison.operators[f"operator_{role}"]
-        rows |= set(joined.index[joined.isin(operators)].tolist())
-    first, median = (
-        _highlight(payload, place, tuple(sorted(rows))) for place in (places.first, places.median)
-    )
-    return None if first is None or median is None else ShownChange(places.count, first, median)
+        return ()
+    sides = (comparison.baseline, comparison.candidate)
+    runs = (ShownRun.of(sides[0].trace), ShownRun.of(sides[1].trace))
+    joined = [comparison.operators[f"operator_{role}"] for role in ("baseline", "candidate")]
+    found: list[ShownChange | None] = []
+    for change in explanation.changes:
+        places = places_of(change, explanation, runs)
+        if places is None:
+            found.append(None)
+            continue
+        rows: set[int] = set()
+        for column, operators in zip(joined, places.operators, strict=True):
+            rows |= set(column.index[column.isin(operators)].tolist())
+        first, median = (
+            _highlight(payload, place, tuple(sorted(rows)))
+            for place in (places.first, places.median)
+        )
+        if first is None or median is None:
+            found.append(None)
+        else:
+            found.append(ShownChange(places.count, first, median))
+    return tuple(found)
 
 
 def _highlight(payload: Mapping[str, Any], place: Place, rows: tuple[int, ...]) -> Highlight | None:

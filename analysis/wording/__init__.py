@@ -61,6 +61,7 @@ from analysis.wording.sentences import (
     figure_detail,
     files_text,
     gap_statistic,
+    headline_and_noise,
     interval_key,
     interval_name,
     kinds_sentence,

@@ -14,7 +14,7 @@ from analysis.compare.side import Role, Side, engines_differ
 from analysis.compare.timing.latency import are_paired
 from analysis.compare.timing.verdict import Pairing, Verdict, VerdictReason
 from analysis.experiment import ExperimentRecord
-from analysis.messages import Message, Part, listed, paragraph, say
+from analysis.messages import Message, Part, listed, paragraph, passage, say
 from analysis.quantity import Quantity
 from analysis.wording.counted import counts_of
 from analysis.wording.fusion.groups import MODULES_HELP
@@ -43,9 +43,9 @@ _NOT_COMPARED: Mapping[VerdictReason | None, Message] = {
     "like_two_ranks": _LIKE_TWO_RANKS,
     "marked": _MARKED,
 }
-_TOOK = Message("{candidate:name} took **{factor:factor} the time** of {baseline:name}. {noise}")
+_TOOK = Message("{candidate:name} took **{factor:factor} the time** of {baseline:name}.")
 _TOOK_TIMES = Message(
-    "{candidate:name} took **{factor:factor} the time** of {baseline:name} ({times}). {noise}"
+    "{candidate:name} took **{factor:factor} the time** of {baseline:name} ({times})."
 )
 
 
@@ -56,6 +56,24 @@ def verdict_parts(comparison: Comparison) -> tuple[Part, ...]:
 
 def pair_parts(verdict: Verdict, baseline_label: str, candidate_label: str) -> tuple[Part, ...]:
     """`verdict_parts` of a verdict alone, with what its two sides are called."""
+    noise = _noise(verdict)
+    headline = _headline(verdict, baseline_label, candidate_label)
+    return passage(headline, (Part(noise),)) if noise else headline
+
+
+def headline_and_noise(comparison: Comparison) -> tuple[tuple[Part, ...], str]:
+    """Return the verdict in pieces, and why its noise is unknown, '' where it is known."""
+    verdict = comparison.verdict
+    headline = _headline(verdict, comparison.baseline.name, comparison.candidate.name)
+    return headline, _noise(verdict)
+
+
+def _noise(verdict: Verdict) -> str:
+    is_unknown = verdict.outcome == "noise_unknown" and verdict.speedup is not None
+    return unknown_noise(verdict) if is_unknown else ""
+
+
+def _headline(verdict: Verdict, baseline_label: str, candidate_label: str) -> tuple[Part, ...]:
     sides = {"candidate": candidate_label, "baseline": baseline_label}
     if verdict.reason in _NOT_COMPARED:
         return _NOT_COMPARED[verdict.reason].parts(**sides)
@@ -63,11 +81,10 @@ def pair_parts(verdict: Verdict, baseline_label: str, candidate_label: str) -> t
         return _CANNOT_TELL.parts(**sides)
     slowdown = 1 / verdict.speedup
     if verdict.outcome == "noise_unknown":
-        noise = unknown_noise(verdict)
         times = times_text(verdict)
         if not times:
-            return _TOOK.parts(factor=slowdown, noise=noise, **sides)
-        return _TOOK_TIMES.parts(factor=slowdown, noise=noise, times=times, **sides)
+            return _TOOK.parts(factor=slowdown, **sides)
+        return _TOOK_TIMES.parts(factor=slowdown, times=times, **sides)
     if verdict.outcome == "faster":
         return _FASTER.parts(factor=verdict.speedup, **sides)
     return _SLOWER.parts(factor=slowdown, **sides)

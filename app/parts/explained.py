@@ -5,26 +5,29 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis.advice.explanation.explanation import TraceExplanation
-from analysis.compare.comparison import Comparison
 from analysis.messages import passage
-from analysis.wording.explanation import explained_parts
+from analysis.report.explanation.rows import explained_rows
 from analysis.wording.explanation.trace import following_said, lead_said
 from app.parts import panels
+from app.parts.explanation.changes import show_changes
+from app.sources.comparisons import Shown
 
 _CHARS = 40  # of a name of a kernel, as sentences of an explanation have it
 
 
-def show(comparison: Comparison) -> None:
-    """Draw the sentences of the explanation; nothing for recordings, whose groups say it."""
-    if comparison.explanation is None:
+def show(shown: Shown) -> None:
+    """Draw what changed, the cause of most of it first, each change with its kernels behind it;
+    nothing for recordings, whose groups say it."""
+    rows = explained_rows(shown.comparison, shown.changes)
+    if rows is None:
         return
-    lead, *others = explained_parts(comparison.explanation)
-    with st.container(key="explained", gap="xxsmall"):
-        st.markdown(panels.parts_text(lead, panels.outcome_colour(comparison), _CHARS))
-        if others:
-            st.markdown(
-                "\n".join(f"- {panels.parts_text(parts, 'gray', _CHARS)}" for parts in others)
-            )
+    with panels.guarded(), st.container(key="explained", gap="xsmall"):
+        for parts in rows.before:
+            st.markdown(panels.parts_text(parts, "gray", _CHARS))
+        if rows.rows:
+            show_changes(rows, shown.key)
+        for parts in rows.after:
+            st.markdown(panels.parts_text(parts, "gray", _CHARS))
 
 
 def show_trace(explained: TraceExplanation | None) -> None:

@@ -207,14 +207,23 @@ def outcome_colour(comparison: Comparison) -> str:
 
 def verdict(comparison: Comparison) -> None:
     """The verdict as the head of the page, with what it rests on below."""
-    sentence = parts_text(wording.verdict_parts(comparison), outcome_colour(comparison))
+    headline, noise = wording.headline_and_noise(comparison)
+    sentence = parts_text(headline, outcome_colour(comparison))
     interval = wording.verdict_interval(comparison.verdict)
     st.header(sentence + (f" :small[:gray[({own(interval)})]]" if interval else ""), anchor=False)
     with st.container(gap="xxsmall"):
+        if noise:
+            st.markdown(own(noise))
         change = wording.change_sentence(comparison)
         if change and comparison.verdict.is_decided:
             st.markdown(f"**{own(change)}**")
-        st.caption(own(wording.verdict_basis(comparison.verdict)))
+        if comparison.explanation is None:
+            verdict_basis(comparison)
+
+
+def verdict_basis(comparison: Comparison) -> None:
+    """What the verdict rests on."""
+    st.caption(own(wording.verdict_basis(comparison.verdict)))
 
 
 def card(

@@ -21,6 +21,7 @@ from app.server.shelf import Shelf, weight
 if TYPE_CHECKING:
     from analysis.advice import Findings, MissedFusion, Unjudged
     from analysis.timeline.drawing import Drawing, Drawings
+    from analysis.timeline.highlight import ShownChange
 
 MAX_COMPARISONS = 6
 MAX_COMPARISONS_BYTES = 192 * MIB
@@ -43,6 +44,13 @@ class Shown:
         from analysis.timeline.payload import timeline_payload
 
         return timeline_payload(self.comparison)
+
+    @cached_property
+    def changes(self) -> tuple[ShownChange | None, ...]:
+        """Where the timelines draw each change of the explanation."""
+        from analysis.timeline.highlight import of_changes
+
+        return of_changes(self.payload, self.comparison)
 
     @cached_property
     def _drawings(self) -> Drawings:

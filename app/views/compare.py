@@ -115,8 +115,10 @@ def _results(
     comparison = shown.comparison
     with chosen.main:
         panels.verdict(comparison)
-        explained.show(comparison)
-        _head(comparison)
+        explained.show(shown)
+        _interval(comparison)
+        if comparison.explanation is None:
+            _origins(comparison)
         _together(chosen, variants_page)
         _engines(chosen, engines_page)
         entered_runs.ask(shown, chosen.baseline, chosen.candidate)
@@ -124,6 +126,12 @@ def _results(
         exports.downloads(shown)
     with panels.trust(comparison):
         doctor.link(comparison)
+        if comparison.explanation is not None:
+            panels.verdict_basis(comparison)
+            _origins(comparison)
+    if comparison.explanation is not None:
+        operators.show(shown)
+        show_tree(comparison)
     steps(comparison)
     _step(comparison)
     experiment = comparison.candidate.experiment
@@ -137,9 +145,10 @@ def _results(
     )
     tries.show(Subject(comparison.candidate, comparison), shown.findings, record_page)
     _cards(comparison)
-    _bought(comparison, fusion_page)
-    show_tree(comparison)
-    operators.show(shown)
+    if not comparison.is_explained:
+        _bought(comparison, fusion_page)
+    if comparison.explanation is None:
+        operators.show(shown)
     _op_types(comparison)
     roofline.show(comparison)
     _runs(comparison)
@@ -158,8 +167,8 @@ def _stretch(shown: Shown, stretch: Stretch) -> None:
         state.table.highlight(shown.key, found)
 
 
-def _head(comparison: Comparison) -> None:
-    """The speedup as a picture, and where the files come from."""
+def _interval(comparison: Comparison) -> None:
+    """The speedup as a picture."""
     from analysis.charts.interval import interval
 
     figure = interval(comparison.verdict, panels.mark_colours())
@@ -168,6 +177,10 @@ def _head(comparison: Comparison) -> None:
             alt = say("Speedup with its interval, the A/A control and no change")
             panels.chart(figure, "interval", alt)
         st.caption(panels.own(wording.interval_key(comparison.verdict)))
+
+
+def _origins(comparison: Comparison) -> None:
+    """Where the files come from."""
     files = origins(comparison)
     for role, origin in zip(SIDES, files, strict=False):
         made = str(origin.made)

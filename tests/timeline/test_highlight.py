@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.compare import compare
 from analysis.compare.side import Side
-from analysis.timeline.highlight import Highlight, of_change
+from analysis.timeline.highlight import Highlight, of_changes
 from analysis.timeline.payload import timeline_payload
 from tests.step_traces import Kernel, steps_of
 
@@ -18,8 +18,7 @@ def test_a_change_is_drawn_on_both_sides_with_its_operators() -> None:
         sides.append(Side(name, steps_of([step] * 3, name=name)))
     comparison = compare(*sides)
     assert comparison.explanation is not None
-    change = comparison.explanation.changes[0]
-    shown = of_change(timeline_payload(comparison), comparison, change)
+    shown = of_changes(timeline_payload(comparison), comparison)[0]
     assert shown is not None
     names = comparison.operators.loc[list(shown.first.rows), "name"].tolist()
     assert names == ["b"]

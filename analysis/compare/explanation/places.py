@@ -41,29 +41,34 @@ class Places:
 
 
 def places_of(
-    change: Change, explanation: Explanation, traces: tuple[Trace, Trace]
+    change: Change, explanation: Explanation, runs: tuple[ShownRun, ShownRun]
 ) -> Places | None:
-    """Return where a change can be seen; None where the run that timelines show does not have it,
-    or the files have no start times."""
-    shown = (_Shown.of(traces[0]), _Shown.of(traces[1]))
-    find = _idle_places if change.code == "idle" else _places
-    found = find(change, explanation.pairs, shown)
-    if not found:
-        return None
+    """Return where a change can be seen in the runs that timelines show; None where they do not
+    have it, or the files have no start times."""
     operators = [
-        tuple(np.unique(trace.calls["operator"].to_numpy()[calls]).tolist())
+        tuple(np.unique(side.trace.calls["operator"].to_numpy()[calls]).tolist())
         if change.code != "clocks"
         else ()
-        for trace, calls in zip(traces, change.calls, strict=True)
+        for side, calls in zip(runs, change.calls, strict=True)
     ]
-    ranked = sorted(found, key=lambda each: each[0])
-    return Places(
-        len(found), found[0][1], ranked[(len(ranked) - 1) // 2][1], (operators[0], operators[1])
-    )
+    of_both = (operators[0], operators[1])
+    if change.code == "idle":
+        place = _idle_place(change, explanation.pairs, runs)
+        return None if place is None else Places(1, place, place, of_both)
+    groups = _groups(change, runs)
+    lead = int(len(groups[1]) >= len(groups[0]))
+    mine = groups[lead]
+    if not mine:
+        return None
+    dur_ns = runs[lead].trace.calls["dur_ns"].to_numpy()
+    times = [int(dur_ns[rows].sum()) for rows in mine]
+    median = int(np.argsort(times, kind="stable")[(len(times) - 1) // 2])
+    first, typical = (_place(groups, at, lead, explanation.pairs, runs) for at in (0, median))
+    return Places(len(mine), first, typical, of_both)
 
 
 @dataclass(frozen=True, eq=False)
-class _Shown:
+class ShownRun:
     """The calls of a trace that timelines show: their rows by stream and start, and when every call
     of the trace begins and ends."""
 
@@ -73,7 +78,8 @@ class _Shown:
     ends: np.ndarray
 
     @classmethod
-    def of(cls, trace: Trace) -> _Shown:
+    def of(cls, trace: Trace) -> ShownRun:
+        """Return the run of a trace that timelines show; the file where it marks none."""
         calls, run = trace.calls, median_run(trace)
         is_shown = calls["start_ns"].notna().to_numpy()
         if run is not None:
@@ -93,12 +99,16 @@ class _Shown:
         position[self.rows] = np.arange(len(self.rows)) + np.cumsum(np.diff(streams, prepend=0) > 0)
         return position
 
+    def among(self, calls: np.ndarray) -> np.ndarray:
+        """Return these calls, -1 for those that are not shown."""
+        return np.where(self.position[calls] >= 0, calls, -1)
+
     def same(self, calls: np.ndarray) -> np.ndarray:
         """Return each of these calls as a row of what is shown: itself, where that has none of them
         the k-th of its kernel for the k-th of its run; -1 for one that it does not have."""
-        is_shown = self.position[calls] >= 0
-        if is_shown.any() or not len(calls):
-            return np.where(is_shown, calls, -1)
+        mine = self.among(calls)
+        if (mine >= 0).any() or not len(calls):
+            return mine
         run = self.trace.calls["run"].to_numpy("int64", na_value=-1)
         others = np.flatnonzero(run == run[calls[0]])
         streams = self.trace.calls["stream"].cat.codes.to_numpy("int64")
@@ -134,72 +144,76 @@ class _Shown:
         """Return when these calls run, from the first to the last."""
         return Stretch(int(self.starts[rows].min()), int(self.ends[rows].max()))
 
-    def has(self, stretch: Stretch) -> bool:
-        """Return whether a stretch lies in the run that is shown."""
-        if not len(self.rows):
-            return False
+    @property
+    def span(self) -> Stretch:
+        """Return the whole run that is shown, which has calls."""
         first, last = int(self.starts[self.rows].min()), int(self.ends[self.rows].max())
         runs = self.trace.profiled_runs
         shown = runs[(runs["run"] == median_run(self.trace)) & runs["start_ns"].notna()]
         if not shown.empty:
             first = min(first, int(shown["start_ns"].iloc[0]))
             last = max(last, int(shown["start_ns"].iloc[0] + shown["dur_ns"].iloc[0]))
-        return stretch.end_ns > first and stretch.start_ns < last
+        return Stretch(first, last)
+
+    def has(self, stretch: Stretch) -> bool:
+        """Return whether a stretch lies in the run that is shown."""
+        if not len(self.rows):
+            return False
+        return stretch.end_ns > self.span.start_ns and stretch.start_ns < self.span.end_ns
 
 
-_Found = list[tuple[float, Place]]  # the time of the kernels of a place, in ns, and the place
-
-
-def _idle_places(change: Change, pairs: Calls, shown: tuple[_Shown, _Shown]) -> _Found:
+def _idle_place(change: Change, pairs: Calls, runs: tuple[ShownRun, ShownRun]) -> Place | None:
     """Return the longest idle interval of both sides; where only one has it, what the other side
     has there."""
     before, after = (
         stretch if stretch is not None and side.has(stretch) else None
-        for stretch, side in zip(change.longest, shown, strict=True)
+        for stretch, side in zip(change.longest, runs, strict=True)
     )
     if before is not None and after is None:
-        after = _there(before, pairs, shown, 0)
+        after = _there(before, pairs, runs, 0)
     elif after is not None and before is None:
-        before = _there(after, pairs, shown, 1)
-    return [(0.0, Place(before, after))] if before or after else []
+        before = _there(after, pairs, runs, 1)
+    return Place(before, after) if before or after else None
 
 
 def _there(
-    stretch: Stretch, pairs: Calls, shown: tuple[_Shown, _Shown], lead: int
+    stretch: Stretch, pairs: Calls, runs: tuple[ShownRun, ShownRun], lead: int
 ) -> Stretch | None:
-    between = _Between.of(shown, pairs, lead)
+    between = _Between.of(runs, pairs, lead)
     return None if between is None else between.on_other_side(stretch)
 
 
-def _places(change: Change, pairs: Calls, shown: tuple[_Shown, _Shown]) -> _Found:
-    """Return the places of a change: those of the side that has more of them, each with what the
-    other side has there."""
+def _groups(
+    change: Change, runs: tuple[ShownRun, ShownRun]
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return the calls of each place of a change on both sides. An execution that stands out is
+    itself, and no other one stands for it."""
     together = change.code in _TOGETHER
-    if change.code == "outlier":  # itself, and no other execution for it
-        rows_of = [
-            np.where(side.position[of] >= 0, of, -1)
-            for side, of in zip(shown, change.calls, strict=True)
-        ]
+    before, after = (
+        side.groups(
+            side.among(calls) if change.code == "outlier" else side.same(calls), together=together
+        )
+        for side, calls in zip(runs, change.calls, strict=True)
+    )
+    return before, after
+
+
+def _place(
+    groups: tuple[list[np.ndarray], list[np.ndarray]],
+    at: int,
+    lead: int,
+    pairs: Calls,
+    runs: tuple[ShownRun, ShownRun],
+) -> Place:
+    """Return a place of the side `lead`, which has more of them, with what the other side has
+    there: of as many the one of the same number."""
+    own = runs[lead].stretch(groups[lead][at])
+    there: Stretch | None
+    if len(groups[0]) == len(groups[1]):
+        there = runs[1 - lead].stretch(groups[1 - lead][at])
     else:
-        rows_of = [side.same(of) for side, of in zip(shown, change.calls, strict=True)]
-    groups = [
-        side.groups(calls, together=together) for side, calls in zip(shown, rows_of, strict=True)
-    ]
-    lead = int(len(groups[1]) >= len(groups[0]))
-    of, other = shown[lead], 1 - lead
-    is_paired = len(groups[0]) == len(groups[1])
-    between = None if is_paired else _Between.of(shown, pairs, lead)
-    found: _Found = []
-    for at, rows in enumerate(groups[lead]):
-        own = of.stretch(rows)
-        there: Stretch | None = None
-        if is_paired:
-            there = shown[other].stretch(groups[other][at])
-        elif between is not None:
-            there = between.on_other_side(own)
-        ns = float(of.trace.calls["dur_ns"].to_numpy()[rows].sum())
-        found.append((ns, Place(there, own) if lead else Place(own, there)))
-    return found
+        there = _there(own, pairs, runs, lead)
+    return Place(there, own) if lead else Place(own, there)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,29 +225,32 @@ class _Between:
     ends: np.ndarray
     other_starts: np.ndarray
     other_ends: np.ndarray
+    other_run: Stretch
 
     @classmethod
-    def of(cls, shown: tuple[_Shown, _Shown], pairs: Calls, lead: int) -> _Between | None:
+    def of(cls, runs: tuple[ShownRun, ShownRun], pairs: Calls, lead: int) -> _Between | None:
         """Return the pairs that both sides show; None without any."""
-        rows = [side.same(calls) for side, calls in zip(shown, pairs, strict=True)]
+        rows = [side.same(calls) for side, calls in zip(runs, pairs, strict=True)]
         known = (rows[0] >= 0) & (rows[1] >= 0)
         if not known.any():
             return None
         own, other = rows[lead][known], rows[1 - lead][known]
-        order = np.argsort(shown[lead].starts[own], kind="stable")
+        order = np.argsort(runs[lead].starts[own], kind="stable")
         own, other = own[order], other[order]
-        side, there = shown[lead], shown[1 - lead]
-        return cls(side.starts[own], side.ends[own], there.starts[other], there.ends[other])
+        side, there = runs[lead], runs[1 - lead]
+        return cls(
+            side.starts[own], side.ends[own], there.starts[other], there.ends[other], there.span
+        )
 
-    def on_other_side(self, stretch: Stretch) -> Stretch | None:
+    def on_other_side(self, stretch: Stretch) -> Stretch:
         """Return what lies between the same calls on the other side: from the end of the one before
-        to the start of the one behind; where nothing is between them, these two themselves."""
+        to the start of the one behind; where nothing is between them, the one before."""
         first = int(np.searchsorted(self.starts, stretch.start_ns, side="left")) - 1
         last = int(np.searchsorted(self.starts, stretch.end_ns, side="left"))
-        begin = int(self.other_ends[first]) if first >= 0 else None
-        end = int(self.other_starts[last]) if last < len(self.starts) else None
-        if begin is not None and end is not None and begin < end:
+        run = self.other_run
+        begin = int(self.other_ends[first]) if first >= 0 else run.start_ns
+        end = int(self.other_starts[last]) if last < len(self.starts) else run.end_ns
+        if begin < end:
             return Stretch(begin, end)
-        if begin is not None:
-            return Stretch(int(self.other_starts[first]), begin)
-        return None if end is None else Stretch(end, int(self.other_ends[last]))
+        at = max(first, 0)
+        return Stretch(int(self.other_starts[at]), int(self.other_ends[at]))

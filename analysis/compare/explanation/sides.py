@@ -26,7 +26,7 @@ _OPERATOR = re.compile(
 _MODULE = "nn.Module: "
 _LIBRARY = re.compile(r"^(?:hcom_|(?:nccl|rccl)(?:Dev)?Kernel_)")
 _CALL = re.compile(r"(?:_+\d+)+_*$")
-_CHARS = 40  # of the name of a kernel in a sentence
+SHORT_CHARS = 40  # of the name of a kernel in a sentence
 _NUMBER = re.compile(r"_\d+$")
 
 
@@ -86,7 +86,7 @@ class ExplainedSide:
     def names(self) -> tuple[str, ...]:
         """A short name of each operator of the trace."""
         names = self.trace.texts("name")
-        short = short_names(set(names), _CHARS)
+        short = short_names(set(names), SHORT_CHARS)
         return tuple(short[name] for name in names)
 
     @cached_property

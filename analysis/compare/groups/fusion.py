@@ -29,6 +29,9 @@ KnownBy = Literal[
 ]  # fmt: skip
 
 
+# Groups of two traces without graphs, whose members nobody has told.
+UNPROVEN: tuple[KnownBy, ...] = ("inferred", "launched_by", "listed", "op_class")
+
 Names = frozenset[str]  # of operators
 
 

@@ -91,7 +91,7 @@ function follow(host) {
     const { spans, rows, number } = data.stretch;
     lastStretch = number;
     host.view.showStretch(spans, rows);
-    host.root.scrollIntoView({ block: "center" });
+    host.root.scrollIntoView({ block: "start" });
   }
 }
 

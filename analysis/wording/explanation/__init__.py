@@ -53,14 +53,37 @@ def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
     if explanation.outcome in ("not_comparable", "no_change") or lead is None:
         return [said.parts() for said in leading_said(explanation)]
     unit = explanation.unit
-    told = [lead, *following_changes(explanation)]
-    first = passage(*(said.parts() for said in _first(explanation)))
-    said = (change_said(change, unit) for change in told)
-    rest_ns = unit.change_ns - sum(change.change_ns for change in told)
-    last = unit_sentence(unit).parts()
-    if abs(rest_ns) >= _REST_FROM * unit.before_ns:
-        last = passage(last, _REST.parts(ns=rest_ns, per=PER[unit.kind]))
+    first = first_parts(explanation)
+    said = (change_said(change, unit) for change in told_changes(explanation))
+    last = passage(unit_sentence(unit).parts(), rest_parts(explanation))
     return [*([first] if first else []), *(each.parts() for each in said), last]
+
+
+def rest_parts(explanation: Explanation) -> tuple[Part, ...]:
+    """Return what all changes that are not told add up to; none where that is next to nothing."""
+    unit = explanation.unit
+    rest_ns = unit.change_ns - sum(change.change_ns for change in told_changes(explanation))
+    if abs(rest_ns) < _REST_FROM * unit.before_ns:
+        return ()
+    return _REST.parts(ns=rest_ns, per=PER[unit.kind])
+
+
+def told_changes(explanation: Explanation) -> list[Change]:
+    """Return the changes that are told, the leading one first; none where no change leads."""
+    lead = leading_change(explanation)
+    if explanation.outcome in ("not_comparable", "no_change") or lead is None:
+        return []
+    return [lead, *following_changes(explanation)]
+
+
+def first_parts(explanation: Explanation) -> tuple[Part, ...]:
+    """Return what stands in front of all changes."""
+    return passage(*(said.parts() for said in _first(explanation)))
+
+
+def change_parts(change: Change, unit: UnitTimes) -> tuple[Part, ...]:
+    """Return one change as a sentence in parts."""
+    return change_said(change, unit).parts()
 
 
 def _first(explanation: Explanation) -> list[Said]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.compare.explanation import explain
 from analysis.compare.explanation.explanation import Change, ChangeCode, Explanation
-from analysis.compare.explanation.places import Place, Places, places_of
+from analysis.compare.explanation.places import Place, Places, ShownRun, places_of
 from analysis.metrics.stretch import Stretch
 from analysis.trace import Trace
 from tests.step_traces import Kernel, steps_of
@@ -19,6 +19,10 @@ def found(before: Trace, after: Trace, code: ChangeCode) -> tuple[Explanation, C
     assert explanation is not None
     [change] = [each for each in explanation.changes if each.code == code]
     return explanation, change
+
+
+def shown(change: Change, explanation: Explanation, before: Trace, after: Trace) -> Places | None:
+    return places_of(change, explanation, (ShownRun.of(before), ShownRun.of(after)))
 
 
 def layers(*quantise_us: float, slow: float = 100) -> list[Kernel]:
@@ -37,7 +41,7 @@ def test_new_kernels_are_shown_with_what_stands_in_their_place_before() -> None:
     before = steps_of([layers(0, 0, 0)])
     after = steps_of([layers(30, 40, 50)])
     explanation, change = found(before, after, "added")
-    places = places_of(change, explanation, (before, after))
+    places = shown(change, explanation, before, after)
     assert places is not None
     assert places.count == 3
     # Before, nothing is between the product and the attention: the product itself is shown.
@@ -52,7 +56,7 @@ def test_kernels_of_another_time_are_shown_on_both_sides() -> None:
     """Attentions of 100 us begin at 100 of layers of 210; those of 150 in layers of 260."""
     before, after = steps_of([layers(0, 0, 0)]), steps_of([layers(0, 0, 0, slow=150)])
     explanation, change = found(before, after, "time")
-    places = places_of(change, explanation, (before, after))
+    places = shown(change, explanation, before, after)
     assert places is not None
     assert (places.count, places.first) == (3, Place(us(100, 200), us(100, 250)))
 
@@ -65,7 +69,7 @@ def test_places_are_those_of_the_run_that_timelines_show() -> None:
         for name, slow in (("a", 100), ("b", 150))
     )
     explanation, change = found(before, after, "time")
-    places = places_of(change, explanation, (before, after))
+    places = shown(change, explanation, before, after)
     assert places is not None
     assert (places.count, places.first) == (3, Place(us(730, 830), us(880, 1030)))
 
@@ -77,11 +81,11 @@ def test_an_execution_outside_the_run_that_is_shown_has_no_place() -> None:
     before = steps_of([usual] * 5)
     after = steps_of([usual, usual, usual, long, usual])
     explanation, change = found(before, after, "outlier")
-    assert places_of(change, explanation, (before, after)) is None
+    assert shown(change, explanation, before, after) is None
     # Without marks the file is shown as a whole: four steps of 108 us and what stands before it.
     whole = steps_of([usual, usual, usual, long, usual], marked=False)
     explanation, change = found(steps_of([usual] * 5, marked=False), whole, "outlier")
-    places = places_of(change, explanation, (before, whole))
+    places = shown(change, explanation, before, whole)
     start = 3 * sum(range(10, 18)) + sum(range(10, 14))
     assert places is not None
     assert places.first.after == us(start, start + 500)
@@ -94,6 +98,6 @@ def test_idle_time_is_shown_by_its_longest_interval() -> None:
     gaps = [names[0], Kernel("b", 100, after_us=40), Kernel("c", 100, after_us=90)]
     before, after = steps_of([short]), steps_of([gaps])
     explanation, change = found(before, after, "idle")
-    places: Places | None = places_of(change, explanation, (before, after))
+    places: Places | None = shown(change, explanation, before, after)
     assert places is not None
     assert places.first == Place(us(100, 105), us(240, 330))

@@ -1,0 +1,243 @@
+"""What changed as rows, each with the kernels and the places behind it, for dashboard and
+report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.compare.explanation.explanation import Change, Explanation, KernelTime
+from analysis.compare.explanation.sides import SHORT_CHARS
+from analysis.messages import Part
+from analysis.operators.short_names import short_names
+from analysis.report.text import signed_duration, with_minus
+from analysis.timeline.highlight import Highlight, ShownChange
+from analysis.wording.explanation import (
+    change_parts,
+    explained_parts,
+    first_parts,
+    rest_parts,
+    told_changes,
+)
+from analysis.wording.explanation import details as words
+
+_SLIGHT = 0.005  # of the unit's change, below which a change has no colour
+_EQUAL = 0.001  # of a time, by which two that are told as one may differ
+MAX_KERNELS = 12
+
+
+@dataclass(frozen=True)
+class KernelRow:
+    """A kernel of a change on both sides: its time in a unit and how often how long, '' on a side
+    that does not run it; `row` is its row in the table of operators."""
+
+    name: str
+    before: str
+    before_each: str
+    after: str
+    after_each: str
+    change: str
+    row: int | None
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to a place in the timelines."""
+
+    label: str
+    highlight: Highlight
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    """A change: its sentence, its time, and its bar in percent of the width for all of them.
+
+    `kind` is what it means: faster, slower or same. `facts` are what is known of it, by what they
+    are; `head` is what its `kernels` are.
+    """
+
+    parts: tuple[Part, ...]
+    change: str
+    kind: str
+    left: float
+    width: float
+    facts: tuple[tuple[str, str], ...]
+    head: str
+    kernels: tuple[KernelRow, ...]
+    ways: tuple[Way, ...]
+
+
+@dataclass(frozen=True)
+class ExplainedRows:
+    """An explanation in rows, which add up with `rest` to the change of a unit.
+
+    `before` stands in front of the rows and `after` behind them, sentence by sentence; `more` are
+    changes that are smaller than the first, and `rest` what no change accounts for.
+    """
+
+    before: tuple[tuple[Part, ...], ...]
+    rows: tuple[ChangeRow, ...]
+    after: tuple[tuple[Part, ...], ...]
+    more: tuple[ChangeRow, ...]
+    more_title: str
+    rest: str
+
+
+def explained_rows(
+    comparison: Comparison, shown: Sequence[ShownChange | None]
+) -> ExplainedRows | None:
+    """Return what changed in rows, the cause of most of it first; `shown` is where the timelines
+    draw each change. None of recordings, whose groups say it."""
+    explanation = comparison.explanation
+    if explanation is None:
+        return None
+    told = told_changes(explanation)
+    if not told:
+        sentences = tuple(tuple(with_minus(parts)) for parts in explained_parts(explanation))
+        return ExplainedRows(sentences, (), (), (), "", "")
+    others = [change for change in explanation.changes if not _is_in(change, told)]
+    made = _Maker.of(comparison, explanation, shown)
+    more = tuple(made.row(change) for change in others)
+    first = first_parts(explanation)
+    return ExplainedRows(
+        (tuple(with_minus(first)),) if first else (),
+        tuple(made.row(change) for change in told),
+        _after(comparison, explanation),
+        more,
+        words.MORE.text(n=len(more)) if more else "",
+        signed_duration(explanation.rest_ns),
+    )
+
+
+def _after(comparison: Comparison, explanation: Explanation) -> tuple[tuple[Part, ...], ...]:
+    """Return how long a unit takes on both sides, unless the verdict has said so, and what changes
+    that are not told add to it."""
+    unit, times = explanation.unit, comparison.verdict.times_ns
+    is_said = times is not None and all(
+        abs(told - of_unit) <= _EQUAL * of_unit
+        for told, of_unit in zip(times, (unit.before_ns, unit.after_ns), strict=True)
+    )
+    last = rest_parts(explanation) if is_said else explained_parts(explanation)[-1]
+    return (tuple(with_minus(last)),) if last else ()
+
+
+def _is_in(change: Change, told: Sequence[Change]) -> bool:
+    return any(change is each for each in told)
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """What rows are made of: the span that bars lie in, in ns, and the table's row of each operator
+    by its short name."""
+
+    explanation: Explanation
+    shown: Mapping[int, ShownChange | None]  # by the identity of a change
+    low_ns: int
+    high_ns: int
+    rows: Mapping[str, int]
+
+    @classmethod
+    def of(
+        cls, comparison: Comparison, explanation: Explanation, shown: Sequence[ShownChange | None]
+    ) -> _Maker:
+        changes = explanation.changes
+        sizes = [change.change_ns for change in changes]
+        places = {id(change): each for change, each in zip(changes, shown, strict=True)}
+        low, high = min(0, *sizes), max(0, *sizes)
+        return cls(explanation, places, low, high, _rows_by_name(comparison))
+
+    def row(self, change: Change) -> ChangeRow:
+        ns, span = change.change_ns, max(1, self.high_ns - self.low_ns)
+        unit = self.explanation.unit
+        return ChangeRow(
+            tuple(with_minus(change_parts(change, unit))),
+            signed_duration(ns),
+            _kind(ns, unit.change_ns),
+            100 * (min(0, ns) - self.low_ns) / span,
+            100 * abs(ns) / span,
+            _facts(change),
+            words.head(change, on_device=unit.on_device),
+            self._kernels(change),
+            _ways(self.shown[id(change)]),
+        )
+
+    def _kernels(self, change: Change) -> tuple[KernelRow, ...]:
+        before = {each.name: each for each in change.before}
+        after = {each.name: each for each in change.after}
+        names = sorted(
+            dict.fromkeys((*before, *after)),
+            key=lambda name: -max(_ns(before.get(name)), _ns(after.get(name))),
+        )
+        return tuple(
+            self._kernel(name, before.get(name), after.get(name)) for name in names[:MAX_KERNELS]
+        )
+
+    def _kernel(self, name: str, before: KernelTime | None, after: KernelTime | None) -> KernelRow:
+        took, takes = _ns(before), _ns(after)
+        times = units.durations_apart(took, takes, takes - took)
+        return KernelRow(
+            name,
+            times[0] if before else "",
+            _each(before),
+            times[1] if after else "",
+            _each(after),
+            signed_duration(takes - took),
+            self.rows.get(name),
+        )
+
+
+def _ns(kernel: KernelTime | None) -> int:
+    return kernel.ns if kernel else 0
+
+
+def _each(kernel: KernelTime | None) -> str:
+    """Return how often a kernel runs in a unit, and how long each time."""
+    if kernel is None or not kernel.count:
+        return ""
+    return words.EXECUTIONS.text(count=kernel.count, each=kernel.ns / kernel.count)
+
+
+def _kind(change_ns: int, whole_ns: int) -> str:
+    if abs(change_ns) <= _SLIGHT * abs(whole_ns):
+        return "same"
+    return "slower" if change_ns > 0 else "faster"
+
+
+def _facts(change: Change) -> tuple[tuple[str, str], ...]:
+    told = (
+        (words.WHERE, " › ".join(change.where)),
+        (words.HOST, " › ".join(change.host)),
+        (words.KNOWN_BY, words.known_by(change)),
+    )
+    return tuple((name.text(), value) for name, value in told if value)
+
+
+def _ways(shown: ShownChange | None) -> tuple[Way, ...]:
+    if shown is None:
+        return ()
+    if shown.count == 1:
+        return (Way(words.SHOW.text(), shown.first),)
+    return (
+        Way(words.SHOW_MEDIAN.text(n=shown.count), shown.median),
+        Way(words.SHOW_FIRST.text(), shown.first),
+    )
+
+
+def _rows_by_name(comparison: Comparison) -> dict[str, int]:
+    """Return the row of the operator of most time by the name that sentences have."""
+    table = comparison.operators
+    found: dict[str, int] = {}
+    for role in ("candidate", "baseline"):
+        trace = (comparison.baseline if role == "baseline" else comparison.candidate).trace
+        names = trace.texts("name")
+        short = short_names(set(names), SHORT_CHARS)
+        known = table[table[f"operator_{role}"].notna()]
+        ranked = known.sort_values(f"per_run_ns_{role}", kind="stable")
+        operators = ranked[f"operator_{role}"].astype("int64").tolist()
+        found |= {
+            short[names[operator]]: int(row)
+            for row, operator in zip(ranked.index.tolist(), operators, strict=True)
+        }
+    return found

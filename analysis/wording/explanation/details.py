@@ -1,0 +1,55 @@
+"""What stands behind a sentence of an explanation: its kernels, its place, what says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis.compare.explanation.explanation import Change, Evidence
+from analysis.messages import Message
+
+TITLE = Message("What changed")
+BEFORE = Message("Baseline")
+AFTER = Message("Candidate")
+CHANGE = Message("Change")
+EXECUTIONS = Message("{count:number} × {each:duration}")
+_KERNEL = Message("Kernel")
+_OPERATOR = Message("Operator")
+_COLLECTIVE = Message("Collective")
+_CALL = Message("Call of the host")
+WHERE = Message("Where")
+HOST = Message("What the host did")
+KNOWN_BY = Message("Known by")
+_EVIDENCE: Mapping[Evidence, Message] = {
+    "named": Message("names that both files have"),
+    "ordered": Message("the order of the kernels"),
+    "guessed": Message("the class of the kernels alone"),
+}
+_CLOCKS = Message("a common ratio of all kernels; a lower limit of power would do the same")
+_IDLE = {
+    True: Message("what the host did while the device was idle"),
+    False: Message("the time in which nothing ran"),
+}
+SHOW = Message("Show it in the timelines")
+SHOW_MEDIAN = Message("Show the median of {n:count} places in the timelines")
+SHOW_FIRST = Message("Show the first place")
+IN_TABLE = Message("Show {operator:name} in the table of operators")
+MORE = Message("{n:count} smaller change", "{n:count} smaller changes")
+REST = Message("No change accounts for")
+
+
+def head(change: Change, *, on_device: bool) -> str:
+    """Return what the rows behind a change are."""
+    if change.code == "idle":
+        return _CALL.text()
+    if change.code == "communication":
+        return _COLLECTIVE.text()
+    return (_KERNEL if on_device else _OPERATOR).text()
+
+
+def known_by(change: Change) -> str:
+    """Return what says that a change is this one."""
+    if change.code == "idle":
+        return _IDLE[bool(change.host)].text()
+    if change.code == "clocks":
+        return _CLOCKS.text()
+    return _EVIDENCE[change.evidence].text()

@@ -1,0 +1,1 @@
+"""What changed, in rows that open to the kernels behind them."""

@@ -1,0 +1,94 @@
+"""What changed as rows: sentences, bars, kernels of both sides, and ways to the timelines."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
+from analysis.report.explanation.rows import ExplainedRows, KernelRow, explained_rows
+from analysis.timeline.highlight import of_changes
+from analysis.timeline.payload import timeline_payload
+from tests.step_traces import Kernel, steps_of
+
+
+def slower_and_faster() -> Comparison:
+    """Four softmaxes of 100 us take 150, a product of 500 takes 400: +200 and -100 us a step of
+    1000 us."""
+    sides = []
+    for name, softmax, product in (("a.json", 100, 500), ("b.json", 150, 400)):
+        step = [Kernel("gemm", product, "matrix_product")]
+        for at in range(4):
+            step += [Kernel("softmax", softmax, "softmax"), Kernel(f"norm{at}", 25)]
+        sides.append(Side(name, steps_of([step] * 3, name=name)))
+    return compare(*sides)
+
+
+def rows_of(comparison: Comparison) -> ExplainedRows:
+    rows = explained_rows(comparison, of_changes(timeline_payload(comparison), comparison))
+    assert rows is not None
+    return rows
+
+
+def test_each_change_has_its_bar_and_its_kernels() -> None:
+    rows = rows_of(slower_and_faster())
+    slower, faster = rows.rows
+    assert (slower.change, slower.kind, faster.change, faster.kind) == (
+        "+200 µs", "slower", "−100 µs", "faster",
+    )  # fmt: skip
+    # Of 300 us the first third is before 0.
+    assert (slower.left, slower.width) == pytest.approx((100 / 3, 200 / 3))
+    assert (faster.left, faster.width) == pytest.approx((0, 100 / 3))
+    [kernel] = slower.kernels
+    assert kernel == KernelRow(
+        "softmax", "400 µs", "4 × 100 µs", "600 µs", "4 × 150 µs", "+200 µs", kernel.row
+    )
+    assert [way.label for way in slower.ways] == [
+        "Show the median of 4 places in the timelines",
+        "Show the first place",
+    ]
+    assert [way.label for way in faster.ways] == ["Show it in the timelines"]
+    assert ("Known by", "names that both files have") in slower.facts
+    assert rows.rest == "0"
+    assert rows.more == ()
+
+
+def test_a_kernel_leads_to_its_row_in_the_table_of_operators() -> None:
+    comparison = slower_and_faster()
+    [kernel] = rows_of(comparison).rows[0].kernels
+    assert comparison.operators.loc[kernel.row, "name"] == "softmax"
+
+
+def test_how_long_a_step_takes_is_said_once() -> None:
+    """The verdict has the times of a step already."""
+    comparison = slower_and_faster()
+    explanation = comparison.explanation
+    assert explanation is not None
+    unit = (explanation.unit.before_ns, explanation.unit.after_ns)
+    assert comparison.verdict.times_ns == pytest.approx(unit)
+    assert rows_of(comparison).after == ()
+
+
+def test_smaller_changes_add_up_with_what_is_told_and_the_rest() -> None:
+    """Eight kernels take 10 to 80 us longer: five are told, two follow, and 10 us are less than
+    0.3 % of 5.16 ms."""
+    sides = []
+    for name, more in (("a.json", 0), ("b.json", 10)):
+        names = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
+        step = [Kernel(each, 200 + at * more) for at, each in enumerate(names, 1)]
+        step += [Kernel(each, 900) for each in ("copy", "gemm", "norm", "softmax")]
+        sides.append(Side(name, steps_of([step] * 3, name=name)))
+    comparison = compare(*sides)
+    rows = rows_of(comparison)
+    assert [row.change for row in rows.rows] == [f"+{us}.0 µs" for us in (80, 70, 60, 50, 40)]
+    assert [row.change for row in rows.more] == [f"+{us}.0 µs" for us in (30, 20)]
+    assert (rows.more_title, rows.rest) == ("2 smaller changes", "+10.0 µs")
+
+
+def test_nothing_changed_is_a_sentence_without_rows() -> None:
+    step = [Kernel("a", 100), Kernel("b", 50)]
+    sides = [Side(name, steps_of([step] * 3, name=name)) for name in ("a.json", "b.json")]
+    rows = rows_of(compare(*sides))
+    assert rows.rows == ()
+    assert "take 150 µs, before 150 µs" in rows.before[0][0].text
