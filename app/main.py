@@ -14,9 +14,10 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from analysis.messages import say
-from app import language
+from app import language, state
 from app.parts import glossary, panels
 from app.parts.start.opening import Shows
+from app.sources.filled import Name, filled
 from app.views import (
     compare,
     engines,
@@ -85,21 +86,25 @@ def run() -> None:
         url_path="start",
         default=True,
     )
+    by_name: dict[Name, StreamlitPage] = {
+        "engines": engines_page,
+        "scaling": scaling_page,
+        "fleet": fleet_page,
+        "releases": releases_page,
+    }
+    has_content = filled(state.files.opened())
     shown = st.navigation(
-        [
-            home_page,
-            compare_page,
-            variants_page,
-            engines_page,
-            fusion_page,
-            trace_page,
-            scaling_page,
-            fleet_page,
-            releases_page,
-            recipes_page,
-            record_page,
-            library_page,
-        ],
+        {
+            "": [
+                *(home_page, compare_page, fusion_page, trace_page, library_page),
+                *(by_name[name] for name in has_content),
+            ],
+            say("New"): [record_page, recipes_page],
+            say("More"): [
+                variants_page,
+                *(page for name, page in by_name.items() if name not in has_content),
+            ],
+        },
         position="top",
     )
     language.notices()

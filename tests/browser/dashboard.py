@@ -60,6 +60,24 @@ def upload(page: Page, *files: Path) -> None:
     page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(list(files))
 
 
+def turn_to(page: Page, name: str, *menus: str) -> None:
+    """Open a page by the navigation, where some pages are in the menus New and More."""
+    bar = page.locator("header")
+    bar.get_by_test_id("stTopNavSection").last.wait_for()
+    link = bar.get_by_role("link", name=name, exact=True)
+    if link.count():
+        link.first.click()
+        return
+    entry = page.get_by_role("menuitem", name=name, exact=True)
+    for menu in menus or ("New", "More"):
+        bar.get_by_role("button", name=menu, exact=True).click()
+        if entry.count():
+            entry.click()
+            return
+        page.keyboard.press("Escape")
+    raise AssertionError(f"no page {name}")
+
+
 def two_profiles(folder: Path, conv: str = "a/Conv") -> tuple[Path, Path]:
     """Profiles of 8 runs: 208 µs a run unfused, 166 µs fused."""
     unfused = [(conv, *CONV[1:]), *UNFUSED_OPERATORS[1:]]

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.dashboard import quiet, two_profiles, upload, wait_idle
+from tests.browser.dashboard import quiet, turn_to, two_profiles, upload, wait_idle
 
 
 def visit(page: Page, name: str) -> str:
     """Open a page by the navigation; its address is returned."""
-    page.get_by_role("link", name=name, exact=True).first.click()
+    turn_to(page, name)
     page.wait_for_url(f"**/{name.lower()}?**")
     wait_idle(page)
     return page.url
@@ -52,7 +52,7 @@ def test_back_from_another_page_leads_to_the_last_pair(page: Page, url: str) -> 
     page.wait_for_url(lambda address: address != arrived)
     wait_idle(page)
     swapped = page.url
-    page.get_by_role("link", name="Recipes", exact=True).first.click()
+    turn_to(page, "Recipes")
     page.wait_for_url("**/recipes**")
     wait_idle(page)
     page.go_back()

@@ -18,6 +18,7 @@ from tests.browser.dashboard import (
     fits_narrow_pages,
     open_for_the_first_time,
     quiet,
+    turn_to,
     two_profiles,
     upload,
     verdict,
@@ -290,7 +291,7 @@ def test_a_recording_is_asked_for_and_stopped(page: Page, url: str) -> None:
 def test_a_recording_from_the_page_to_its_comparison(page: Page, url: str) -> None:
     page.goto(url)
     wait_idle(page)
-    page.get_by_role("link", name="Record", exact=True).click()
+    turn_to(page, "Record")
     starts_recording(page)
     expect(page.get_by_text("Recorded.")).to_be_visible()
     page.get_by_role("button", name="Open in Compare").click()

@@ -13,6 +13,7 @@ from tests.browser.dashboard import (
     fits_narrow_pages,
     open_for_the_first_time,
     quiet,
+    turn_to,
     upload,
     wait_idle,
 )
@@ -29,7 +30,7 @@ def test_engines_of_an_opened_recording(page: Page, url: str, tmp_path: Path) ->
     # The name alone stands in the uploader before the file is read.
     expect(page.get_by_text("Experiment of mobilenetv2").first).to_be_visible()
     wait_idle(page)
-    page.get_by_role("link", name="Engines", exact=True).click()
+    turn_to(page, "Engines")
     expect(page.get_by_role("heading", name="Engines on mobilenetv2")).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart").first.locator(".main-svg").first).to_be_visible()
     draws_in_dark_and_light(page)

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from app.sources import places
 from tests.app.test_language_pages import names
 from tests.brackets import is_told, names_in, outside
-from tests.browser.dashboard import quiet, wait_idle
+from tests.browser.dashboard import quiet, turn_to, wait_idle
 from tests.browser.serving import SERVE, SERVES_AT, free_port, started
 
 # Everything on the page that is read or read out, block by block: [text, is an attribute]. Not
@@ -113,7 +113,7 @@ def test_the_switch_and_every_page_in_another_language(page: Page, pseudo_url: s
     expect(chosen).to_be_checked()
     assert untold(page) == set()
     for name in ("Fusion", "Trace", "Recipes", "Record"):
-        page.get_by_role("link", name=f"⟦{name}⟧", exact=True).first.click()
+        turn_to(page, f"⟦{name}⟧", "⟦New⟧", "⟦More⟧")
         wait_idle(page)
         assert "lang=pseudo" in page.url
         assert untold(page) == set(), name

@@ -15,6 +15,7 @@ from tests.browser.dashboard import (
     draws_in_dark_and_light,
     open_for_the_first_time,
     quiet,
+    turn_to,
     verdict,
     wait_idle,
 )
@@ -104,7 +105,7 @@ def by_the_card(page: Page) -> None:
 def by_the_record_page(page: Page) -> None:
     """It shows the result of what was recorded last, wherever that was asked for."""
     wait_idle(page)
-    page.get_by_role("link", name="Record", exact=True).click()
+    turn_to(page, "Record")
     expect(page.get_by_text("Recorded.", exact=True)).to_be_visible()
     wait_idle(page)
     page.get_by_role("button", name="Open in Compare").click()

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.dashboard import wait_idle
+from tests.browser.dashboard import turn_to, wait_idle
 
 
 def shown(page: Page, side: str) -> str:
@@ -35,7 +35,7 @@ def choose(page: Page, side: str, variant: str) -> None:
 
 
 def go(page: Page, name: str) -> None:
-    page.get_by_role("link", name=name, exact=True).first.click()
+    turn_to(page, name)
     page.wait_for_url(re.compile(f"/{name.lower()}|/\\?"))
 
 

@@ -14,6 +14,7 @@ from tests.browser.dashboard import (
     fits_narrow_pages,
     open_for_the_first_time,
     quiet,
+    turn_to,
     upload,
     wait_idle,
 )
@@ -56,7 +57,7 @@ def test_variants_their_report_and_scaling(page: Page, url: str, tmp_path: Path)
         # Its name alone is in the list of what is being sent.
         expect(page.get_by_text(re.compile(f"{path.name}: Experiment")).first).to_be_visible()
     wait_idle(page)
-    page.get_by_role("link", name="Scaling", exact=True).click()
+    turn_to(page, "Scaling")
     expect(page.get_by_role("heading", name="Scaling of grows")).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart").first.locator(".main-svg").first).to_be_visible()
     fits_narrow_pages(page)

@@ -1,0 +1,32 @@
+"""Filled: which of the pages that few need have something of the user's own to show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from app.sources import places
+from app.sources.engines import recorded
+from app.sources.recordings import recordings
+from app.sources.sweeps import sweeps
+from app.state.opened import Opened
+
+Name = Literal["engines", "scaling", "fleet", "releases"]
+
+
+def filled(opened: Mapping[str, Opened]) -> list[Name]:
+    """Return the pages for which something was opened, recorded or lies in a configured folder;
+    samples do not count."""
+    is_there: dict[Name, bool] = {
+        "engines": _has_several_engines(opened),
+        "scaling": bool(sweeps(opened)),
+        "fleet": bool(places.fleets()),
+        "releases": bool(places.histories()),
+    }
+    return [name for name, has in is_there.items() if has]
+
+
+def _has_several_engines(opened: Mapping[str, Opened]) -> bool:
+    """Return True for a recording of several engines, or for recordings of one model by several."""
+    is_own = any(True for _ in recordings(opened))
+    return is_own and any(len(one.engines) > 1 for one in recorded(opened).values())
