@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 MISSING = "–"
+APART = "\N{NARROW NO-BREAK SPACE}"  # between groups of three digits, where no line may break
 Scales = Sequence[tuple[float, str]]  # (what divides a value, its unit), ascending
 TIMES: Scales = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
 _BYTES: Scales = ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB"))
@@ -168,9 +169,10 @@ def count(value: float | None) -> str:
 
 
 def grouped(value: float, form: str = "") -> str:
-    """A number in that format, its digits in groups of three: 12345.6, '.1f' -> '12 345.6'."""
+    """A number in that format, its digits in groups of three, which stay on one line: 12345.6,
+    '.1f' -> '12 345.6'."""
     sign = "+" if form.startswith("+") else ""
-    return f"{value:{sign},{form.removeprefix('+')}}".replace(",", " ")
+    return f"{value:{sign},{form.removeprefix('+')}}".replace(",", APART)
 
 
 def small_number(value: float | None) -> str:

@@ -71,17 +71,17 @@ def _parsed(text: str) -> tuple[float, float]:
 
 
 def test_digits_stand_in_groups_of_three_wherever_there_are_more() -> None:
-    assert units.rate(2169.4) == "2 169 /s"
-    assert units.factor(11_345.0) == "11 345×"
-    assert units.duration(61_234e9, signed=True) == "+61 234 s"
-    assert units.data_size(2.5e12) == "2 500 GB"
+    assert units.rate(2169.4) == "2\u202f169 /s"
+    assert units.factor(11_345.0) == "11\u202f345×"
+    assert units.duration(61_234e9, signed=True) == "+61\u202f234 s"
+    assert units.data_size(2.5e12) == "2\u202f500 GB"
     sizes = (512, 4e9, 1.5e9, 200e6, 20e9)
     assert [units.capacity(one) for one in sizes] == ["512 B", "4 GB", "1.5 GB", "200 MB", "20 GB"]
-    assert units.percent(12.345, signed=True) == "+1 234.5 %"
-    assert units.flop_rate(1.5e15) == "1 500 TFLOP/s"
-    assert units.bandwidth(1234.56) == "1 235 GB/s"
-    assert units.count(12_345) == "12 345" and units.count(1234.5) == "1 234.5"
-    assert units.grouped(1_234_567, "+d") == "+1 234 567"
+    assert units.percent(12.345, signed=True) == "+1\u202f234.5 %"
+    assert units.flop_rate(1.5e15) == "1\u202f500 TFLOP/s"
+    assert units.bandwidth(1234.56) == "1\u202f235 GB/s"
+    assert units.count(12_345) == "12\u202f345" and units.count(1234.5) == "1\u202f234.5"
+    assert units.grouped(1_234_567, "+d") == "+1\u202f234\u202f567"
 
 
 def test_factors_near_one_keep_a_digit_more() -> None:
@@ -101,7 +101,7 @@ def test_a_cut_keeps_both_ends() -> None:
 
 @given(st.floats(1, 1e12))
 def test_the_text_of_a_duration_is_within_one_percent(ns: float) -> None:
-    match = re.fullmatch(r"([\d.]+) (ns|µs|ms|s)", units.duration(ns).replace("1 000", "1000"))
+    match = re.fullmatch(r"([\d.]+) (ns|µs|ms|s)", units.duration(ns).replace("1\u202f000", "1000"))
     assert match is not None
     scale = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[match[2]]
     assert float(match[1]) * scale == pytest.approx(ns, rel=0.01)
@@ -112,9 +112,9 @@ def test_counters_of_devices() -> None:
     assert units.flop_count(999.7e9) == "1.00 TFLOP"
     assert units.flop_count(1500.0) == "1.50 kFLOP"
     assert units.bandwidth(12.345) == "12.3 GB/s"
-    assert units.bandwidth(1234.56) == "1 235 GB/s"
+    assert units.bandwidth(1234.56) == "1\u202f235 GB/s"
     assert units.bandwidth(0.0036) == "3.60 MB/s"
-    assert units.kilobytes(2048.0) == "2 048 KB"
+    assert units.kilobytes(2048.0) == "2\u202f048 KB"
     assert units.flop_rate(1.134e11) == "113 GFLOP/s"
     assert units.flop_rate(999.7e9) == "1.00 TFLOP/s"
     assert units.op_rate(4.567e11) == "457 GOP/s"
@@ -136,6 +136,6 @@ def test_a_figure_that_is_mostly_small_is_no_power_of_ten_where_it_is_not() -> N
         3.54: "3.5",
         99.4: "99",
         126.2: "126",
-        -1234.5: "-1 234",
+        -1234.5: "-1\u202f234",
     }
     assert {value: units.small_number(value) for value in told} == told

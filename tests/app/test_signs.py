@@ -39,7 +39,7 @@ Printed = tuple[str, str, str, str]
 
 def number(text: str) -> float | None:
     """The number of '−6.50 ms', '~24.7 %' or '1 235'; None where there is none."""
-    found = re.match(r"[~≥]*([+−-]?)([\d \xa0]*\d(?:\.\d+)?(?:e[+-]\d+)?)\s*(\S*)", text)
+    found = re.match(r"[~≥]*([+−-]?)([\d \xa0\u202f]*\d(?:\.\d+)?(?:e[+-]\d+)?)\s*(\S*)", text)
     if found is None or text == MISSING:
         return None
     sign = -1.0 if found[1] in ("−", "-") else 1.0

@@ -262,10 +262,10 @@ def test_numbers_of_a_table_are_written_like_those_of_the_cards() -> None:
     assert isinstance(drawn, Styler)
     drawn._compute()
     shown = [cell["display_value"] for cell in drawn._translate(False, False)["body"][0]]
-    assert "2 000 000" in shown  # kB moved
+    assert "2\u202f000\u202f000" in shown  # kB moved
     assert "50.0" in shown  # the ratio
     made = Table()
     made.number(NO_HEAD, Head("Output difference"), pd.Series([7e-06]), "", "%.1e")
     made.number(NO_HEAD, Head("Speedup"), pd.Series([12345.678]), "", "%.2f×")
     texts = [text(value) for text, value in zip(made.texts.values(), (7e-06, 12345.678))]
-    assert texts == ["7.0e-06", "12 345.68×"]
+    assert texts == ["7.0e-06", "12\u202f345.68×"]

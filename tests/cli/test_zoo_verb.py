@@ -46,7 +46,7 @@ def test_the_list_has_every_model() -> None:
     lines = {line.split()[0]: line for line in first.splitlines()[1:-1]}
     assert list(lines) == [model.name for model in zoo.MODELS]
     assert "175" in lines["resnet50"]
-    assert "25 610 152" in lines["resnet50"]
+    assert "25\u202f610\u202f152" in lines["resnet50"]
     assert " – " in lines["mynet"]
     invoke("export", "mynet", "x.onnx")
     [line] = [line for line in invoke().splitlines() if line.startswith("mynet ")]

@@ -148,7 +148,7 @@ def test_positions_of_a_map_are_told() -> None:
     spatial = msgspec.structs.replace(AGREED, classes=5, positions=4096, distinct=1, top5=None)
     comparison = compared(agreement=spatial)
     assert agreement_text(comparison).startswith(
-        "top-1 93.8 % of 4 096 positions in 16 samples, 1 class seen"
+        "top-1 93.8 % of 4\u202f096 positions in 16 samples, 1 class seen"
     )
     figures = {figure.code for figure in comparison.figures}
     assert "agreement_top1" in figures and "agreement_top5" not in figures

@@ -16,7 +16,7 @@ def test_values_are_written_in_the_format_of_their_placeholder() -> None:
         "{took:duration}, {share:percent}, {size:bytes}, {runs:count}, {rest}.",
         took=12_345, share=0.256, size=93_400_000, runs=12_345, rest="x",
     )  # fmt: skip
-    assert text == "12.3 µs, 25.6 %, 93.4 MB, 12 345, x."
+    assert text == "12.3 µs, 25.6 %, 93.4 MB, 12\u202f345, x."
 
 
 def test_a_missing_value_is_a_dash_and_a_missing_placeholder_an_error() -> None:
@@ -35,7 +35,7 @@ def test_the_value_n_decides_between_one_and_many(n: float, text: str) -> None:
 
 def test_things_that_are_counted_have_their_own_plural() -> None:
     text = say("{a:blocks} of {b:runs}, {c:operators}", a=1, b=24, c=1_000)
-    assert text == "1 block of 24 runs, 1 000 operators"
+    assert text == "1 block of 24 runs, 1\u202f000 operators"
 
 
 def test_a_sentence_in_pieces_marks_names_and_what_is_emphasised() -> None:

@@ -26,7 +26,8 @@ def test_code_and_values_are_beside_the_sentences() -> None:
     )
     assert values(error) == {
         "code": "too_many_events",
-        "what": "This trace has 6 000 001 events, which is more than the limit of 5 000 000",
+        "what": "This trace has 6\u202f000\u202f001 events, which is more than the limit of "
+        "5\u202f000\u202f000",
         "where": "t.json",
         "hint": "Give less at once, or raise the limit: `fusescope --limit events=6100000 …`.",
         "values": {"n": 6_000_001, "limit": 5_000_000, "raised": "events=6100000"},
