@@ -139,9 +139,10 @@ def compare(
 
 def _other_ranks(ranks: RankPair | None) -> CannotTell:
     """What two sides are that have hardly an operator in common."""
-    if ranks is None:
-        return "different_models"
-    return "different_jobs" if ranks.relation == "other_sizes" else "different_ranks"
+    if ranks is not None and ranks.is_one_job:
+        return "different_ranks"
+    is_of_sizes = ranks is not None and ranks.relation == "other_sizes"
+    return "different_jobs" if is_of_sizes else "different_models"
 
 
 def _other_work(

@@ -18,7 +18,7 @@ from analysis.compare.side import Side, engines_differ
 from analysis.compare.totals import totals
 from analysis.compare.trust import trust
 from analysis.interval import interval_picture
-from analysis.messages import listed, say
+from analysis.messages import listed, paragraph, say
 from analysis.readers.packed.report import GENERATOR
 from analysis.report import cards, languages, tables
 from analysis.report.ablation import ablation_table
@@ -150,6 +150,13 @@ def _several(comparison: Comparison, multiple: MultipleComparison) -> dict[str, 
     }
 
 
+def _no_verdict(shown: Comparison) -> str:
+    """Return that there is no verdict, and why; '' where there is a speedup."""
+    if shown.verdict.speedup is not None:
+        return ""
+    return paragraph(say("There is none, and no speedup."), wording.why_not_told(shown.verdict))
+
+
 def _verdict(shown: Comparison) -> dict[str, Any]:
     """The head of the page: what was compared, the verdict, the doubts and the figures."""
     return {
@@ -164,6 +171,7 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "labels": (shown.baseline.label, shown.candidate.label),
         "sides": _column_names(shown),
         "verdict": shown.verdict,
+        "no_verdict": _no_verdict(shown),
         "causes": causes(shown),
         "trust": _trust(shown),
         "file_facts": file_facts(shown),

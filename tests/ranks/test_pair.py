@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 from analysis import wording
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
+from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import Side
 from analysis.job import Group, Job
 from analysis.ranks.pair import rank_pair
 from analysis.report.explanation.explanation_json import explanation_values
+from analysis.report.html import report_html
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from analysis.wording import diagnostic_sentence
 from analysis.wording.explanation import leading_sentence
+from analysis.wording.multiple.comparison import doubt_lines
 
 MS = 1_000_000
 EPOCH = 1_764_000_000 * 10**9
@@ -96,6 +99,19 @@ def test_ids_in_both_files_name_two_ranks_of_one_job() -> None:
     }
     # the product takes 6 ms longer, the wait for it 6 ms less: the cause is said first
     assert found.explanation is not None and "gemm" in leading_sentence(found.explanation)
+
+
+def test_report_and_table_say_of_two_ranks_that_they_are_of_one_job() -> None:
+    first, second = (trace_of(Job(rank, 4, ids=("x",))) for rank in (0, 2))
+    page = report_html(compared(first, second))
+    assert "recorded apart" not in page and "drift between the recordings" not in page
+    assert "There is none, and no speedup. Ranks of one job wait" in page
+    alone = trace_of(None, EPOCH + 10**13)
+    sides = [Side(name, trace) for name, trace in zip("abc", (first, second, alone), strict=True)]
+    lines = doubt_lines(compare_several(sides))
+    assert any(line.startswith("b: The two files are ranks 0 and 2 of one job") for line in lines)
+    [apart] = [line for line in lines if "recorded apart" in line]
+    assert apart.startswith("c: ")
 
 
 def test_ranks_at_the_same_time_look_like_one_job() -> None:

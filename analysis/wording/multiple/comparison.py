@@ -272,14 +272,15 @@ def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
     apart, of_pairs = [], set()
     for side, comparison in zip(multiple.sides[1:], multiple.comparisons, strict=True):
         found = trust(comparison.diagnostics)
-        if comparison.verdict.pairing not in ("blocks", "paired_files"):
-            apart.append(side.name)
         reason = comparison.verdict.reason
-        told = (
-            []
-            if reason in (None, "within_noise", *OTHER_WORK)
-            else [why_not_told(comparison.verdict)]
-        )
+        are_ranks = comparison.ranks is not None and comparison.ranks.is_one_job
+        if comparison.verdict.pairing not in ("blocks", "paired_files") and not are_ranks:
+            apart.append(side.name)
+        is_told = are_ranks or reason in (None, "within_noise", *OTHER_WORK)
+        told = [] if is_told else [why_not_told(comparison.verdict)]
+        told += [
+            diagnostic_sentence(note) for note in found.notes if note.code == "ranks_of_one_job"
+        ]
         for note in found.specific:
             if note.code in _ABOUT_ALL:
                 told.append(diagnostic_sentence(note))
