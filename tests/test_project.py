@@ -66,10 +66,10 @@ def fusescope_help(*verb: str) -> str:
     return result.stdout
 
 
-def test_the_readme_and_the_command_line_agree() -> None:
-    readme = (ROOT / "README.md").read_text()
-    rows = dict(re.findall(r"^\| `([a-z]+)[^`]*` \| (.*) \|$", readme, re.MULTILINE))
-    assert rows, "no table of verbs in README.md"
+def test_the_page_of_commands_and_the_command_line_agree() -> None:
+    page = (ROOT / "docs" / "commands.md").read_text()
+    rows = dict(re.findall(r"^\| `([a-z]+)[^`]*` \| (.*) \|$", page, re.MULTILINE))
+    assert rows, "no table of verbs in docs/commands.md"
     listed = fusescope_help().partition("Commands")[2]
     verbs = set(re.findall(r"^\W*([a-z][a-z-]*)\s{2,}\S", listed, re.MULTILINE))
     assert verbs == set(rows)

@@ -15,6 +15,7 @@ PAGES = {
     "docs/bisect.md": "docs/zh/bisect.md",
     "docs/cases.md": "docs/zh/cases.md",
     "docs/ci.md": "docs/zh/ci.md",
+    "docs/commands.md": "docs/zh/commands.md",
     "docs/dashboard.md": "docs/zh/dashboard.md",
     "docs/faq.md": "docs/zh/faq.md",
     "docs/figures.md": "docs/zh/figures.md",
