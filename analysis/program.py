@@ -1,12 +1,25 @@
-"""Program: the operators of the host in the order of the program, and what each had a device do."""
+"""Program: the operators of the host in the order of the program, and what each had a device do or
+captured into a graph of the device."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 MAX_PROGRAM = 1_000_000  # operators of one trace; a longer program is left out
+MAX_CAPTURED = 1_000_000  # kernels of one trace; what is beyond is left out
+# A text that the file does not say is ''.
+CAPTURED_COLUMNS = {
+    "source_row": "int64",  # of the call of the host, by which stacks have its place in the code
+    "graph": "int64",  # among the captures of the file, from 0
+    "start_ns": "int64",
+    "dur_ns": "int64",  # of the call
+    "name": "category",  # of the kernel
+    "launched_by": "category",
+    "inputs": "category",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,3 +56,39 @@ class Program:
             return np.full(len(source_rows), -1)
         places = np.minimum(np.searchsorted(self.rows, source_rows), len(self.rows) - 1)
         return np.where(self.rows[places] == source_rows, self.launched_by[places], -1)
+
+
+@dataclass(frozen=True, eq=False)
+class Captured:
+    """Kernels, copies and fills that the host recorded into graphs, a row each in the order of the
+    file; columns as in CAPTURED_COLUMNS."""
+
+    table: pd.DataFrame
+
+    def __post_init__(self) -> None:
+        found = {str(name): str(dtype) for name, dtype in self.table.dtypes.items()}
+        if found != CAPTURED_COLUMNS:
+            raise ValueError("captured: other columns than they must have")
+        if (np.diff(self.table["source_row"].to_numpy()) <= 0).any():
+            raise ValueError("captured: rows go back")
+
+    def texts(self, column: str) -> list[str]:
+        """Return a column as text, a row each."""
+        return list(map(str, self.table[column]))
+
+    def graphs(self) -> list[np.ndarray]:
+        """Return the rows of each graph, in order of time."""
+        graphs, starts = (self.table[name].to_numpy() for name in ("graph", "start_ns"))
+        order = np.lexsort((starts, graphs))
+        edges = np.flatnonzero(np.diff(graphs[order])) + 1
+        return np.split(order, edges) if len(order) else []
+
+
+def captured_frame(**columns: object) -> pd.DataFrame:
+    """Return the table of `Captured` from its columns."""
+    return pd.DataFrame(
+        {
+            name: pd.array(columns[name], dtype=dtype)  # type: ignore[call-overload]
+            for name, dtype in CAPTURED_COLUMNS.items()
+        }
+    )

@@ -24,7 +24,7 @@ from analysis.limits import DEFAULT_LIMITS
 from analysis.memory import MemoryUse
 from analysis.messages import Said
 from analysis.originals import Original
-from analysis.program import Program
+from analysis.program import Captured, Program
 from analysis.stacks import Stacks
 from analysis.text import clean_text
 
@@ -47,6 +47,7 @@ DiagnosticCode = Literal[
     "counters_of_launches", "counters_of_ranges", "counters_on_one_side", "cut_short",
     "database_half_written", "decided_at",
     "detail_borrowed", "detail_differs", "device_counts_differ", "device_memory",
+    "capture_and_replay", "names_by_order",
     "devices_differ", "different_models", "different_phases", "different_work",
     "durations_impossible",
     "engine_profiles_differ", "engines_differ", "exports_renumbered",
@@ -249,8 +250,10 @@ class Trace:
     operators of the model that members name, in the order of one run, none where no compiler told
     them; `program` the operators of the host behind the calls of a device, None where a compiler
     made one of them, and where the file does not say it; `collectives` is what the file says of
-    collectives beside their times, None where it does not; `others` are the other processes or
-    devices of the same file, each under the name of its `meta.variant`, none where there is one."""
+    collectives beside their times, None where it does not; `captured` are kernels that the host
+    recorded into graphs without running them, None where it recorded none; `others` are the other
+    processes or devices of the same file, each under the name of its `meta.variant`, none where
+    there is one."""
 
     meta: Meta
     runs: pd.DataFrame
@@ -264,6 +267,7 @@ class Trace:
     originals: tuple[Original, ...] = ()
     program: Program | None = None
     collectives: Collectives | None = None
+    captured: Captured | None = None
     others: tuple[Trace, ...] = ()
 
     def __post_init__(self) -> None:

@@ -25,8 +25,9 @@ def within(package: str, names: str) -> tuple[str, ...]:
 # What every other part of analysis may rest on.
 CORE = within(
     "analysis",
-    "axis colours errors experiment graph host_activity host_waits job limits memory messages "
-    "operators originals patterns program quantity ranks spelling stacks text trace units",
+    "axis colours errors experiment graph host_activity host_waits job limits "
+    "memory messages operators originals patterns program quantity ranks spelling stacks "
+    "text trace units",
 )
 FAMILIES = within(
     "analysis.readers", "amd ascend mindspore nvidia onnxruntime openvino pytorch xla"
@@ -47,8 +48,9 @@ ALLOWED = {
     "analysis.work_units": CORE + within("analysis", "align metrics"),
     "analysis.compare": CORE + within("analysis", "metrics work_units"),
     "analysis.compare.runs": CORE + within("analysis", "metrics compare work_units"),
+    "analysis.compare.graphs": CORE + within("analysis", "align metrics work_units"),
     "analysis.compare.explanation": CORE
-    + within("analysis", "align host metrics work_units compare.joining"),
+    + within("analysis", "align host metrics work_units compare.graphs compare.joining"),
     "analysis.compare.model_tree": CORE
     + within("analysis", "metrics work_units compare.comparison compare.joining compare.ledger"),
     "analysis.compare.joining": CORE + within("analysis", "metrics compare.side"),

@@ -23,6 +23,7 @@ FindingCode = Literal[
 ]  # fmt: skip
 # Why a kind cannot be answered for this file.
 Unknown = Literal[
+    "capture_and_replay",
     "different_jobs", "different_models", "different_phases", "different_ranks", "ends_early",
     "engines_differ", "kernels_missing", "longer_than_run",
     "machine_busy", "marked", "mixed_levels",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -83,30 +83,36 @@ class Numbered:
     families: Ints
     launchers: Ints
     classes: Ints
+    is_generated: NDArray[np.bool_]
     weights: Ints
 
 
 def numbered(before: Sequence, after: Sequence) -> Numbered:
     """Return both sequences in terms of one table of kernels."""
     kernels = before.kernels + after.kernels
-    launchers = _numbers(kernel.launcher for kernel in kernels)
+    names, families, launchers = (
+        np.array([getattr(kernel, column) for kernel in kernels], dtype=object)
+        for column in ("name", "family", "launcher")
+    )
+    is_generated = np.array([name.startswith(_GENERATED) for name in names], dtype=bool)
     return Numbered(
         kernels=kernels,
         before=before.ids,
         after=after.ids + len(before.kernels),
-        names=_numbers(kernel.lasting_name for kernel in kernels),
-        exact_names=_numbers(kernel.name for kernel in kernels),
-        families=_numbers(kernel.family for kernel in kernels),
-        launchers=np.where([bool(kernel.launcher) for kernel in kernels], launchers, -1),
-        classes=_numbers(kernel.op_class for kernel in kernels),
+        names=_numbers(np.where(is_generated, families, names)),
+        exact_names=_numbers(names),
+        families=_numbers(families),
+        launchers=np.where(launchers != "", _numbers(launchers), -1),
+        classes=_numbers(np.array([kernel.op_class for kernel in kernels], dtype=object)),
+        is_generated=is_generated,
         weights=np.concatenate([_weights(before), _weights(after)]),
     )
 
 
-def _numbers(keys: Iterable[str]) -> Ints:
+def _numbers(keys: NDArray[np.object_]) -> Ints:
     """Return a number for each key, equal where the keys are."""
-    known: dict[str, int] = {}
-    return np.array([known.setdefault(key, len(known)) for key in keys], np.int64)
+    numbers: Ints = pd.factorize(keys)[0].astype(np.int64)
+    return numbers
 
 
 def _weights(side: Sequence) -> Ints:

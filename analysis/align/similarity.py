@@ -48,7 +48,8 @@ def kind(kernel: Kernel) -> int:
     """Return 0 for kernels that compute, 1 for copies, 2 for fills, 3 for communication."""
     if kernel.op_class == "communication":
         return 3
-    if _FILL.search(kernel.name):
+    name = kernel.name.lower()  # looking for a word is faster than for the expression
+    if ("memset" in name or "fill" in name) and _FILL.search(name):
         return 2
     return int(kernel.op_class in _COPIES)
 
@@ -64,7 +65,7 @@ class Similarity:
         )
         first, second = (table.names[side] for side in (table.before, table.after))
         self._on_both_sides = np.isin(table.names, np.intersect1d(first, second))
-        self._generated = np.array([kernel.is_generated for kernel in table.kernels], bool)
+        self._generated = table.is_generated
 
     def scores(self, before: Ints, after: Ints) -> Scores:
         """Return the score of each of `before` with each of `after`, rows of the table."""

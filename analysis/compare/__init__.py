@@ -11,6 +11,8 @@ from analysis.compare.assumptions import Assumptions, cache_size, tau
 from analysis.compare.comparison import Comparison
 from analysis.compare.doubts import doubts
 from analysis.compare.figures import OF_RUNS, figures
+from analysis.compare.graphs.captured import captured_graph
+from analysis.compare.graphs.names_by_order import with_names_by_order
 from analysis.compare.groups.detail import with_shared_detail
 from analysis.compare.groups.eager import with_originals
 from analysis.compare.groups.fusion import Fusion
@@ -65,6 +67,7 @@ def compare(
     if not any(entered):
         baseline, candidate = with_shared_runs(baseline, candidate, assumptions.work)
     baseline, candidate = with_launchers(baseline), with_launchers(candidate)
+    baseline, candidate, named_by_order = _with_names_by_order(baseline, candidate)
     baseline, candidate, borrowed = with_shared_detail(baseline, candidate)
     baseline, candidate, unmatched = with_originals(baseline, candidate)
     verdict = judge(baseline, candidate, candidates)
@@ -80,8 +83,10 @@ def compare(
     differ = are_different_models(baseline, candidate, shares)
     phases = are_two_phases(*traces)
     ranks = ranks_of(baseline, candidate)
-    if phases or differ:
-        verdict = without_change(verdict, "different_phases" if phases else _other_ranks(ranks))
+    is_capture = captured_graph(*traces) is not None
+    if phases or differ or is_capture:
+        reason: CannotTell = "different_phases" if phases else _other_ranks(ranks)
+        verdict = without_change(verdict, "capture_and_replay" if is_capture else reason)
         differ, fusion = True, Fusion("none")
     elif ranks is not None and ranks.is_one_job:
         verdict = without_change(verdict, "two_ranks" if ranks.is_named else "like_two_ranks")
@@ -119,6 +124,7 @@ def compare(
         ranks=ranks,
         diagnostics=(
             *_other_work(verdict, shares),
+            *named_by_order,
             *borrowed,
             *unmatched,
             *doubts(
@@ -137,6 +143,22 @@ def compare(
     )
 
 
+def _with_names_by_order(
+    baseline: Side, candidate: Side
+) -> tuple[Side, Side, tuple[Diagnostic, ...]]:
+    """Both sides, kernels of replayed graphs with operators and modules that the order says, and
+    how many these are; recordings know what their kernels stem from."""
+    if baseline.experiment is not None or candidate.experiment is not None:
+        return baseline, candidate, ()
+    before, after, counts = with_names_by_order(baseline.trace, candidate.trace)
+    notes = tuple(
+        Diagnostic("info", "names_by_order", count, values={"on": on})
+        for on, count in zip(("baseline", "candidate"), counts, strict=True)
+        if count
+    )
+    return replace(baseline, trace=before), replace(candidate, trace=after), notes
+
+
 def _other_ranks(ranks: RankPair | None) -> CannotTell:
     """What two sides are that have hardly an operator in common."""
     if ranks is not None and ranks.is_one_job:
@@ -151,6 +173,8 @@ def _other_work(
     """Why no change is shown of sides that do other work."""
     if verdict.reason == "different_phases":
         yield Diagnostic("warning", "different_phases")
+    elif verdict.reason == "capture_and_replay":
+        yield Diagnostic("warning", "capture_and_replay")
     elif verdict.reason in OTHER_WORK:
         values = {"before": shares[0], "after": shares[1]}
         is_of_ranks = verdict.reason != "different_models"

@@ -19,6 +19,7 @@ GENERAL = (
 _FIRST = (
     "different_models",
     "different_phases",
+    "capture_and_replay",
     "different_work",
     "same_variant",
     "same_file",

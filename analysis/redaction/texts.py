@@ -65,7 +65,8 @@ def _trace_texts(trace: Trace) -> Iterator[str]:
         (*plain, *meta.files, *meta.redactable.values(), *(part.name for part in meta.parts))
     )
     yield from (str(column) for column in trace.calls.columns if column not in CALL_COLUMNS)
-    for frame in (trace.operators, trace.calls):
+    captured = () if trace.captured is None else (trace.captured.table,)
+    for frame in (trace.operators, trace.calls, *captured):
         for column in frame.columns:
             if column not in KEPT and isinstance(frame[column].dtype, pd.CategoricalDtype):
                 texts = map(str, frame[column].cat.categories.to_numpy(dtype=object))

@@ -15,7 +15,7 @@ from analysis.graph import Attribute, Graph
 from analysis.host_activity import HostActivity
 from analysis.host_waits import HostWaits
 from analysis.messages import Said, Shown
-from analysis.program import Program
+from analysis.program import Captured, Program
 from analysis.redaction.code import with_spaced_products
 from analysis.redaction.replacement import Replacement
 from analysis.redaction.texts import KEPT, TENSORS, without_samples
@@ -72,6 +72,7 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
         host_waits=trace.host_waits and _renamed(trace.host_waits, redaction),
         program=trace.program and _renamed(trace.program, redaction),
         stacks=trace.stacks and _renamed(trace.stacks, redaction),
+        captured=trace.captured and _captured(trace.captured, redaction),
         others=tuple(_trace(other, redaction) for other in trace.others),
     )
     values = ((getattr(made, of.name), getattr(trace, of.name)) for of in fields(Trace))
@@ -82,6 +83,11 @@ def _is_same(new: object, old: object) -> bool:
     if isinstance(new, pd.DataFrame):
         return new is old
     return bool(new == old)
+
+
+def _captured(captured: Captured, redaction: Replacement) -> Captured:
+    table = _mapped(captured.table, redaction)
+    return captured if table is captured.table else Captured(table)
 
 
 def _renamed(part: NamedT, redaction: Replacement) -> NamedT:

@@ -29,6 +29,7 @@ _CANNOT_TELL = Message(
 )
 _OTHER_MODELS = Message("{baseline:name} and {candidate:name} look like different models")
 _OTHER_PHASES = Message("{baseline:name} and {candidate:name} are two phases of serving")
+_CAPTURE = Message("{baseline:name} and {candidate:name} are the capture of a graph and its replay")
 _TWO_RANKS = Message("{baseline:name} and {candidate:name} are two ranks of one job")
 _LIKE_TWO_RANKS = Message("{baseline:name} and {candidate:name} look like two ranks of one job")
 _OTHER_RANKS = Message("{baseline:name} and {candidate:name} are ranks that run different work")
@@ -37,6 +38,7 @@ _MARKED = Message("{baseline:name} and {candidate:name} are compared by operator
 _NOT_COMPARED: Mapping[VerdictReason | None, Message] = {
     "different_models": _OTHER_MODELS,
     "different_phases": _OTHER_PHASES,
+    "capture_and_replay": _CAPTURE,
     "different_ranks": _OTHER_RANKS,
     "different_jobs": _OTHER_JOBS,
     "two_ranks": _TWO_RANKS,

@@ -533,6 +533,7 @@ CANNOT_TELL: Mapping[VerdictReason, Message] = {
         "Less than a fifth of one side's operator time matches, so no change is shown."
     ),
     "different_phases": Message("The phases of serving do different work, so no change is shown."),
+    "capture_and_replay": Message("A capture runs nothing, so no change is shown."),
     "different_ranks": Message("The ranks run different work, so no change is shown."),
     "different_jobs": Message(
         "Less than a fifth of one side's operator time matches, so no change is shown."

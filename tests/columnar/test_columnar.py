@@ -103,7 +103,7 @@ def test_every_field_of_a_trace_is_kept() -> None:
     assert {field.name for field in fields(Trace)} - {"others"} == {
         "meta", "runs", "operators", "calls", "diagnostics",
         "stacks", "memory", "host_waits", "host", "originals", "program",
-        "collectives",
+        "collectives", "captured",
     }  # fmt: skip
     assert {field.name for field in fields(Meta)} == set(Origin.__struct_fields__)
     assert {field.name for field in fields(Diagnostic)} == set(Note.__struct_fields__)

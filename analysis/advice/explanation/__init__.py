@@ -14,6 +14,7 @@ from analysis.advice.explanation.unit import unit_of
 from analysis.advice.explanation.unusual import layout_changes, unusual
 from analysis.advice.explanation.waits import communication, copies, idle
 from analysis.advice.subject import MIN_SHARE, Subject
+from analysis.compare.graphs.names_by_order import with_own_names_by_order
 from analysis.metrics.memo import once
 from analysis.metrics.spans import lacks_kernels
 from analysis.trace import Trace
@@ -38,7 +39,7 @@ def explain_trace(trace: Trace) -> TraceExplanation | None:
     that it launched, and that has nothing to say times of."""
     if trace.ends_early or lacks_kernels(trace) or not len(trace.calls):
         return None
-    traced = Traced.of(trace)
+    traced = Traced.of(with_own_names_by_order(trace))
     if traced.wall_ns <= 0:
         return None
     side = traced.side

@@ -21,7 +21,11 @@ def fused_slower(subject: Subject) -> Answer:
     if not comparison.has_changes:
         match comparison.verdict.reason:
             case (
-                "different_models" | "different_phases" | "different_ranks" | "different_jobs"
+                "different_models"
+                | "different_phases"
+                | "different_ranks"
+                | "different_jobs"
+                | "capture_and_replay"
             ) as reason:
                 return reason
             case _:

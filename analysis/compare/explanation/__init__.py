@@ -35,6 +35,7 @@ from analysis.compare.explanation.remaining import Remaining
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.explanation.single import outliers, slow_layers
 from analysis.compare.explanation.subjects import changed_times
+from analysis.compare.graphs.captured import captured_graph
 from analysis.ranks.pair import RankPair
 from analysis.trace import Trace
 from analysis.work_units import common_units, same_work, with_common_runs
@@ -64,6 +65,9 @@ def _explained(before: Trace, after: Trace, ranks: RankPair | None) -> Explanati
     units = same_work(*common_units(before, after))
     sides = (ExplainedSide.of(before, units[0]), ExplainedSide.of(after, units[1]))
     times = _times(sides)
+    graph = captured_graph(before, after)
+    if graph is not None:
+        return replace(_not_compared("capture", times, sides), graph=graph)
     phases = {work.phase for work in times.works} - {None}
     if len(phases) > 1:
         return _not_compared("phases", times, sides)

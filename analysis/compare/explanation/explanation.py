@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from analysis.compare.graphs.captured import CapturedGraph
 from analysis.metrics.stretch import Stretch
 from analysis.ranks.pair import RankPair
 from analysis.work_units import UnitKind
@@ -147,7 +148,7 @@ class UnitTimes:
 
 # Why two traces are not compared by what changed: two phases of one model, another number of
 # devices, stages of a pipeline, or so little in common that these are two models.
-Difference = Literal["phases", "sizes", "devices", "stages", "models", "no_times"]
+Difference = Literal["capture", "phases", "sizes", "devices", "stages", "models", "no_times"]
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,8 @@ class Explanation:
     what repeats in a unit of each side, `kernels` those of most time. With `has_other_kernels`
     changes are by operator, since kernels have other names on the other device. `pairs` are calls
     that are the same on both sides, one of each: what lies between two of them is the same
-    place. `ranks` is how two files of ranks belong together, None of others."""
+    place. `ranks` is how two files of ranks belong together, None of others. `graph` is what one
+    file captures and the other one replays, None of any other pair."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -172,6 +174,7 @@ class Explanation:
     has_other_kernels: bool = False
     pairs: Calls = field(default=NO_CALLS, compare=False, repr=False)
     ranks: RankPair | None = None
+    graph: CapturedGraph | None = None
 
     @property
     def rest_ns(self) -> int:

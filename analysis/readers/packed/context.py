@@ -1,6 +1,6 @@
 """What a trace has beside its tables, as tables: call stacks, memory over time, host waits, the
-activity of the host, the originals that members name, the program of the host, and what is known of
-collectives."""
+activity of the host, the originals that members name, the program of the host, what is known of
+collectives, and captured kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from analysis.host_waits import MAX_WAITS, HostWaits
 from analysis.job import COLLECTIVE_COLUMNS, MAX_COLLECTIVES, Collectives
 from analysis.memory import MAX_DEVICES, MAX_POINTS, MemoryUse
 from analysis.originals import MAX_ORIGINALS, Original
-from analysis.program import MAX_PROGRAM, Program
+from analysis.program import CAPTURED_COLUMNS, MAX_CAPTURED, MAX_PROGRAM, Captured, Program
 from analysis.stacks import MAX_NODES, Stacks
 from analysis.trace import Trace
 
@@ -50,6 +50,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
     },
     "launches": {"source_row": "int64", "thread": "category", "start_ns": "int64"},
     "collectives": COLLECTIVE_COLUMNS,
+    "captured": CAPTURED_COLUMNS,
 }
 # Columns in which a cell may have no value.
 _MAY_LACK = ["reserved", *(name for name, dtype in COLLECTIVE_COLUMNS.items() if dtype == "Int64")]
@@ -61,6 +62,7 @@ _MAX_ROWS = {
     "program": MAX_PROGRAM,
     "host": MAX_SPANS,
     "collectives": MAX_COLLECTIVES,
+    "captured": MAX_CAPTURED,
 }
 
 
@@ -106,6 +108,8 @@ def frames_of(trace: Trace) -> dict[str, pd.DataFrame]:
         found |= _host_frames(trace.host)
     if trace.collectives is not None:
         found["collectives"] = trace.collectives.table
+    if trace.captured is not None:
+        found["captured"] = trace.captured.table
     return found
 
 
@@ -165,6 +169,8 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
         found["host"] = _host(frames["host"], frames["launches"])
     if "collectives" in frames:
         found["collectives"] = Collectives(frames["collectives"])
+    if "captured" in frames:
+        found["captured"] = Captured(frames["captured"])
     if "originals" in frames:
         told = frames["originals"].astype("object")
         found["originals"] = tuple(

@@ -51,6 +51,7 @@ class PlainArgs(msgspec.Struct, gc=False, frozen=True):
     stream: msgspec.Raw = _RAW
     grid: msgspec.Raw = _RAW
     block: msgspec.Raw = _RAW
+    kernel: msgspec.Raw = _RAW
     registers: float = msgspec.field(default=_NAN, name="registers per thread")
     shared_memory: float = msgspec.field(default=_NAN, name="shared memory")
     blocks_per_sm: float = msgspec.field(default=_NAN, name="blocks per SM")
@@ -84,8 +85,11 @@ class Arguments:
         self._odd: Numbered = Numbered()  # ids that are not plain numbers
 
     def launches(self, raws: Given) -> dict[str, np.ndarray]:
-        """Columns of the calls that launch."""
-        return self._ids(_decoded(raws))
+        """Columns of the calls that launch: ids, and the `kernel` that ROCm names, as a label."""
+        args = _decoded(raws)
+        columns = self._ids(args)
+        columns["kernel"] = self.labels.of([bytes(a.kernel) for a in args])
+        return columns
 
     def ops(self, raws: Given) -> dict[str, np.ndarray]:
         """Columns of operators: ids, `inputs`, `flops`, and MESSAGE of collectives."""

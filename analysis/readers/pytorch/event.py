@@ -69,6 +69,7 @@ class Args(msgspec.Struct, gc=False):
     occupancy: msgspec.Raw = msgspec.field(default=_NONE, name="est. achieved occupancy %")
     grid: msgspec.Raw = _NONE
     block: msgspec.Raw = _NONE
+    kernel: msgspec.Raw = _NONE  # that a launch launches
     sent: msgspec.Raw = msgspec.field(default=_NONE, name="In msg nelems")
     received: msgspec.Raw = msgspec.field(default=_NONE, name="Out msg nelems")
     dtype: msgspec.Raw = _NONE

@@ -20,6 +20,7 @@ from analysis.host_waits import HostWaits
 from analysis.job import Job
 from analysis.limits import Limits
 from analysis.messages import mark
+from analysis.program import Captured
 from analysis.readers.building.call_stacks import Moments, stacks_of
 from analysis.readers.building.checks.graph_launches import graph_notes, is_graph_launch
 from analysis.readers.building.coded import Coded, Whole
@@ -46,6 +47,7 @@ from analysis.readers.pytorch.counters import counters_of_host, counters_of_kern
 from analysis.readers.pytorch.dispatch import host_ops
 from analysis.readers.pytorch.event import Event, plain
 from analysis.readers.pytorch.events import EventColumns, Sorted
+from analysis.readers.pytorch.graphs.captured import captured_of
 from analysis.readers.pytorch.host import op_rows
 from analysis.readers.pytorch.host_events import host_of
 from analysis.readers.pytorch.kernels import kernel_rows
@@ -211,6 +213,7 @@ def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) 
     notes += beyond
     host, left = host_of(found, moments, source.limits)
     notes += left
+    captured, moments = _captured(found, launches, moments, source.limits)
     trace = build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
     trace = replace(
         trace,
@@ -219,6 +222,7 @@ def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) 
         host=host,
         originals=originals,
         program=program,
+        captured=captured,
         collectives=collectives_of(found.kernels or executed.ops, job),
         host_waits=_waits(found, launches, source.limits) if found.launches and launches else None,
     )
@@ -271,6 +275,23 @@ def _launched(found: Sorted, launched: Launched) -> Moments:
     """When and where on the host each kernel was launched, as far as that is known."""
     told = np.flatnonzero(launched.lanes != NONE)
     return Moments(launched.lanes[told], launched.times[told], found.kernels.rows[told])
+
+
+def _captured(
+    found: Sorted, launches: Launches | None, moments: Moments, limits: Limits
+) -> tuple[Captured | None, Moments]:
+    """What was captured into graphs, and the moments with those of its calls, which have a stack as
+    calls of the trace have."""
+    captured = captured_of(found, launches or Launches(found), limits)
+    if captured is None or moments.before:
+        return captured, moments
+    calls = found.launches
+    at = np.flatnonzero(np.isin(calls.rows, captured.table["source_row"].to_numpy()))
+    return captured, Moments(
+        np.concatenate((moments.lanes, calls.lanes[at])),
+        np.concatenate((moments.times_ns, calls.starts[at])),
+        np.concatenate((moments.rows, calls.rows[at])),
+    )
 
 
 def _waits(found: Sorted, launches: Launches, limits: Limits) -> HostWaits:

@@ -31,6 +31,7 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
         "sentence": leading_sentence(explanation),
         "unit": _unit(explanation.unit),
         "drift": explanation.drift,
+        "graph": None if explanation.graph is None else asdict(explanation.graph),
         "layers": {
             side: [asdict(each) for each in layers]
             for side, layers in zip(("before", "after"), explanation.layers, strict=True)

@@ -11,6 +11,7 @@ from analysis.compare.explanation.explanation import (
 )
 from analysis.messages import Message, Part, Said, paragraph, passage
 from analysis.wording.explanation.changes import change_said
+from analysis.wording.explanation.graphs import graph_sentences
 from analysis.wording.explanation.ranks import ranks_sentences
 from analysis.wording.explanation.units import PER, same_sentence, unit_sentence
 from analysis.wording.explanation.works import devices_sentence, phases_sentences
@@ -36,6 +37,8 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
     unit, first = explanation.unit, _first(explanation)
     if explanation.difference == "phases":
         return phases_sentences(explanation)
+    if explanation.graph is not None:
+        return graph_sentences(explanation, explanation.graph)
     if explanation.outcome == "not_comparable":
         return (*first, _MODELS.of())
     if explanation.outcome == "no_change":

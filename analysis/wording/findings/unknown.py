@@ -10,6 +10,7 @@ from analysis.messages import Message
 REASONS: Mapping[Unknown, Message] = {
     "different_models": Message("The two sides look like different models"),
     "different_phases": Message("The two sides are two phases of serving, which do different work"),
+    "capture_and_replay": Message("One side is the capture of a graph, which runs nothing"),
     "different_ranks": Message("The two sides are ranks that run different work"),
     "different_jobs": Message("The two sides are of jobs of different sizes"),
     "engines_differ": Message(

@@ -126,6 +126,8 @@ def coverage_sentence(comparison: Comparison) -> str:
     fusion = comparison.fusion
     if comparison.verdict.reason == "different_phases":
         return say("Compare two recordings of one phase to see what fusion bought.")
+    if comparison.verdict.reason == "capture_and_replay":
+        return say("Compare two files that run the graph to see what fusion bought.")
     if comparison.verdict.reason == "different_ranks":
         return say("Compare two recordings of one rank to see what fusion bought.")
     if comparison.is_of_other_work:

@@ -27,11 +27,13 @@ _UNSURE: Mapping[VerdictOutcome, Message] = {
 }
 _TWO_MODELS = Message("Two models have no fusion groups in common.")
 _TWO_PHASES = Message("Two phases of serving run different kernels, which says nothing of fusion.")
+_CAPTURE = Message("A capture of a graph runs none of its kernels, which says nothing of fusion.")
 _OTHER_RANKS = Message(
     "Ranks that run different work have other kernels, which says nothing of fusion."
 )
 _OTHER_WORK: Mapping[VerdictReason | None, Message] = {
     "different_phases": _TWO_PHASES,
+    "capture_and_replay": _CAPTURE,
     "different_ranks": _OTHER_RANKS,
 }
 _NOT_KNOWN = Message("It is not known which operators became which.")

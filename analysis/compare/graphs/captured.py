@@ -1,0 +1,57 @@
+"""A pair of which one file is the capture of a graph, and the other one replays it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.compare.graphs.names_by_order import captured_line, replays
+from analysis.trace import Trace
+
+
+@dataclass(frozen=True)
+class CapturedGraph:
+    """What a graph is in both files: `side` is that of the capture, 0 the baseline's. `kernels` are
+    those of the graph, copies and fills with them; `host_ns` is how long the host took from the
+    first to the last of their launches; `launches` is how often the other file replays it, and
+    `replayed_ns` the time of the kernels of one replay."""
+
+    side: int
+    kernels: int
+    host_ns: int
+    launches: int
+    replayed_ns: int
+
+
+def captured_graph(before: Trace, after: Trace) -> CapturedGraph | None:
+    """Return the graph that one file captures and the other one replays; None where neither file
+    is a capture, which runs fewer kernels than it captures."""
+    for side, (trace, other) in enumerate(((before, after), (after, before))):
+        captured = trace.captured
+        if captured is None or len(captured.table) <= len(trace.calls):
+            continue
+        found = _replayed(trace, other)
+        if found is not None:
+            return found if side == 0 else CapturedGraph(1, *_values(found))
+    return None
+
+
+def _values(found: CapturedGraph) -> tuple[int, int, int, int]:
+    return found.kernels, found.host_ns, found.launches, found.replayed_ns
+
+
+def _replayed(trace: Trace, other: Trace) -> CapturedGraph | None:
+    """Return the first graph of the baseline's capture that the other file replays."""
+    names, operators = other.texts("name"), other.calls["operator"].to_numpy()
+    dur_ns = other.calls["dur_ns"].to_numpy()
+    for group in replays(other):
+        ids = operators[group.rows]
+        line = captured_line(trace, [names[at] for at in ids.tolist()])
+        if line is None or line.span_ns is None:
+            continue
+        same = [
+            each.rows for each in replays(other) if operators[each.rows].tobytes() == ids.tobytes()
+        ]
+        total_ns = sum(int(dur_ns[rows].sum()) for rows in same)
+        begin, end = line.span_ns
+        return CapturedGraph(0, len(ids), end - begin, len(same), round(total_ns / len(same)))
+    return None
