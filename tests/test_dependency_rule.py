@@ -53,7 +53,7 @@ ALLOWED = {
     + within("analysis", "align host metrics work_units compare.graphs compare.joining"),
     "analysis.compare.model_tree": CORE
     + within("analysis", "metrics work_units compare.comparison compare.joining compare.ledger"),
-    "analysis.compare.joining": CORE + within("analysis", "metrics compare.side"),
+    "analysis.compare.joining": CORE + within("analysis", "metrics"),
     "analysis.compare.groups": CORE + within("analysis", "compare.side compare.joining"),
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),
     "analysis.advice": CORE + within("analysis", "host metrics compare"),

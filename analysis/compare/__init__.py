@@ -66,7 +66,9 @@ def compare(
     entered = (baseline is not given[0], candidate is not given[1])
     if not any(entered):
         baseline, candidate = with_shared_runs(baseline, candidate, assumptions.work)
-    baseline, candidate = with_launchers(baseline), with_launchers(candidate)
+    baseline, candidate = (
+        replace(side, trace=with_launchers(side.trace)) for side in (baseline, candidate)
+    )
     baseline, candidate, named_by_order = _with_names_by_order(baseline, candidate)
     baseline, candidate, borrowed = with_shared_detail(baseline, candidate)
     baseline, candidate, unmatched = with_originals(baseline, candidate)

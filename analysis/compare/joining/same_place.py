@@ -12,27 +12,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.compare.side import Side
 from analysis.trace import Trace, noted
 
 _KERNEL = "device_kernel"
 
 
-def with_launchers(side: Side) -> Side:
-    """Return a side whose kernels without a launch in the file count as the operator that stands at
-    their place in another run of the same kernels, and a note of how many; times stay."""
-    trace = side.trace
-    unknown = _without_launch(trace)
-    like = same_place(trace, unknown, runs_of(trace))
+def with_launchers(trace: Trace) -> Trace:
+    """Return a trace whose kernels without a launch in the file count as the operator that stands
+    at their place in another run of the same kernels, and a note of how many; times stay."""
+    like = same_place(trace, _without_launch(trace), runs_of(trace))
     moved = like >= 0
     if not moved.any():
-        return side
+        return trace
     operators = trace.calls["operator"].to_numpy().copy()
     operators[moved] = operators[like[moved]]
     notes = noted("info", "launchers_by_place", int(moved.sum()))
     calls = trace.calls.assign(operator=operators)
-    trace = replace(trace, calls=calls, diagnostics=(*trace.diagnostics, *notes))
-    return replace(side, trace=trace)
+    return replace(trace, calls=calls, diagnostics=(*trace.diagnostics, *notes))
 
 
 def same_place(trace: Trace, unknown: np.ndarray, run_of: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from analysis.compare.joining.same_place import with_launchers
 from analysis.compare.side import Side
 from analysis.metrics.memo import once
 from analysis.trace import Trace
@@ -19,15 +20,15 @@ def with_runs(side: Side, work: Work | None = None) -> Side:
     unchanged where it marks its runs, shows no units, or is a variant or of several files."""
     if not _is_one_trace(side):
         return side
-    trace = _own(side.trace) if work is None else with_unit_runs(side.trace, work)
+    trace = _own(side.trace) if work is None else with_launchers(with_unit_runs(side.trace, work))
     return side if trace is None or trace is side.trace else replace(side, trace=trace)
 
 
 @once
 def _own(trace: Trace) -> Trace | None:
-    """Return a trace with its units as runs; None where that is the trace itself, which would never
-    go if it were kept."""
-    found = with_unit_runs(trace)
+    """Return a trace with its units as runs, and its kernels without a launch by their place in
+    them; None where that is the trace itself, which would never go if it were kept."""
+    found = with_launchers(with_unit_runs(trace))
     return None if found is trace else found
 
 

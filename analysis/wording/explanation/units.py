@@ -63,6 +63,22 @@ _SAME: Mapping[UnitKind, Message] = {
         "{busy_after:duration}, before {busy_before:duration}."
     ),
 }
+# Units of one file whose times differ so much that the change of their mean says nothing.
+_SPREAD_STEP = Message(
+    "On average a step takes {after:duration} instead of {before:duration} ({change:change}), but "
+    "steps of one file differ by as much. Its kernels take {busy_after:duration}, before "
+    "{busy_before:duration}."
+)
+_SPREAD: Mapping[UnitKind, Message] = {
+    "step": _SPREAD_STEP,
+    "annotation": _SPREAD_STEP,
+    "repeat": Message(
+        "On average one repetition of the kernels takes {after:duration} instead of "
+        "{before:duration} ({change:change}), but repetitions of one file differ by as much. Its "
+        "kernels take {busy_after:duration}, before {busy_before:duration}."
+    ),
+}
+_NO_CHANGE = 0.02  # of a unit, below which its time did not change whatever units differ by
 _EQUAL = 0.005  # of a unit, by which both sides may differ and take the same time
 _BOTH: Mapping[UnitKind, Message] = {
     "step": Message("A step takes {after:duration} on both sides."),
@@ -112,7 +128,9 @@ def kernels_said(count: int, others: frozenset[OtherKernels]) -> Said:
 
 def same_sentence(unit: UnitTimes) -> Said:
     """Return that no change stands out, with how long a unit takes on both sides."""
-    return _said(_SAME[unit.kind], unit)
+    is_spread = abs(unit.change_ns) >= _NO_CHANGE * unit.before_ns
+    found = _SPREAD.get(unit.kind) if is_spread else None
+    return _said(found or _SAME[unit.kind], unit)
 
 
 def _said(message: Message, unit: UnitTimes) -> Said:
