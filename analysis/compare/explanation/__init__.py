@@ -39,6 +39,7 @@ from analysis.compare.graphs.captured import captured_graph
 from analysis.ranks.pair import RankPair
 from analysis.trace import Trace
 from analysis.work_units import common_units, same_work, with_common_runs
+from analysis.work_units.units import whole_file
 
 _LEAST = 0.003  # of the kernels of a unit of the baseline: a change below it is part of the rest
 _SEEN = 1 / 3  # of that for kernels that came or went, which no noise makes
@@ -47,6 +48,7 @@ _NOISE = 0.01  # of a unit: times that change by less are no change by themselve
 _STRUCTURE: tuple[ChangeCode, ...] = (
     "added", "removed", "fused", "split", "replaced", "pieces", "repeats", "place", "outlier",
 )  # fmt: skip
+MOST_DISTINCT = 100_000  # kernels of a side, beyond which there is no order to compare
 _MOST = 20  # kernels of a side that are listed
 _COMMON = 0.5  # of the time, in operators that both sides run: of two models it is less
 _SAME = 0.02  # of a unit: below it, without any change that is told, nothing changed
@@ -62,6 +64,9 @@ def explain(before: Trace, after: Trace, ranks: RankPair | None = None) -> Expla
 
 def _explained(before: Trace, after: Trace, ranks: RankPair | None) -> Explanation:
     before, after = with_common_runs(before, after)
+    if max(len(trace.operators) for trace in (before, after)) > MOST_DISTINCT:
+        whole = [ExplainedSide.of(trace, whole_file(trace)) for trace in (before, after)]
+        return Explanation("not_comparable", _times((whole[0], whole[1])), difference="names")
     units = same_work(*common_units(before, after))
     sides = (ExplainedSide.of(before, units[0]), ExplainedSide.of(after, units[1]))
     times = _times(sides)

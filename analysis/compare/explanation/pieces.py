@@ -183,29 +183,59 @@ def _by_key(
 ) -> Iterator[_Group]:
     """Yield the kernels of one key of each stretch that are pieces of one another."""
     count = max(int(side.max(initial=0)) for side in keys) + 1
-    codes, counts, times, members = [], [], [], []
-    for side, positions, key in zip(sides, columns.T, keys, strict=True):
-        chosen = np.flatnonzero(positions >= 0)
-        of = key[side.profile.operators[positions[chosen]]]
-        chosen, of = chosen[of >= 0], of[of >= 0]
-        code = stretches[chosen] * count + of
-        order = np.argsort(code, kind="stable")
-        distinct, firsts, number = np.unique(code[order], return_index=True, return_counts=True)
-        ns = side.ns[positions[chosen[order]]]
-        codes.append(distinct)
-        counts.append(number)
-        times.append(np.add.reduceat(ns, firsts) if len(ns) else ns)
-        members.append(np.split(positions[chosen[order]], firsts[1:]))
-    both, first, second = np.intersect1d(codes[0], codes[1], return_indices=True)
-    is_piece = _are_pieces(counts[0][first], counts[1][second], times[0][first], times[1][second])
+    found = [
+        _counted(side, positions, key, stretches, count)
+        for side, positions, key in zip(sides, columns.T, keys, strict=True)
+    ]
+    before_keys, after_keys = found
+    both, first, second = np.intersect1d(before_keys.codes, after_keys.codes, return_indices=True)
+    is_piece = _are_pieces(
+        before_keys.counts[first],
+        after_keys.counts[second],
+        before_keys.times_ns[first],
+        after_keys.times_ns[second],
+    )
     for at in np.flatnonzero(is_piece).tolist():
-        before, after = members[0][first[at]], members[1][second[at]]
+        before, after = before_keys.members(first[at]), after_keys.members(second[at])
         one, other = _family(sides[0], before), _family(sides[1], after)
         is_smaller = _are_smaller(sides, before, after)
         if one and other and is_smaller and _do_shapes_fit(sides, before, after):
             stretch = int(both[at]) // count
             named = _evidence(sides, before, after, evidence)
             yield _Group(stretch, (one, other), before, after, named)
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """The kernels of a side by stretch and key: a code for each pair, how many they are, their
+    time, and where the first of them stands in `positions`."""
+
+    codes: np.ndarray
+    counts: np.ndarray
+    times_ns: np.ndarray
+    firsts: np.ndarray
+    positions: np.ndarray
+
+    def members(self, at: int) -> np.ndarray:
+        """Return the positions of the kernels of a code."""
+        first = self.firsts[at]
+        return self.positions[first : first + self.counts[at]]
+
+
+def _counted(
+    side: ExplainedSide, positions: np.ndarray, key: np.ndarray, stretches: np.ndarray, count: int
+) -> _Counted:
+    """Return the kernels at these positions by stretch and key, of which there are `count`."""
+    chosen = np.flatnonzero(positions >= 0)
+    of = key[side.profile.operators[positions[chosen]]]
+    chosen, of = chosen[of >= 0], of[of >= 0]
+    code = stretches[chosen] * count + of
+    order = np.argsort(code, kind="stable")
+    distinct, firsts, number = np.unique(code[order], return_index=True, return_counts=True)
+    ordered = positions[chosen[order]]
+    ns = side.ns[ordered]
+    times_ns = np.add.reduceat(ns, firsts) if len(ns) else ns
+    return _Counted(distinct, number, times_ns, firsts, ordered)
 
 
 def _are_pieces(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.compare.explanation import MOST_DISTINCT
 from analysis.compare.explanation.explanation import (
     Change,
     Explanation,
@@ -22,6 +23,10 @@ _MODELS = Message(
     "The two files have hardly a kernel in common in the same order, so nothing is said of what "
     "changed."
 )
+_NAMES = Message(
+    "One of the files has more than {n:count} kernels that all have names of their own, so nothing "
+    "in it repeats, and their order is not compared."
+)
 _REST_FROM = 0.002  # of a unit, below which what is not told is not worth a sentence
 _REST = Message("Everything else adds up to {ns:signed_duration} {per}.")
 _UNEXPLAINED = Message("No single cause is large enough to be named.")
@@ -39,6 +44,8 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
         return phases_sentences(explanation)
     if explanation.graph is not None:
         return graph_sentences(explanation, explanation.graph)
+    if explanation.difference == "names":
+        return (*first, _NAMES.of(n=MOST_DISTINCT))
     if explanation.outcome == "not_comparable":
         return (*first, _MODELS.of())
     if explanation.outcome == "no_change":

@@ -285,3 +285,15 @@ def test_changes_and_the_rest_add_up_whatever_is_compared(
     before: list[list[Kernel]], after: list[list[Kernel]], marked: bool
 ) -> None:
     said(steps_of(before, marked=marked), steps_of(after, marked=marked))
+
+
+def test_more_kernels_than_names_can_be_compared_have_no_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """10^6 kernels that all have names of their own take no minutes: nothing repeats."""
+    monkeypatch.setattr("analysis.compare.explanation.MOST_DISTINCT", 20)
+    many = tuple(Kernel(f"kernel_{at}_x", 10, "unknown") for at in range(21))
+    found = said(steps_of([many]), steps_of([many]))
+    assert (found.outcome, found.difference, found.changes) == ("not_comparable", "names", ())
+    assert found.unit.before_ns == found.unit.after_ns == 210_000
+    assert said(steps_of([many[:20]]), steps_of([many[:20]])).outcome == "no_change"
