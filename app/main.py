@@ -79,6 +79,7 @@ def run() -> None:
         "compare": compare_page,
         "trace": trace_page,
         "variants": variants_page,
+        "scaling": scaling_page,
     }
     home_page = st.Page(
         lambda: home.show(shown_on, record_page, library_page),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import streamlit as st
 
 from analysis.compare.multiple.scaling import Scaling, model_key, scaling, setting
-from analysis.experiment import ExperimentRecord
+from analysis.experiment import Experiment, ExperimentRecord
 from app.sources.recordings import experiment, recordings
 from app.state.opened import Opened
 
@@ -32,6 +32,15 @@ def sweeps(opened: Mapping[str, Opened]) -> dict[str, Sweep]:
         for key, of in found.items()
         if len({setting(record) for _, record in of}) > 1
     }
+
+
+def of_files(files: Iterable[Opened]) -> str | None:
+    """Return the key of the sweep that all of these files make; None where they make none."""
+    files = list(files)
+    records = [file.value.record for file in files if isinstance(file.value, Experiment)]
+    keys = {key_of(record) for record in records}
+    is_sweep = len(records) == len(files) and len(keys) == 1
+    return keys.pop() if is_sweep and len({setting(record) for record in records}) > 1 else None
 
 
 def key_of(record: ExperimentRecord) -> str:

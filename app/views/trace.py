@@ -29,11 +29,13 @@ from app.parts.heads import told
 from app.parts.paging.pages import page_of, place_of
 from app.parts.start import opening
 from app.parts.table import HEIGHT, ROW_HEIGHT
+from app.parts.upload import files
 from app.sources import choices, loading
 from app.sources.alone import Drawn, drawn, roofline_of, tree
 
 TABLE = "trace_operators"
 _MAX_PRODUCTS = 4
+_WIDTHS = (2.6, 1)
 MAX_TYPES = 14  # rows that are shown without scrolling
 _SEVERAL = Message("Op types, modules or the host's code: what the boxes on the left stand for")
 
@@ -43,12 +45,19 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
     ask for is tried on the `record_page`."""
     with panels.page():
         opening.greet()
-        id_ = _chosen()
+        destination = opening.follow({"compare": compare_page}, is_compared_here=False)
+        if destination is not None and destination.page == "trace":
+            state.pages.trace(str(destination.query["trace"]))
+        below = st.container(gap="xsmall")
+        chooser, place = st.columns(_WIDTHS, gap="medium", vertical_alignment="bottom")
+        with place:
+            files.show(None, below, place, folded=True)
+        with below:
+            files.show_fates()
+        with chooser:
+            id_ = _chosen()
         if id_ is None:
             st.subheader(say("Nothing to show yet"), anchor=False)
-            st.page_link(
-                compare_page, label=say("Open files on the {page} page", page=say("Compare"))
-            )
             return
         given = loading.side(id_, state.files.opened())
         side = with_runs(given)

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from analysis.report.sample_card import FILE, Bar, Card, Cards, Piece
 from app.sources import places
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts, turn_to
+from tests.compare.multiple.test_scaling import recorded_zip
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 Start = Callable[..., AppTest]
@@ -56,6 +57,22 @@ def test_one_dropped_trace_is_shown_by_itself(land: Start) -> None:
     assert address(first)["trace"].startswith("upload:")
     page = upload(turn_to(first, ""), ("after.json", AFTER))
     assert page.header[0].value.startswith("A run of ` after.json ` takes")
+
+
+def test_recordings_of_several_batch_sizes_are_a_sweep(land: Start) -> None:
+    files = [(f"{n}.zip", recorded_zip(n, 1, 10.0 * n, model="grows")) for n in (1, 2, 4)]
+    page = upload(land(), *files)
+    assert is_clean(page)
+    assert page.header[0].value == "Scaling of grows"
+
+
+def test_the_page_of_one_trace_takes_the_next_one(land: Start) -> None:
+    """One takes the place of what is shown, two lead to their comparison."""
+    page = turn_to(upload(land(), ("before.json", BEFORE)), "trace")
+    page = upload(page, ("after.json", AFTER))
+    assert page.header[0].value.startswith("A run of ` after.json ` takes")
+    page = upload(page, ("before.json", BEFORE), ("after.json", AFTER))
+    assert "after.json" in headline(page) and "before.json" in headline(page)
 
 
 def test_a_bad_file_is_a_sentence_and_the_page_stays(land: Start) -> None:

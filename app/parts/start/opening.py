@@ -14,11 +14,11 @@ from analysis.trace import Trace
 from analysis.wording import shown as words
 from app import state
 from app.parts import panels
-from app.sources import choices, loading, places
+from app.sources import choices, loading, places, sweeps
 from app.sources.choices import Pair
 from app.state.opened import Opened
 
-Shows = Literal["compare", "trace", "variants"]
+Shows = Literal["compare", "trace", "variants", "scaling"]
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,16 @@ def greet() -> None:
     _open_given(state.pair.keep_compared)
 
 
-def follow(pages: Mapping[Shows, StreamlitPage], *, is_compared_here: bool) -> None:
+def follow(pages: Mapping[Shows, StreamlitPage], *, is_compared_here: bool) -> Destination | None:
     """Open the files of the command line, or what was read in the run before, and lead to the one
-    of `pages` that shows it: a pair, a single trace, or what a report of several compares. Where
-    pairs are compared here, they go into the address of this page, and one file is compared with
-    the one that waits for another."""
+    of `pages` that shows it: a pair, a single trace, a sweep, or what a report of several compares;
+    return what no other page shows. Where pairs are compared here, they go into the address of this
+    page, and one file is compared with the one that waits for another."""
     keep = state.pair.compare if is_compared_here else state.pair.keep_compared
     destination = _open_given(keep) or _open_read(keep, is_compared_here=is_compared_here)
     if destination is not None and destination.page in pages:
         st.switch_page(pages[destination.page], query_params=destination.query)
+    return destination
 
 
 def _open_given(keep: Callable[[str | None, str | None], None]) -> Destination | None:
@@ -101,6 +102,9 @@ def _shown(
     if several:
         state.pages.keep_several(several)  # the page Variants shows it from now on
         return Destination("variants", dict(state.pages.several_query(several)))
+    swept = sweeps.of_files(kept)
+    if swept is not None:
+        return Destination("scaling", state.pages.sweep_query(swept))
     ids = tuple(id_ for id_ in pair if id_ is not None)
     return Destination(*place_of(ids)) if ids else None
 
