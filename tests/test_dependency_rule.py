@@ -157,7 +157,11 @@ ALLOWED = {
     "app.state": ("analysis", "app.server"),
     "app.language": ("analysis", "app.state"),
     "app.store": ("analysis", "collectors.files"),
-    "app.sources": ("analysis", *within("app", "fleet server state store")),
+    "app.sources": (
+        "analysis",
+        *within("app", "fleet server state store"),
+        "collectors.files.scratch",
+    ),
     "app.library": (
         "analysis",
         *within("app", "recording sources store"),

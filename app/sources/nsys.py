@@ -1,7 +1,8 @@
 """A report of Nsight Systems as a trace: exported by the user's own `nsys`, where they ask for it.
 
-The program is run as a list of arguments, without a shell, in a folder that is removed, for a
-limited time and a limited size of what it writes.
+The program is run as a list of arguments, without a shell, in a folder that is removed, by the next
+export or recording where this one is killed, for a limited time and a limited size of what it
+writes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import os
 import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +23,7 @@ from analysis.limits import MIB, Limits
 from analysis.readers import read_path
 from analysis.text import clean_text, display_name
 from analysis.trace import Trace
+from collectors.files import scratch
 
 REPORT = "nsys_report"  # the code of the error of such a file
 MOST_S = 600.0
@@ -49,9 +50,9 @@ def _exported(path: Path, limits: Limits, most_s: float) -> Iterator[Path]:
     nsys, name = program(), display_name(path.name)
     if nsys is None:
         raise FuseScopeError("nsys_report", where=name)
-    with tempfile.TemporaryDirectory(prefix="fusescope-nsys-") as folder:
-        database = Path(folder) / f"{display_name(path.stem)}.sqlite"
-        said = Path(folder) / "said.txt"
+    with scratch.folder(scratch.EXPORT) as folder:
+        database = folder / f"{display_name(path.stem)}.sqlite"
+        said = folder / "said.txt"
         with said.open("wb") as log:
             child = subprocess.Popen(
                 [nsys, "export", "--type", "sqlite", "--output", database, path.resolve()],
@@ -62,7 +63,7 @@ def _exported(path: Path, limits: Limits, most_s: float) -> Iterator[Path]:
                 start_new_session=True,
             )
             try:
-                status = _ended(child, Path(folder), name, limits, most_s)
+                status = _ended(child, folder, name, limits, most_s)
             finally:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(child.pid, signal.SIGKILL)

@@ -16,18 +16,19 @@ from collectors.files import ownership
 RECORDING = "fusescope-recording-"
 WORKER = "fusescope-worker-"
 UPLOAD = "fusescope-upload-"
+EXPORT = "fusescope-nsys-"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 _PROBE_BYTES = 1 << 16
 
 
 @contextlib.contextmanager
 def folder(prefix: str = RECORDING) -> Iterator[Path]:
-    """A private, empty temporary folder that goes in the end; that of a recording removes stale
-    ones first.
+    """A private, empty temporary folder that goes in the end; that of a recording or of an export
+    removes stale ones first.
 
     Raises FuseScopeError where there is no room for one, or where the body runs out of it.
     """
-    if prefix == RECORDING:
+    if prefix in (RECORDING, EXPORT):
         remove_stale()
     try:
         path = _name(prefix)
@@ -63,7 +64,7 @@ def remove_stale() -> None:
     """Removes this user's folders whose owner is gone. Follows no links."""
     with contextlib.suppress(OSError):
         ownership.remove_stale(
-            tempfile.gettempdir(), lambda name: name.startswith((RECORDING, WORKER, UPLOAD))
+            tempfile.gettempdir(), lambda name: name.startswith((RECORDING, WORKER, UPLOAD, EXPORT))
         )
 
 

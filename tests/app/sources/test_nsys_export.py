@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,6 +69,44 @@ def test_the_export_is_read_and_removed(report: Path, install: Install) -> None:
     assert value.meta.file_name.endswith(".sqlite")
     assert set(Path(os.environ.get("TMPDIR", "/tmp")).glob("fusescope-nsys-*")) <= left
     assert not (report.parent / "x").exists()
+
+
+def test_the_folder_of_a_killed_export_goes_with_the_next_one(
+    tmp_path: Path, report: Path, install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And one that is still being made stays."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    code = (
+        "import time\nfrom collectors.files import scratch\n"
+        "with scratch.folder(scratch.EXPORT) as path:\n"
+        "    (path / 'half.sqlite').write_bytes(b'SQLite')\n"
+        "    print(path, flush=True)\n    time.sleep(600)\n"
+    )
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    root = Path(__file__).parents[3]
+    children = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, cwd=root)
+        for _ in range(2)
+    ]
+    try:
+        made = [
+            Path(child.stdout.readline().decode().strip()) for child in children if child.stdout
+        ]
+        children[0].kill()
+        children[0].wait()
+        assert [path.is_dir() for path in made] == [True, True]
+        monkeypatch.setattr(tempfile, "tempdir", str(folder))
+        install(_copying())
+        nsys.read_report(report, DEFAULT_LIMITS)
+        assert [path.is_dir() for path in made] == [False, True]
+    finally:
+        for child in children:
+            child.kill()
+            child.wait()
+            if child.stdout:
+                child.stdout.close()
 
 
 @pytest.mark.parametrize(
