@@ -98,8 +98,8 @@ class Unanswered:
 @dataclass(frozen=True)
 class Findings:
     """What was found, in order of worth, and what the file cannot answer. `run_ns` is what
-    shares are of: the mean run as profiled, without `has_runs` all operators of the file, None
-    without any."""
+    shares are of: the mean run as profiled, without `has_runs` the time that the file spans, of one
+    without starts all its operators, None without any."""
 
     found: tuple[Finding, ...]
     unanswered: tuple[Unanswered, ...]

@@ -16,7 +16,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.host.runs import IdleOfRuns, idle_of_runs
 from analysis.metrics.breakdown import by_operator
-from analysis.metrics.spans import run_spans
+from analysis.metrics.spans import call_times, run_spans
 from analysis.metrics.step import StepParts, gaps_of, mean_step, step_of
 from analysis.text import clean_text
 
@@ -129,13 +129,14 @@ class Subject:
 
     @cached_property
     def run_ns(self) -> float | None:
-        """The mean run as profiled; without runs the operators of the file together, None without
-        operators."""
+        """The mean run as profiled; without runs the time that the file spans, of a file without
+        starts its operators together. None without operators."""
         if self.trace.has_runs:
             spans = run_spans(self.trace)["span_ns"].astype(float)
             if len(spans) and float(spans.mean()) > 0:
                 return float(spans.mean())
-        total = float(self.operators["per_run_ns"].sum())
+        spanned_ns = 0.0 if self.trace.has_runs else _spanned_ns(self.trace)
+        total = spanned_ns or self.operators_ns
         return total if total > 0 else None
 
     @cached_property
@@ -182,11 +183,9 @@ class Subject:
         return tuple(found)
 
     def share(self, ns: float | None) -> float | None:
-        """`ns` as a part of the run; where streams overlap and all operators together take longer,
-        as a part of those."""
-        if ns is None or not self.run_ns:
-            return None
-        return ns / max(self.run_ns, float(self.operators["per_run_ns"].sum()))
+        """`ns` as a part of the run, at most all of it: operators of streams that overlap may take
+        longer together."""
+        return None if ns is None or not self.run_ns else min(1.0, ns / self.run_ns)
 
     def wasted(
         self, code: FindingCode, chosen: np.ndarray, values: Mapping[str, Value]
@@ -221,9 +220,19 @@ class Subject:
         return max(1, round(float(self.operators["count"].to_numpy(dtype=float)[chosen].sum())))
 
     def matters(self, ns: float) -> bool:
-        """Whether so much time of a run is worth a finding."""
-        share = self.share(ns)
-        return share is not None and share >= MIN_SHARE
+        """Whether so much time is worth a finding: of a run, and where a file marks none of all
+        operators, because between its runs nothing need run."""
+        run_ns = (self.run_ns or 0.0) if self.trace.has_runs else 0.0
+        whole_ns = max(run_ns, self.operators_ns)
+        return whole_ns > 0 and ns >= MIN_SHARE * whole_ns
+
+
+def _spanned_ns(trace: Trace) -> float:
+    """The time from the first call of a trace to the end of the last; 0 where one has no start."""
+    if not len(trace.calls) or trace.calls["start_ns"].isna().any():
+        return 0.0
+    starts, lasts = call_times(trace.calls)
+    return float((starts + lasts).max() - starts.min())
 
 
 def shown(name: object) -> str:

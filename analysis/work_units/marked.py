@@ -11,7 +11,6 @@ import pandas as pd
 
 from analysis.host_activity import ANNOTATION, HostActivity
 from analysis.metrics.spans import call_times
-from analysis.metrics.warmup import steady_runs
 from analysis.trace import UNIT_RUNS, Trace
 from analysis.work_units.device_period import device_windows, launch_times
 from analysis.work_units.units import NUMBER, OUTSIDE, UnitKind, Units, title_of
@@ -31,7 +30,7 @@ _ENDS_STEP = re.compile(r"Optimizer\.step#")
 
 
 def units_of_runs(trace: Trace) -> Units | None:
-    """Return the runs of a trace that count as units, without warm-up; None where it has none.
+    """Return the runs of a trace as units, without those marked as warm-up; None where it has none.
     Where the host is more than a step ahead, the device's own period is the unit."""
     if not trace.has_runs:
         return None
@@ -39,11 +38,8 @@ def units_of_runs(trace: Trace) -> Units | None:
     runs = runs if len(runs) else trace.told_runs
     found = _units(trace, runs)
     if found.kind == "step" and found.host_ns is None:
-        found = _by_device(trace, found)
-        if found.host_ns is not None:
-            return found
-    steady = runs["run"].isin(steady_runs(trace).runs).to_numpy()
-    return found if steady.all() else found.taken(np.flatnonzero(steady))
+        return _by_device(trace, found)
+    return found
 
 
 def _units(trace: Trace, runs: pd.DataFrame) -> Units:

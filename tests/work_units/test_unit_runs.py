@@ -177,7 +177,8 @@ def test_kernels_that_were_launched_before_the_file_begins_are_in_no_run() -> No
     note = note_of(subject.trace, "launched_before")
     assert (note.count, note.values["ns"]) == (2, 100_000)
     assert found.unit.earlier_ns == 99_000
-    assert "another 99.0 µs of it run kernels that were launched before" in trace_sentence(found)
+    told = trace_sentence(found)
+    assert "Kernels that were launched before the file begins run for another 99.0 µs" in told
 
 
 def test_a_repetition_is_what_the_device_runs_whoever_launched_it() -> None:

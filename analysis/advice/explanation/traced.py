@@ -31,8 +31,9 @@ class Traced:
         """Return a trace by the units of work that its runs are."""
         cut = with_unit_runs(trace)
         notes = (note.count for note in cut.diagnostics if note.code == "runs_of_other_work")
-        slow = steady_runs(cut).slow if cut.has_runs else 0
-        return cls(cut, units_of(cut), sum(notes), slow)
+        found = units_of(cut)
+        slow = steady_runs(cut).slow if cut.has_runs else 0  # leading runs, which no figure counts
+        return cls(cut, found.taken(np.arange(slow, found.count)), sum(notes), slow)
 
     @cached_property
     def side(self) -> ExplainedSide:

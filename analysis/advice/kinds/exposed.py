@@ -31,19 +31,19 @@ def copies(subject: Subject) -> Answer:
 def _exposed(
     subject: Subject, code: Literal["communication", "copies"], mask: np.ndarray
 ) -> Answer:
-    """Of a file that does not mark its runs, as a part of the time in which anything ran."""
+    """Of a file that does not mark its runs, from 2 % of the time in which anything ran."""
     if not mask.any():
         return ()
     step, whole = subject.step, exposed_of_file(subject.trace)
     if step is not None:
-        of_ns = step.span_ns
+        of_ns = least_of_ns = float(step.span_ns)
         exposed_ns = step.copies_ns if code == "copies" else step.communication_ns
     elif whole is not None and whole.busy_ns:
-        of_ns = whole.busy_ns
+        of_ns, least_of_ns = subject.run_ns or float(whole.busy_ns), float(whole.busy_ns)
         exposed_ns = whole.copies_ns if code == "copies" else whole.communication_ns
     else:
         return no_step(subject)
-    if exposed_ns < MIN_SHARE * of_ns:
+    if exposed_ns < MIN_SHARE * least_of_ns:
         return ()
     names = subject.names(mask)
     rate = _message_rate(subject, mask) if code == "communication" else None
@@ -61,7 +61,7 @@ def _exposed(
             },
             at_most_ns=float(exposed_ns),
             share=exposed_ns / of_ns,
-            of_ns=float(of_ns),
+            of_ns=of_ns,
             where="operators",
             names=names,
             stretch=longest_exposed(subject.trace, code),

@@ -36,10 +36,10 @@ _INSIDE = Message("{copies:count} layers of {kernels:count} kernels ({all:durati
 _BY_CLASS = Message("Most time of kernels goes to {classes}.")
 _BY_CLASS_OF_HOST = Message("Most time of operators goes to {classes}.")
 _EARLIER = Message(
-    "For another {earlier:duration} of it run kernels that were launched before the file begins; "
-    "they are in none of these times.",
-    "For another {earlier:duration} of each of {n:count}, on average, run kernels that were "
-    "launched before the file begins; they are in none of these times.",
+    "Kernels that were launched before the file begins run for another {earlier:duration}; they "
+    "are in none of these times.",
+    "Kernels that were launched before the file begins run for another {earlier:duration} of each "
+    "of the {n:count}, on average; they are in none of these times.",
 )
 _ONE_CLASS = Message("{op_class} ({ns:duration})")
 _COMMUNICATION = Message("Communication, with the wait for other devices: {collectives}.")

@@ -165,7 +165,8 @@ _COMMUNICATION_PARTED = Message(
 )
 _OF_FILE_PARTED = Message(
     "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time "
-    "(in the whole file {all:duration} of the {busy:duration} in which anything runs). {waits}"
+    "({all:duration} of the {busy:duration} in which anything runs in all that was recorded). "
+    "{waits}"
 )
 
 
@@ -174,7 +175,7 @@ _COMMUNICATION = Message(
 )
 _COMMUNICATION_OF_FILE = Message(
     "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time "
-    "(in the whole file {all:duration} of the {busy:duration} in which anything runs)."
+    "({all:duration} of the {busy:duration} in which anything runs in all that was recorded)."
 )
 
 
