@@ -14,8 +14,9 @@ from analysis.charts.figure import BARE, label_text
 from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message
+from analysis.wording.explanation.waterfall import AXIS, steps_of
 from analysis.wording.fusion.typical import outlying_ns
-from analysis.wording.waterfall import Step, ends_ns, waterfall_steps
+from analysis.wording.waterfall import Step, ends_ns
 
 _LINE_CHARS = 32
 _BAR_HEIGHT = 36
@@ -24,10 +25,10 @@ _BAR_HEIGHT = 36
 def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
     """From the baseline's to the candidate's time per run, one bar a step, top to bottom.
 
-    Groups that gained or lost have their colours; grey is what may be either, hatched what is no
-    group. None where there are no steps (`waterfall_steps`).
+    Groups, or changes, that gained or lost have their colours; grey is what may be either, hatched
+    what is no group, or what no change accounts for. None where there are no steps (`steps_of`).
     """
-    steps = waterfall_steps(comparison)
+    steps = steps_of(comparison)
     return falling(steps, _axis(comparison), colours) if steps else None
 
 
@@ -66,6 +67,8 @@ def falling(steps: Sequence[Step], axis: Message, colours: Colours = LIGHT) -> g
 
 def _axis(comparison: Comparison) -> Message:
     """What the axis shows, in `unit`."""
+    if comparison.is_explained and comparison.explanation is not None:
+        return AXIS[comparison.explanation.unit.kind]
     match comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs:
         case True, True if any(outlying_ns(comparison)):  # from one typical run to the other
             return Message("time per run, {unit}")

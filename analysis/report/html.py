@@ -26,7 +26,7 @@ from analysis.report.blocked import apart_rows, blocked_notes, blocked_rows
 from analysis.report.counters import counters
 from analysis.report.doctor import file_facts
 from analysis.report.embedded import MAX_BYTES, embedded, with_data
-from analysis.report.explanation.causes import causes
+from analysis.report.explanation.rows import explained_rows
 from analysis.report.ledger import ledger_table
 from analysis.report.limits import limits
 from analysis.report.method import method
@@ -46,12 +46,15 @@ from analysis.report.pictures.waterfall import waterfall
 from analysis.report.text import minus, model_name, slug, with_minus, with_short_labels
 from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
 from analysis.report.tried import tried_table
+from analysis.timeline.highlight import ShownChange, of_changes
 from analysis.timeline.payload import timeline_payload
 from analysis.trace import Diagnostic
 from analysis.wording import findings as finding_words
 from analysis.wording import step as step_words
 from analysis.wording import tried as tried_words
 from analysis.wording.advice import NEAR_MISSES_HELP
+from analysis.wording.explanation import details as explained_words
+from analysis.wording.explanation import waterfall as explained_steps
 from analysis.wording.fusion.apart import APART_HELP
 from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
 from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS
@@ -71,6 +74,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
     """
     data = embedded(comparison.given, comparison.assumptions, private=not include_environment)
     drawn = drawing(timeline_payload(with_short_labels(comparison)))
+    changes = of_changes(drawn.payload, comparison)
     found = findings(Subject(comparison.candidate, comparison))  # once for all languages
     several = recorded_together(comparison)
     page = languages.in_every_language(
@@ -80,6 +84,7 @@ def report_html(comparison: Comparison, *, include_environment: bool = False) ->
             several,
             codes,
             drawn,
+            changes,
             include_environment,
             len(data) if data else None,
         )
@@ -93,6 +98,7 @@ def _page(
     several: MultipleComparison | None,
     codes: Sequence[str],
     drawn: Drawing,
+    changes: Sequence[ShownChange | None],
     include_environment: bool,
     data_bytes: int | None,
 ) -> str:
@@ -125,6 +131,8 @@ def _page(
         most_data_bytes=MAX_BYTES,
         is_private=not include_environment,
         origins=origins(comparison),
+        explained=explained_rows(shown, changes),
+        explained_words=explained_words,
         **_verdict(shown),
         **_fusion(shown),
         **_tables(shown),
@@ -172,7 +180,6 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "sides": _column_names(shown),
         "verdict": shown.verdict,
         "no_verdict": _no_verdict(shown),
-        "causes": causes(shown),
         "trust": _trust(shown),
         "file_facts": file_facts(shown),
         "step": {bar.role: bar for bar in step_words.step_bars(shown)},
@@ -203,10 +210,16 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
     """What fusion bought, group by group, and what it left."""
     one_model = not shown.is_of_other_work
     return {
-        "change_title": wording.change_title(shown),
+        "change_title": str(explained_steps.TITLE)
+        if shown.is_explained
+        else wording.change_title(shown),
+        "is_explained": shown.is_explained,
+        "groups_title": str(explained_steps.GROUPS),
         "fusion_parts": [] if shown.explanation else with_minus(wording.fusion_parts(shown)),
         "coverage": wording.coverage_sentence(shown),
-        "waterfall_terms": waterfall_terms(shown),
+        "waterfall_terms": str(explained_steps.TERMS)
+        if shown.is_explained
+        else waterfall_terms(shown),
         "weak": [
             minus(wording.diagnostic_sentence(note))
             for note in shown.diagnostics
@@ -231,6 +244,7 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
 
 def _tables(shown: Comparison) -> dict[str, Any]:
     """Operators in tables and under their roofs, and every run."""
+    operators = tables.operator_rows(shown)
     return {
         "types": tables.type_rows(shown),
         "engines_apart": engines_differ(shown.baseline, shown.candidate),
@@ -239,7 +253,8 @@ def _tables(shown: Comparison) -> dict[str, Any]:
         "modules_help": wording.MODULES_HELP.text(),
         "tree": tree_rows(shown),
         "tree_help": TREE_HELP.text(),
-        "operators": tables.operator_rows(shown),
+        "operators": operators,
+        "operator_rows": {row.row for row in (*operators.visible, *operators.folded)},
         "totals": tables.operator_totals(shown),
         "communicates": bool((shown.op_classes["op_class"] == "communication").any()),
         "counters": counters(shown),

@@ -9,6 +9,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
 from analysis.messages import Part, passage, say
 from analysis.wording.explanation import explained_parts
+from analysis.wording.explanation import waterfall as explained_steps
 from app import state
 from app.language import spoken
 from app.parts import entered_runs, exports, ledger, pair, panels
@@ -38,7 +39,10 @@ def show(record_page: st.Page) -> None:
         if comparison.is_of_other_work:
             return
         _waterfall(comparison)
-        if comparison.fusion.groups:
+        if comparison.fusion.groups and comparison.is_explained:
+            with st.expander(explained_steps.GROUPS.text(), key="unproven_groups"):
+                _groups(shown)
+        elif comparison.fusion.groups:
             _groups(shown)
         missed.missed_fusions(shown, record_page)
         scorecard.show(comparison)
@@ -74,11 +78,13 @@ def _headline(comparison: Comparison) -> tuple[tuple[Part, ...], tuple[Part, ...
 def _waterfall(comparison: Comparison) -> None:
     from analysis.charts.waterfall import waterfall
 
-    st.subheader(
-        say("From baseline to candidate"),
-        anchor=False,
-        help=wording.counted(wording.WATERFALL_HELP, comparison),
+    is_explained = comparison.is_explained
+    help_ = (
+        explained_steps.HELP.text()
+        if is_explained
+        else wording.counted(wording.WATERFALL_HELP, comparison)
     )
+    st.subheader(explained_steps.TITLE.text(), anchor=False, help=help_)
     figure = waterfall(comparison, panels.mark_colours())
     if figure is None:
         st.caption(panels.own(told(wording.NO_WATERFALL)))
@@ -86,7 +92,8 @@ def _waterfall(comparison: Comparison) -> None:
     of = wording.time_of_sum(comparison)
     alt = say("Waterfall from baseline to candidate: {time}", time=of)
     panels.chart(figure, "waterfall", alt)
-    st.caption(panels.own(wording.waterfall_basis(comparison)))
+    if not is_explained:
+        st.caption(panels.own(wording.waterfall_basis(comparison)))
 
 
 @st.fragment

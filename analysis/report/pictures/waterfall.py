@@ -9,7 +9,8 @@ from analysis import units
 from analysis.axis import Tick, time_ticks
 from analysis.compare.comparison import Comparison
 from analysis.report.text import minus, signed_duration
-from analysis.wording.waterfall import Step, StepKind, ends_ns, waterfall_steps
+from analysis.wording.explanation.waterfall import steps_of
+from analysis.wording.waterfall import Step, StepKind, ends_ns
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Waterfall:
 
 def waterfall(comparison: Comparison) -> Waterfall | None:
     """The picture; None where the change of the time or the groups are not known."""
-    steps = waterfall_steps(comparison)
+    steps = steps_of(comparison)
     return falling(steps) if steps else None
 
 

@@ -4,6 +4,7 @@
 
 import { CLASSES } from "./calls.js";
 import { HOST } from "./host.js";
+import { extent } from "./view.js";
 
 /* The group that is lit as a whole, or null: else the selected operator is lit. */
 export function litGroup({ selected, mode, byGroup }) {
@@ -52,6 +53,19 @@ export function selectedCalls(view) {
     : findSelected(view, group);
   view.selectedFound = { version, selected, group, calls };
   return calls;
+}
+
+/* Those of the selected calls that are pointed at: of several operators the ones in the stretch that
+   they were selected with. */
+export function pointedCalls(view) {
+  const { selected, stretch } = view;
+  const calls = selectedCalls(view);
+  if (!selected?.rows || stretch === null) return calls;
+  return calls.filter((call) => {
+    const span = stretch.spans[call.side];
+    const [start, end] = extent(view, call);
+    return span && end > span.from && start < span.to;
+  });
 }
 
 /* How many calls of what is lit each side has. */

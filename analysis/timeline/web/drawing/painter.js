@@ -11,7 +11,13 @@ import { drawRibbons, drawRibbonsOf } from "./ribbons.js";
 import { drawRings } from "./rings.js";
 import { createSheet } from "./sheet.js";
 import { windowOf } from "../data/view.js";
-import { callsOfGroup, groupOfCall, litOperators, selectedCalls } from "../data/selection.js";
+import {
+  callsOfGroup,
+  groupOfCall,
+  litOperators,
+  pointedCalls,
+  selectedCalls,
+} from "../data/selection.js";
 
 /* `view` is the state to draw: {sides, groups, ribbons, mode, span, from, to, own, printing, selected,
    onlyClass, cursor, overGroup, pointerX, width}. The painter adds `palette` when it is asked to
@@ -96,7 +102,7 @@ export function createPainter(canvas, view) {
     screen.drawImage(base, 0, 0);
     screen.setTransform(sheet.density(), 0, 0, sheet.density(), 0, 0);
     drawStretch(screen, view, painter);
-    painter.launches = drawLaunches(screen, view, painter, selectedCalls(view));
+    painter.launches = drawLaunches(screen, view, painter, pointedCalls(view));
     drawRings(screen, view, painter, selectedCalls(view), true);
     if (view.printing) return;
     const over = view.overGroup ?? (view.cursor && groupOfCall(view, view.cursor));

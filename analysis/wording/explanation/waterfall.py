@@ -1,0 +1,104 @@
+"""What changed as steps from the baseline's unit of work to the candidate's, which add up
+exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analysis.compare.comparison import Comparison
+from analysis.compare.explanation.explanation import Change, ChangeCode
+from analysis.messages import Message, Shown
+from analysis.wording.explanation.kernels import names_text
+from analysis.wording.waterfall import Step, waterfall_steps
+from analysis.work_units import UnitKind
+
+_MOST = 8  # changes with a step of their own
+AXIS: Mapping[UnitKind, Message] = {
+    "step": Message("time per step, {unit}"),
+    "annotation": Message("time per step, {unit}"),
+    "repeat": Message("time per repetition, {unit}"),
+    "file": Message("time in the file, {unit}"),
+}
+TITLE = Message("From baseline to candidate")
+HELP = Message(
+    "From the baseline's unit of work to the candidate's: each change by itself, computed from the "
+    "data, then smaller ones together, and last what no change accounts for. The steps add up to "
+    "the whole change in ns."
+)
+TERMS = Message("each change by itself, smaller ones together, and what no change accounts for")
+GROUPS = Message("Groups by class and by what launched them")
+_SMALLER = Message("{n:count} smaller change", "{n:count} smaller changes")
+_REST = Message("no change accounts for")
+_LABELS: Mapping[ChangeCode, Message] = {
+    "added": Message("new: {after}"),
+    "removed": Message("gone: {before}"),
+    "fused": Message("fused: {after}"),
+    "split": Message("no longer fused: {before}"),
+    "replaced": Message("{after} instead of {before}"),
+    "pieces": Message("in other pieces: {either}"),
+    "time": Message("{before}"),
+    "operator": Message("{where:name}"),
+    "shapes": Message("{where:name}"),
+    "place": Message("layer {layer:count} of {layers:count}"),
+    "outlier": Message("one long execution of {either}"),
+    "repeats": Message("layers"),
+    "clocks": Message("clocks"),
+    "idle": Message("idle time"),
+    "overlap": Message("kernels beside one another"),
+    "communication": Message("{where:name}"),
+}
+_IDLE_BY = {
+    "data_loading": Message("waiting for data"),
+    "synchronisation": Message("idle: synchronising"),
+    "allocation": Message("idle: allocating memory"),
+    "copy_waits": Message("idle: waiting for a copy"),
+    "compilation": Message("idle: compiling"),
+    "garbage_collection": Message("idle: collecting garbage"),
+    "launching": Message("idle: launching"),
+    "python": Message("idle: Python"),
+    "queued": Message("idle: launched already"),
+}
+
+
+def steps_of(comparison: Comparison) -> tuple[Step, ...]:
+    """Return the steps of what changed; where groups are proven, and of recordings, those of the
+    groups."""
+    found = comparison.explanation
+    if found is None or not comparison.is_explained:
+        return waterfall_steps(comparison)
+    told, others = found.changes[:_MOST], found.changes[_MOST:]
+    smaller = sum(change.change_ns for change in others)
+    steps = [
+        Step(comparison.baseline.name, found.unit.before_ns, "total"),
+        *(_step(change_label(change), change.change_ns) for change in told),
+    ]
+    if others:
+        steps.append(_step(_SMALLER.text(n=len(others)), smaller))
+    if found.rest_ns:
+        steps.append(Step(_REST.text(), found.rest_ns, "term", caption=TERMS.text()))
+    return (*steps, Step(comparison.candidate.name, found.unit.after_ns, "total"))
+
+
+def change_label(change: Change) -> str:
+    """Return a few words for a change: what it is, and the kernels that it is about."""
+    if change.code == "idle" and change.values.get("kind") in _IDLE_BY:
+        return _IDLE_BY[str(change.values["kind"])].text()
+    values: dict[str, Shown] = {
+        "before": names_text(change.before),
+        "after": names_text(change.after),
+        "either": names_text(change.after or change.before),
+        "where": _where(change),
+        "layer": change.values.get("layer", 0),
+        "layers": change.values.get("layers", 0),
+    }
+    return _LABELS.get(change.code, _LABELS["time"]).text(**values)
+
+
+def _where(change: Change) -> str:
+    """Return the operator or the collective that a change is about; its shapes behind it."""
+    names: Sequence[str] = change.where[-2:] if change.code == "shapes" else change.where[:1]
+    return ", ".join(names)
+
+
+def _step(label: str, ns: int) -> Step:
+    return Step(label, ns, "slower" if ns > 0 else "faster", caption=TERMS.text())
