@@ -56,7 +56,7 @@ ALLOWED = {
     "analysis.compare.joining": CORE + within("analysis", "metrics"),
     "analysis.compare.groups": CORE + within("analysis", "compare.side compare.joining"),
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),
-    "analysis.advice": CORE + within("analysis", "host metrics compare"),
+    "analysis.advice": CORE + within("analysis", "host metrics compare work_units"),
     "analysis.advice.explanation": CORE
     + within("analysis", "advice align compare host metrics work_units"),
     "analysis.gate": CORE + within("analysis", "compare releases"),
@@ -76,7 +76,7 @@ ALLOWED = {
     "analysis.sql": CORE + within("analysis", "report"),
     "analysis.report": CORE
     + within("analysis", "readers metrics compare advice doctor fleet gate recipes redaction")
-    + within("analysis", "releases distribution interval timeline wording"),
+    + within("analysis", "releases distribution interval timeline wording work_units"),
     "collectors": within(
         "analysis", "errors experiment graph messages patterns releases.history spelling text"
     ),  # the doors: record, fuse, progress, and variants

@@ -8,6 +8,7 @@ from analysis.compare.choice import chosen_names, side_of
 from analysis.compare.runs.units import with_runs
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.trace import Trace
+from analysis.work_units import Work
 
 
 def advised_names(record: ExperimentRecord, variant: str | None = None) -> tuple[str, str]:
@@ -16,11 +17,14 @@ def advised_names(record: ExperimentRecord, variant: str | None = None) -> tuple
     return chosen_names(record, candidate=variant)
 
 
-def advised(value: Trace | Experiment, variant: str | None = None) -> Subject:
-    """The side that findings are about, a trace by its units of work. Raises FuseScopeError for an
+def advised(
+    value: Trace | Experiment, variant: str | None = None, work: Work | None = None
+) -> Subject:
+    """The side that findings are about, a trace by its units of `work`, else of the kind of work
+    that takes most time. Raises FuseScopeError for an
     unknown variant (naming the nearest), and for a variant of a trace."""
     if not isinstance(value, Experiment):
-        return Subject(with_runs(side_of(value, variant)))
+        return Subject(with_runs(side_of(value, variant), work))
     baseline, candidate = advised_names(value.record, variant)
     side = side_of(value, candidate)
     if candidate == baseline:

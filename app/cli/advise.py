@@ -25,6 +25,15 @@ def advise(
         str | None,
         typer.Option("--variant", help="Variant of an experiment; without it, the most optimised."),
     ] = None,
+    work: Annotated[
+        str | None,
+        typer.Option(
+            "--work",
+            metavar="KIND",
+            help="Kind of work to tell of a file with several, such as decode-32; --json lists "
+            "them.",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md).")] = False,
     redact: Annotated[
         bool, typer.Option("--redact", help="Leave out user names, host names and absolute paths.")
@@ -81,12 +90,16 @@ def advise(
         from analysis.advice.sides import advised, advised_names
         from analysis.advice.subject import Subject
         from analysis.compare import compare
+        from analysis.experiment import Experiment
         from analysis.report.exports.findings_json import advice_json
+        from analysis.work_units.kinds import WorkKind, kinds_of_work
         from app.cli.given import reports
+        from app.cli.given.work import work_named
         from app.cli.reading import read_given
 
     # Placeholders are numbered over all variants, so that they are the same in every answer.
     held = reports.report_at(path)
+    kinds: tuple[WorkKind, ...] = ()
     if held is not None:
         sides = reports.sides_of(held, candidate=variant)
         if redact:
@@ -102,12 +115,14 @@ def advise(
             from analysis.redaction import redacted
 
             value = redacted(value)
-        subject = advised(value, variant)
+        kinds = () if isinstance(value, Experiment) else kinds_of_work(value)
+        chosen = None if work is None else work_named(work, (kind.work for kind in kinds))
+        subject = advised(value, variant, chosen)
     found = findings(subject)
     card = None if subject.comparison is None else scorecard(subject.comparison)
     explained = explain_subject(subject)
     if json:
-        streams.write_json(advice_json(subject.side, found, card, explained))
+        streams.write_json(advice_json(subject.side, found, card, explained, kinds))
         return
     from app.cli.printing.findings import print_findings
 

@@ -61,6 +61,15 @@ def compare(
         int | None,
         typer.Option(min=1, max=100_000, help="Runs in a candidate that does not mark them."),
     ] = None,
+    work: Annotated[
+        str | None,
+        typer.Option(
+            "--work",
+            metavar="KIND",
+            help="Kind of work to compare of files with several, such as decode-32; --json lists "
+            "them.",
+        ),
+    ] = None,
     brief: Annotated[
         bool, typer.Option("--brief", help="Print the answer and its doubts, no tables.")
     ] = False,
@@ -127,6 +136,7 @@ def compare(
         refused: dict[str, object] = {
             "--candidate": candidate_variant, "--baseline-runs": baseline_runs,
             "--candidate-runs": candidate_runs, "--ascend": ascend, "--top": top,
+            "--work": work,
         }  # fmt: skip
         paths = [baseline, *filter(None, (candidate, *(more or ())))]
         print_several(
@@ -173,7 +183,14 @@ def compare(
         from analysis.redaction import redacted_sides
 
         sides = redacted_sides(*sides)
-    comparison = compare_sides(*sides, replace(assumptions, runs=runs))
+    chosen = assumptions.work
+    if work is not None:
+        from analysis.work_units.kinds import common_kinds
+        from app.cli.given.work import work_named
+
+        kinds = common_kinds(sides[0].trace, sides[1].trace)
+        chosen = work_named(work, (kind.work for kind, _ in kinds))
+    comparison = compare_sides(*sides, replace(assumptions, runs=runs, work=chosen))
     if ascend is not None:
         from app.cli.ascend import write_ascend
 

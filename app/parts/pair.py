@@ -17,6 +17,7 @@ from app import state
 from app.parts import panels, ticks
 from app.parts.start import opening
 from app.parts.upload import files as opened_files
+from app.parts.work import work_of_pair
 from app.server.same_origin import is_local
 from app.sources import choices, comparisons, loading, sides
 from app.sources.choices import Pair
@@ -47,6 +48,9 @@ class Chosen:
             pair = loading.pair(self.baseline, self.candidate, state.files.opened())
             if panels.end_early(pair):
                 return None
+        with self.main:
+            assumptions = replace(assumptions, work=work_of_pair(pair))
+        with self.main, st.spinner(words.comparing_sentence()):
             return comparisons.compare(*pair, assumptions, private=private)
 
 

@@ -30,6 +30,7 @@ from app.parts.paging.pages import page_of, place_of
 from app.parts.start import opening
 from app.parts.table import HEIGHT, ROW_HEIGHT
 from app.parts.upload import files
+from app.parts.work import work_of_side
 from app.sources import choices, loading
 from app.sources.alone import Drawn, drawn, roofline_of, tree
 
@@ -60,7 +61,7 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
             st.subheader(say("Nothing to show yet"), anchor=False)
             return
         given = loading.side(id_, state.files.opened())
-        side = with_runs(given)
+        side = with_runs(given, work_of_side(given))
         found = drawn(side)
         _head(side, given, compare_page, id_)
         if side.trace.ends_early:

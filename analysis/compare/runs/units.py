@@ -20,16 +20,19 @@ def with_runs(side: Side, work: Work | None = None) -> Side:
     unchanged where it marks its runs, shows no units, or is a variant or of several files."""
     if not _is_one_trace(side):
         return side
-    trace = _own(side.trace) if work is None else with_launchers(with_unit_runs(side.trace, work))
-    return side if trace is None or trace is side.trace else replace(side, trace=trace)
+    made = _made(side.trace)
+    if work not in made:
+        found = with_launchers(with_unit_runs(side.trace, work))
+        made[work] = None if found is side.trace else found
+    trace = made[work]
+    return side if trace is None else replace(side, trace=trace)
 
 
 @once
-def _own(trace: Trace) -> Trace | None:
-    """Return a trace with its units as runs, and its kernels without a launch by their place in
-    them; None where that is the trace itself, which would never go if it were kept."""
-    found = with_launchers(with_unit_runs(trace))
-    return None if found is trace else found
+def _made(trace: Trace) -> dict[Work | None, Trace | None]:
+    """Return the traces that were made of one with its units of a kind of work as runs, by kind;
+    None for the trace itself, which would never go if it were kept."""
+    return {}
 
 
 def with_shared_runs(

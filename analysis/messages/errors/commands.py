@@ -40,6 +40,8 @@ CommandsError = Literal[
     "table_unwritable",
     "tables_unwritable",
     "try_interrupted",
+    "work_not_told",
+    "work_unknown",
 ]
 _OTHER_PLACE = Message("Choose another place with {option}.")
 COMMANDS: Mapping[CommandsError, ErrorText] = {
@@ -169,5 +171,13 @@ COMMANDS: Mapping[CommandsError, ErrorText] = {
         Message(
             "Its complete blocks are kept. Try with them: fusescope advise {given:name} --try N."
         ),
+    ),
+    "work_not_told": ErrorText(
+        Message("The files have no kind of work in common that they name"),
+        Message("Leave --work out."),
+    ),
+    "work_unknown": ErrorText(
+        Message("There is no kind of work {work:name} in these files"),
+        Message("There are: {known:name}."),
     ),
 }

@@ -27,6 +27,7 @@ from analysis.messages import language
 from analysis.metrics.counters import MEASURES, total_counters
 from analysis.metrics.step import StepParts
 from analysis.report.explanation.explanation_json import explanation_values
+from analysis.report.explanation.kinds_json import common_kinds_values
 from analysis.report.exports.findings_json import findings_values
 from analysis.report.exports.fusion_json import fusion_left_out, fusion_values
 from analysis.report.exports.inspection import diagnostics
@@ -64,6 +65,7 @@ def _values(comparison: Comparison, operators: list[Any], top: int | None) -> di
         "candidate": side_values(comparison.candidate),
         "verdict": verdict_values(comparison),
         "explanation": explanation_values(comparison.explanation),
+        "kinds_of_work": common_kinds_values(comparison),
         **figures("latency", "throughput", "cpu_time"),
         "ladder": ladder_values(ladder_of(comparison)),
         "step": _step(comparison),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,8 +13,10 @@ from analysis.advice.explanation.explanation import TraceExplanation
 from analysis.advice.scorecard import Scorecard
 from analysis.compare.side import Side
 from analysis.messages import language
+from analysis.report.explanation.kinds_json import kinds_values
 from analysis.report.explanation.trace_json import trace_explanation_values
 from analysis.wording import findings as words
+from analysis.work_units.kinds import WorkKind
 
 SCHEMA_VERSION = 1
 
@@ -27,10 +30,14 @@ def findings_values(found: Findings) -> dict[str, Any]:
 
 
 def advice_json(
-    side: Side, found: Findings, card: Scorecard | None, explained: TraceExplanation | None
+    side: Side,
+    found: Findings,
+    card: Scorecard | None,
+    explained: TraceExplanation | None,
+    kinds: Sequence[WorkKind] = (),
 ) -> bytes:
-    """One side, what explains it, its findings and the scorecard of its prediction as indented
-    JSON; its texts are English."""
+    """One side, what explains it, the kinds of work that its file names, its findings and the
+    scorecard of its prediction as indented JSON; its texts are English."""
     meta = side.trace.meta
     with language.speaking(language.ENGLISH):
         values = {
@@ -42,6 +49,7 @@ def advice_json(
             "run_ns": found.run_ns,
             "has_runs": found.has_runs,
             "explanation": trace_explanation_values(explained),
+            "kinds_of_work": kinds_values(kinds),
             **findings_values(found),
             "scorecard": None if card is None else _scorecard(card),
         }
