@@ -25,7 +25,6 @@ from app.language import spoken
 from app.parts import (
     doctor,
     entered_runs,
-    explained,
     exports,
     ledger,
     operators,
@@ -36,6 +35,7 @@ from app.parts import (
     tables,
 )
 from app.parts.advice import findings, tried, tries
+from app.parts.explanation import explained
 from app.parts.heads import SIDES, told
 from app.parts.model_tree.fold import show_tree
 from app.parts.pair import Chosen

@@ -23,8 +23,9 @@ from analysis.wording.diagnostics.early_end import end_caution
 from analysis.wording.trees import hierarchy as tree_words
 from app import state
 from app.language import spoken
-from app.parts import alone, doctor, explained, panels
+from app.parts import alone, doctor, panels
 from app.parts.advice import findings, tries
+from app.parts.explanation import explained
 from app.parts.heads import told
 from app.parts.paging.pages import page_of, place_of
 from app.parts.start import opening
