@@ -24,17 +24,23 @@ def type_table(rows: pd.DataFrame, *, has_runs: bool) -> Table:
 
 
 def operator_table(rows: pd.DataFrame, *, has_runs: bool) -> Table:
-    """The table of operators, from rows of `by_operator` under their roofs."""
+    """The table of operators, from rows of `by_operator` under their roofs: as many columns as a
+    page is wide, the others by choice."""
     table = Table(runs=(has_runs, has_runs))
     name = Message("Name of the operator in the graph.")
     table.text(Head(Message("Name")), rows["name"], name, 330, NAME_CHARS)
     table.text(Head(Message("Type")), rows["op_type"], Message("Op type."), 190, TYPE_CHARS)
-    for figure in (DURATION, *tables.TYPE_FIGURES[:1], *tables.OPERATOR_FIGURES):
+    beside = {figure.source: figure for figure in tables.OPERATOR_FIGURES}
+    first = [beside.pop(source) for source in ("median_ns", "wait_ns", "share")]
+    for figure in (DURATION, *tables.TYPE_FIGURES[:1], *first):
         _add(table, figure, rows)
     classes = rows["op_class"].map(lambda code: LABELS[code].text(), na_action="ignore")
     table.text(Head(tables.CLASS), classes, tables.CLASS_HELP, tables.CLASS_WIDTH)
     reads = Message("Data types and shapes that it reads.")
     table.text(Head(Message("Inputs")), rows["inputs"], reads, "medium")
+    table.first = len(table.columns)
+    for figure in beside.values():
+        _add(table, figure, rows)
     writes = Message("Data types and shapes that it writes.")
     table.text(Head(Message("Outputs")), rows["outputs"], writes, "medium")
     ran = Message("Execution provider that ran it.")

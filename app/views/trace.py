@@ -29,7 +29,7 @@ from app.parts.explanation import explained
 from app.parts.heads import told
 from app.parts.paging.pages import page_of, place_of
 from app.parts.start import opening
-from app.parts.table import HEIGHT, ROW_HEIGHT
+from app.parts.table import HEIGHT, ROW_HEIGHT, choice
 from app.parts.upload import files
 from app.parts.work import work_of_side
 from app.sources import choices, loading
@@ -218,7 +218,10 @@ def _operators(side: Side, found: Drawn, id_: str) -> None:
             state.table.pick_beside()
         table = found.operators
         title, search = st.columns([7, 3], vertical_alignment="bottom")
-        title.subheader(say("Operators"), anchor=False)
+        with title.container(horizontal=True, vertical_alignment="center", gap="medium"):
+            st.subheader(say("Operators"), anchor=False, width="content")
+            has_runs = side.trace.has_runs
+            more = choice(alone.operator_table(table, has_runs=has_runs), "trace_columns")
         text = panels.search(search, say("Search"), "trace_search", say("name, type or shape"))
         here = _found(table, text)
         if here.empty:
@@ -230,7 +233,7 @@ def _operators(side: Side, found: Drawn, id_: str) -> None:
         places = [int(place) for place in page.rows.index]
         state.table.mark_table(TABLE, places, row)
         with drawn_in:
-            alone.operator_table(page.rows, has_runs=side.trace.has_runs).draw(
+            alone.operator_table(page.rows, has_runs=has_runs).only(more).draw(
                 TABLE,
                 say("Operators, longest time first"),
                 height=min(HEIGHT, ROW_HEIGHT * (len(table) + 1) + 4),
