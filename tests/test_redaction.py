@@ -20,6 +20,7 @@ from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.host_activity import HostActivity
+from analysis.job import Collectives, Group, Job, collectives_frame
 from analysis.originals import Original
 from analysis.readers import read
 from analysis.readers.building.trace_tables import build_trace
@@ -454,6 +455,21 @@ def test_paths_leave_the_names_of_counters_and_persons_do_not() -> None:
     names = [name for name in new.calls.columns if name not in CALL_COLUMNS]
     assert names == ["aic_mac_ratio", "<path>/x.so calls", "ub_read_bw(GB/s)"]
     assert "alice" not in inspection_json(new).decode()
+
+
+def test_what_a_file_says_of_its_job_names_no_folder_of_a_person() -> None:
+    path = "/home/alice/run"
+    job = Job(1, 2, (Group(path, path, (0, 1)),), (path,))
+    table = collectives_frame(source_row=np.array([0]), group=[path], kind=["all_reduce"])
+    value = replace(
+        trace(["allreduce"], Meta("kineto", "t", job=job)), collectives=Collectives(table)
+    )
+    new = redacted(value)
+    assert isinstance(new, Trace) and new.meta.job is not None and new.collectives is not None
+    assert (new.meta.job.rank, new.meta.job.world) == (1, 2)
+    [group] = new.meta.job.groups
+    assert new.collectives.table["group"].tolist() == [group.name]
+    assert "alice" not in repr(new.meta.job) + new.collectives.table.to_string()
 
 
 TOKEN = "tok-5d41402abc4b2a76"

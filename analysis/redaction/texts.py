@@ -65,8 +65,11 @@ def _trace_texts(trace: Trace) -> Iterator[str]:
         (*plain, *meta.files, *meta.redactable.values(), *(part.name for part in meta.parts))
     )
     yield from (str(column) for column in trace.calls.columns if column not in CALL_COLUMNS)
-    captured = () if trace.captured is None else (trace.captured.table,)
-    for frame in (trace.operators, trace.calls, *captured):
+    if meta.job is not None:
+        yield from meta.job.ids
+        yield from (text for one in meta.job.groups for text in (one.name, one.purpose))
+    beside = [part.table for part in (trace.captured, trace.collectives) if part is not None]
+    for frame in (trace.operators, trace.calls, *beside):
         for column in frame.columns:
             if column not in KEPT and isinstance(frame[column].dtype, pd.CategoricalDtype):
                 texts = map(str, frame[column].cat.categories.to_numpy(dtype=object))

@@ -14,6 +14,7 @@ from analysis.experiment import Experiment, ExperimentRecord, ModelFacts
 from analysis.graph import Attribute, Graph
 from analysis.host_activity import HostActivity
 from analysis.host_waits import HostWaits
+from analysis.job import Collectives, Job
 from analysis.messages import Said, Shown
 from analysis.program import Captured, Program
 from analysis.redaction.code import with_spaced_products
@@ -52,6 +53,7 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
             files=tuple(redaction.name(path) for path in meta.files),
             parts=tuple(replace(part, name=redaction.name(part.name)) for part in meta.parts),
             redactable={key: redaction.text(text) for key, text in meta.redactable.items()},
+            job=meta.job and _job(meta.job, redaction),
         ),
         operators=_mapped(trace.operators, redaction),
         calls=_counters(_mapped(trace.calls, redaction), redaction),
@@ -73,6 +75,7 @@ def _trace(trace: Trace, redaction: Replacement) -> Trace:
         program=trace.program and _renamed(trace.program, redaction),
         stacks=trace.stacks and _renamed(trace.stacks, redaction),
         captured=trace.captured and _captured(trace.captured, redaction),
+        collectives=trace.collectives and _collectives(trace.collectives, redaction),
         others=tuple(_trace(other, redaction) for other in trace.others),
     )
     values = ((getattr(made, of.name), getattr(trace, of.name)) for of in fields(Trace))
@@ -88,6 +91,19 @@ def _is_same(new: object, old: object) -> bool:
 def _captured(captured: Captured, redaction: Replacement) -> Captured:
     table = _mapped(captured.table, redaction)
     return captured if table is captured.table else Captured(table)
+
+
+def _collectives(collectives: Collectives, redaction: Replacement) -> Collectives:
+    table = _mapped(collectives.table, redaction)
+    return collectives if table is collectives.table else Collectives(table)
+
+
+def _job(job: Job, redaction: Replacement) -> Job:
+    groups = (
+        replace(one, name=redaction.name(one.name), purpose=redaction.name(one.purpose))
+        for one in job.groups
+    )
+    return replace(job, groups=tuple(groups), ids=tuple(map(redaction.name, job.ids)))
 
 
 def _renamed(part: NamedT, redaction: Replacement) -> NamedT:

@@ -13,6 +13,7 @@ from analysis.compare.roofs import Roofs
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_paired
 from analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
+from analysis.job import Job
 from analysis.messages import Message, listed, say
 from analysis.quantity import Quantity
 from analysis.report.inputs import input_source
@@ -400,9 +401,26 @@ def _profile_group(side: Side) -> Group:
                 else say("{tool:name} (version not in the file)", tool=meta.tool),
             ),
             (say("device"), meta.device or say("not in the file")),
+            *_rank(meta.job),
             *_not_recorded(meta),
         ),
     )
+
+
+def _rank(job: Job | None) -> Iterator[tuple[str, str]]:
+    """Which rank of its job a file is of, and which stage of the pipeline, where it says so."""
+    if job is None or job.rank is None:
+        return
+    rank = units.count(job.rank)
+    if job.world is not None:
+        rank = say("{rank:count} of {world:ranks}", rank=job.rank, world=job.world)
+    yield say("rank"), rank
+    if job.stage is not None:
+        number, of = job.stage
+        yield (
+            say("stage of the pipeline"),
+            say("{number:count} of {of:count}", number=number, of=of),
+        )
 
 
 def _not_recorded(meta: Meta) -> Iterator[tuple[str, str]]:

@@ -34,6 +34,7 @@ from analysis.report.exports.inspection import diagnostics
 from analysis.report.exports.roofline_json import quantity_values, roofs_values
 from analysis.report.model_tree.model_tree_json import by_part
 from analysis.report.multiple.ladder_json import ladder_values
+from analysis.report.rank_json import rank_values
 from analysis.report.text import plain
 from analysis.wording import verdict_basis, verdict_sentence
 
@@ -231,6 +232,7 @@ def side_values(side: Side) -> dict[str, Any]:
         "tool": meta.tool,
         "version": meta.version,
         "device": meta.device,
+        "job": rank_values(meta.job),
     }
 
 

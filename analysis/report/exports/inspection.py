@@ -15,6 +15,7 @@ from analysis.messages import language
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
 from analysis.report.exports.roofline_json import roofline_values
+from analysis.report.rank_json import rank_values
 from analysis.trace import Diagnostic, Trace
 from analysis.wording import diagnostic_sentence
 from analysis.wording import doctor as words
@@ -55,6 +56,7 @@ def inspection(value: Trace | Experiment) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "format": value.meta.format,
         "tool": " ".join(part for part in (value.meta.tool, value.meta.version) if part),
+        "job": rank_values(value.meta.job),
         **_trace(value),
         **_units(value),
         "doctor": doctor(examine(value)),
