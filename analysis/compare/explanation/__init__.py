@@ -35,6 +35,7 @@ from analysis.compare.explanation.remaining import Remaining
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.explanation.single import outliers, slow_layers
 from analysis.compare.explanation.subjects import changed_times
+from analysis.compare.explanation.unit_sides import unit_of_side
 from analysis.compare.graphs.captured import captured_graph
 from analysis.ranks.pair import RankPair
 from analysis.trace import Trace
@@ -70,6 +71,17 @@ def _explained(before: Trace, after: Trace, ranks: RankPair | None) -> Explanati
     units = same_work(*common_units(before, after))
     sides = (ExplainedSide.of(before, units[0]), ExplainedSide.of(after, units[1]))
     times = _times(sides)
+    found = _of_sides(before, after, sides, times, ranks)
+    return replace(found, sides=(unit_of_side(sides[0]), unit_of_side(sides[1])))
+
+
+def _of_sides(
+    before: Trace,
+    after: Trace,
+    sides: tuple[ExplainedSide, ExplainedSide],
+    times: UnitTimes,
+    ranks: RankPair | None,
+) -> Explanation:
     graph = captured_graph(before, after)
     if graph is not None:
         return replace(_not_compared("capture", times, sides), graph=graph)

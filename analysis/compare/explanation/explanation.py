@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from analysis.compare.graphs.captured import CapturedGraph
+from analysis.host.causes import CauseKind
 from analysis.metrics.stretch import Stretch
 from analysis.ranks.pair import RankPair
 from analysis.work_units import UnitKind
@@ -94,11 +95,14 @@ class Change:
 @dataclass(frozen=True)
 class ShapedTime:
     """Kernels of one name with one set of shapes in one unit; `flops` of all of them, None where
-    the file does not tell their operations."""
+    the file does not tell their operations. `shortest_ns` and `longest_ns` are those of one
+    execution, on average over the units."""
 
     time: KernelTime
     shapes: str
     flops: int | None
+    shortest_ns: int = 0
+    longest_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,48 @@ class UnitTimes:
         return self.after_ns - self.before_ns
 
 
+@dataclass(frozen=True)
+class IdleTime:
+    """How long the device waits for one cause in a unit, in ns; `cause` is '' where it is none by
+    itself."""
+
+    kind: CauseKind
+    cause: str
+    ns: int
+
+
+@dataclass(frozen=True)
+class UnitParts:
+    """The mean unit in ns: what it computes, only communicates, only copies, and is idle for, which
+    add up to it; None where the file has no starts."""
+
+    computing_ns: int
+    communication_ns: int
+    copies_ns: int
+    idle_ns: int
+
+
+@dataclass(frozen=True)
+class UnitOfSide:
+    """The units of one side. `launched_ns` is the time of the kernels of a unit that the host
+    launched in the file, `earlier_ns` of those that ran in a unit and were launched before, in
+    `earlier_layers` layers (0 where they repeat in none); None where the file has no launches.
+    `graph_launches` and `graph_kernels` are of graphs, in a unit. `devices` are those of the
+    file."""
+
+    median_ns: int
+    shortest_ns: int
+    longest_ns: int
+    parts: UnitParts | None
+    launched_ns: int | None
+    earlier_ns: int | None
+    earlier_layers: int
+    graph_launches: float
+    graph_kernels: float
+    devices: int
+    idle: tuple[IdleTime, ...]
+
+
 # Why two traces are not compared by what changed: two phases of one model, another number of
 # devices, stages of a pipeline, so little in common that these are two models, or so many names
 # that there is no order.
@@ -164,7 +210,8 @@ class Explanation:
     changes are by operator, since kernels have other names on the other device. `pairs` are calls
     that are the same on both sides, one of each: what lies between two of them is the same
     place. `ranks` is how two files of ranks belong together, None of others. `graph` is what one
-    file captures and the other one replays, None of any other pair."""
+    file captures and the other one replays, None of any other pair. `sides` is what a unit of each
+    side consists of, None where there is no order of kernels."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -178,6 +225,7 @@ class Explanation:
     pairs: Calls = field(default=NO_CALLS, compare=False, repr=False)
     ranks: RankPair | None = None
     graph: CapturedGraph | None = None
+    sides: tuple[UnitOfSide, UnitOfSide] | None = None
 
     @property
     def rest_ns(self) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.explanation.explanation import Change
+from analysis.compare.explanation.explanation import Change, IdleTime
 from analysis.compare.explanation.host_calls import calls_behind
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.host.causes import Cause, CauseKind
@@ -54,6 +54,14 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
         if abs(change.change_ns) >= max(least_ns, noise_ns):
             found.append(_with_calls(change, sides, (took, takes)))
     return _without_other_moments(found, least_ns)
+
+
+def idle_times(side: ExplainedSide) -> tuple[IdleTime, ...]:
+    """Return what the device waits for in a unit, the longest first; nothing where the file does
+    not show the host."""
+    found = _causes(side) or {}
+    times = [IdleTime(kind, name, round(each.mean_ns)) for (kind, name), each in found.items()]
+    return tuple(sorted((each for each in times if each.ns > 0), key=lambda each: -each.ns))
 
 
 def _without_other_moments(changes: list[Change], least_ns: float) -> list[Change]:

@@ -182,7 +182,8 @@ class ExplainedSide:
             ns = round(sum(ns for _, ns in executions))
             time = KernelTime(name, len(executions), ns, op_class)
             known = None if counts.isna().any() else int(counts.sum())
-            found.append(ShapedTime(time, shapes, known))
+            each = [ns for _, ns in executions]
+            found.append(ShapedTime(time, shapes, known, round(min(each)), round(max(each))))
         return tuple(found)
 
     def calls_at(self, positions: np.ndarray) -> np.ndarray:

@@ -30,6 +30,9 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
         "ranks": _ranks(explanation.ranks),
         "sentence": leading_sentence(explanation),
         "unit": _unit(explanation.unit),
+        "sides": None
+        if explanation.sides is None
+        else dict(zip(("before", "after"), map(asdict, explanation.sides), strict=True)),
         "drift": explanation.drift,
         "graph": None if explanation.graph is None else asdict(explanation.graph),
         "layers": {
@@ -133,9 +136,19 @@ def _shaped(each: ShapedTime) -> dict[str, Any]:
         "count": each.time.count,
         "ns": each.time.ns,
         "mean_ns": each.time.ns / each.time.count,
+        "shortest_ns": each.shortest_ns,
+        "longest_ns": each.longest_ns,
         "flop_rate": rate,
     }
 
 
 def _kernels(kernels: Iterable[KernelTime]) -> list[dict[str, Any]]:
-    return [{"name": each.name, "count": each.count, "ns": each.ns} for each in kernels]
+    return [
+        {
+            "name": each.name,
+            "count": each.count,
+            "ns": each.ns,
+            "mean_ns": each.ns / each.count if each.count else None,
+        }
+        for each in kernels
+    ]

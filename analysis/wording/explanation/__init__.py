@@ -14,7 +14,7 @@ from analysis.messages import Message, Part, Said, paragraph, passage
 from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.graphs import graph_sentences
 from analysis.wording.explanation.ranks import ranks_sentences
-from analysis.wording.explanation.units import PER, same_sentence, unit_sentence
+from analysis.wording.explanation.units import PER, earlier_said, same_sentence, unit_sentence
 from analysis.wording.explanation.works import devices_sentence, phases_sentences
 
 _LEADS = 0.1  # of the change, below which nothing leads
@@ -53,7 +53,7 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
     lead = leading_change(explanation)
     if lead is None:
         return (*first, unit_sentence(unit), _UNEXPLAINED.of())
-    return (*first, change_said(lead, unit), unit_sentence(unit))
+    return (*first, change_said(lead, unit), unit_sentence(unit), *earlier_said(explanation))
 
 
 def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
@@ -65,7 +65,8 @@ def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
     unit = explanation.unit
     first = first_parts(explanation)
     said = (change_said(change, unit) for change in told_changes(explanation))
-    last = passage(unit_sentence(unit).parts(), rest_parts(explanation))
+    earlier = (said.parts() for said in earlier_said(explanation))
+    last = passage(unit_sentence(unit).parts(), *earlier, rest_parts(explanation))
     return [*([first] if first else []), *(each.parts() for each in said), last]
 
 

@@ -1,0 +1,112 @@
+"""What a unit of one side consists of: parts of its time, kernels of graphs, and kernels that the
+host launched before the file began."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.align.repeats import fold, walk
+from analysis.compare.explanation.explanation import UnitOfSide, UnitParts
+from analysis.compare.explanation.idle import idle_times
+from analysis.compare.explanation.sides import ExplainedSide
+from analysis.compare.graphs.names_by_order import replays
+from analysis.metrics.device import copies_of
+from analysis.metrics.spans import busy_until, call_times
+from analysis.work_units.units import OUTSIDE
+
+_LAUNCHED = 0.5  # of the kernels of a unit, whose launches a file has that shows launches
+_IN_LAYERS = 0.7  # of the kernels launched before the file, which its layers hold
+_FEWEST = 3  # layers
+
+
+def unit_of_side(side: ExplainedSide) -> UnitOfSide:
+    """Return what the units of a side consist of."""
+    walls = side.units.walls_ns
+    launched_ns, earlier_ns, layers = _launched(side)
+    launches, kernels = _graphs(side)
+    return UnitOfSide(
+        round(float(np.median(walls))),
+        int(walls.min()),
+        int(walls.max()),
+        _parts(side),
+        launched_ns,
+        earlier_ns,
+        layers,
+        launches,
+        kernels,
+        max(1, len(side.trace.units)),
+        idle_times(side),
+    )
+
+
+def _has_starts(side: ExplainedSide) -> bool:
+    has_calls = bool(side.trace.calls["start_ns"].notna().all())
+    return has_calls and bool((side.units.starts_ns >= 0).all())
+
+
+def _parts(side: ExplainedSide) -> UnitParts | None:
+    if not _has_starts(side):
+        return None
+    trace, units = side.trace, side.units
+    talks = trace.operators["is_communication"].to_numpy(dtype=bool)
+    copies = copies_of(trace) & ~talks
+    of = trace.calls["operator"].to_numpy()
+    starts, lasts = call_times(trace.calls)
+    edges = units.starts_ns, units.starts_ns + units.walls_ns
+    means = []
+    for chosen in (~talks[of] & ~copies[of], ~copies[of], np.ones(len(of), dtype=bool)):
+        until = busy_until(starts[chosen], lasts[chosen])
+        means.append(round(float((until(edges[1]) - until(edges[0])).mean())))
+    computing, talking, busy = means
+    wall = round(units.mean_ns)
+    return UnitParts(computing, talking - computing, busy - talking, wall - busy)
+
+
+def _launched(side: ExplainedSide) -> tuple[int | None, int | None, int]:
+    """Return the time of the kernels of a unit that were launched in the file, of those that run
+    in a unit and were not, and how many layers these are."""
+    trace, units = side.trace, side.units
+    if trace.host is None or not _has_starts(side):
+        return None, None, 0
+    calls = trace.calls
+    lanes, _ = trace.host.launches_of(calls["source_row"].to_numpy("int64", na_value=-1))
+    is_known = lanes >= 0
+    is_mine = units.unit_of != OUTSIDE
+    on_device = (trace.operators["level"] == "device_kernel").to_numpy(dtype=bool)
+    mine = on_device[calls["operator"].to_numpy()]
+    if not (is_mine & mine).any() or is_known[is_mine & mine].mean() < _LAUNCHED:
+        return None, None, 0
+    starts, _ = call_times(calls)
+    at = np.searchsorted(units.starts_ns, starts, side="right") - 1
+    inside = (at >= 0) & (starts < (units.starts_ns + units.walls_ns)[np.maximum(at, 0)])
+    earlier = np.flatnonzero(mine & inside & ~is_known)
+    dur_ns = calls["dur_ns"].to_numpy()
+    launched = mine & is_mine & is_known
+    return (
+        round(float(dur_ns[launched].sum()) / units.count),
+        round(float(dur_ns[earlier].sum()) / units.count),
+        _layers(side, earlier[np.argsort(starts[earlier], kind="stable")]),
+    )
+
+
+def _layers(side: ExplainedSide, calls: np.ndarray) -> int:
+    """Return how many layers these calls of one unit are; 0 of several, and where most do not
+    repeat."""
+    if side.units.count != 1 or not len(calls):
+        return 0
+    families = side.trace.operators["op_type"].cat.codes.to_numpy("int64")
+    ids = families[side.trace.calls["operator"].to_numpy()[calls]] + 1
+    found = [repeat for _, repeat in walk(fold(ids)) if repeat.copies >= _FEWEST]
+    best = max(found, key=lambda repeat: repeat.covered, default=None)
+    if best is None or best.covered < _IN_LAYERS * len(ids):
+        return 0
+    return best.copies
+
+
+def _graphs(side: ExplainedSide) -> tuple[float, float]:
+    """Return how many graphs a unit launches, and how many kernels of them run in it."""
+    units = side.units
+    groups = [group.rows for group in replays(side.trace)]
+    inside = [rows for rows in groups if (units.unit_of[rows] != OUTSIDE).any()]
+    kernels = sum(int((units.unit_of[rows] != OUTSIDE).sum()) for rows in inside)
+    return len(inside) / units.count, kernels / units.count

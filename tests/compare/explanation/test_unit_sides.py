@@ -1,0 +1,105 @@
+"""What the units of each side consist of: parts that add up, kernels of graphs, earlier layers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analysis.compare.explanation import explain
+from analysis.compare.explanation.explanation import IdleTime, UnitOfSide, UnitParts
+from analysis.trace import Trace
+from analysis.wording.explanation import leading_sentence
+from analysis.wording.explanation.units import earlier_said
+from tests.compare.graphs.captures import LAYER, replay, trace_of
+from tests.host.hosts import Span
+from tests.step_traces import Kernel, Launch, steps_of
+
+GEMM = Kernel("gemm", 60, "matrix_product")
+COPY = Kernel("Memcpy HtoD", 10, "copy")
+TALK = Kernel("ncclDevKernel_AllReduce", 25, "communication")
+
+
+def sides(before: Trace, after: Trace) -> tuple[UnitOfSide, UnitOfSide]:
+    found = explain(before, after)
+    assert found is not None and found.sides is not None
+    return found.sides
+
+
+def test_the_parts_of_a_unit_add_up_to_it() -> None:
+    step = [GEMM, COPY, TALK, replace(GEMM, after_us=5)]
+    slow = [*step[:3], replace(GEMM, after_us=45)]
+    one, other = sides(steps_of([step] * 3), steps_of([step, slow, step]))
+    assert one.parts == UnitParts(120_000, 25_000, 10_000, 5_000)
+    assert (one.median_ns, one.shortest_ns, one.longest_ns) == (160_000,) * 3
+    assert (other.median_ns, other.shortest_ns, other.longest_ns) == (160_000, 160_000, 200_000)
+    assert (one.launched_ns, one.earlier_ns, one.graph_kernels, one.devices) == (None, None, 0, 1)
+
+
+def with_earlier(layers: int) -> Trace:
+    """A step of 14 layers of 100 us, in which `layers` of the step before run first."""
+    others = [Kernel(name, 8) for name in ("norm", "add", "gelu", "mul", "cast")]
+    layer = [GEMM, *others]
+    launches: list[Launch] = [None] * (6 * layers)
+    launches += [(0, 1.0 + at) for at in range(6 * 14)]
+    spans: list[Span] = [(0, "operator", "aten::mm", 0, 900_000)]
+    return steps_of([layer * (14 + layers)], spans=spans, launches=launches)
+
+
+def test_layers_that_were_launched_before_the_file_are_counted() -> None:
+    found = explain(with_earlier(10), with_earlier(10))
+    assert found is not None and found.sides is not None
+    assert [side.earlier_ns for side in found.sides] == [1_000_000, 1_000_000]
+    assert [side.launched_ns for side in found.sides] == [1_400_000, 1_400_000]
+    assert [side.earlier_layers for side in found.sides] == [10, 10]
+    (said,) = earlier_said(found)
+    assert str(said) == (
+        "In the step also run 10 layers that the host launched before the file began (1.00 ms, "
+        "before 1.00 ms)."
+    )
+    more = explain(with_earlier(10), with_earlier(11))
+    assert more is not None
+    assert (
+        "In the step also run kernels that the host launched before the file began (1.10 ms, "
+        "before 1.00 ms)." in leading_sentence(more)
+    )
+
+
+def test_kernels_of_graphs_are_counted_in_a_unit() -> None:
+    """The unit is a layer of 4 kernels, of which a graph has 6."""
+    one, other = sides(*(trace_of(replay(LAYER * 6, times=n), f"{n}.json") for n in (1, 3)))
+    assert (one.graph_kernels, other.graph_kernels) == (4, 4)
+    assert (one.graph_launches, other.graph_launches) == (1 / 5, 3 / 17)
+
+
+def test_idle_time_is_told_by_cause_the_longest_first() -> None:
+    step = [Kernel("a", 50, after_us=200), Kernel("b", 50, after_us=100)]
+    spans: list[Span] = [(0, "operator", "enumerate(DataLoader)#_X.__next__", 0, 199_000)]
+    trace = steps_of([step], spans=spans, launches=[(0, 199.0), (0, 349.0)])
+    one, _ = sides(trace, trace)
+    assert one.parts is not None and one.parts.idle_ns == 300_000
+    assert one.idle[0] == IdleTime("data_loading", "DataLoader.__next__", 199_000)
+    assert sum(each.ns for each in one.idle) == 300_000
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(
+        st.lists(
+            st.builds(replace, st.sampled_from([GEMM, COPY, TALK]), us=st.integers(1, 90)),
+            min_size=1,
+            max_size=8,
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_parts_add_up_whatever_runs(steps: list[list[Kernel]]) -> None:
+    trace = steps_of(steps)
+    found = explain(trace, trace)
+    assert found is not None and found.sides is not None
+    for side in found.sides:
+        assert side.parts is not None
+        assert sum(vars(side.parts).values()) == found.unit.before_ns
+        assert side.shortest_ns <= side.median_ns <= side.longest_ns
