@@ -10,12 +10,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.host_activity import ANNOTATION, HostActivity
-from analysis.metrics.spans import call_times
+from analysis.metrics.spans import busy_until, call_times
 from analysis.trace import UNIT_RUNS, Trace
 from analysis.work_units.device_period import device_windows, launch_times
 from analysis.work_units.units import NUMBER, OUTSIDE, UnitKind, Units, title_of
 
 _COVERED = 0.5  # of the launches, which annotations must hold to be units of work
+_UNSEEN = 0.5  # of a unit, in which its first kernel waits for what the file does not show
+_HARDLY = 0.01  # of that time, in which the file shows the device at work
 # Annotations that stand for a step, the best first: serving engines, inference, a user's own.
 # Engines name each phase in its own way, so all of one engine are units together.
 _ENGINES = 2
@@ -155,13 +157,21 @@ def _between(host: HostActivity, places: Sequence[int]) -> _Marks:
 
 def _until_last_kernel(trace: Trace, units: Units) -> Units:
     """Return one unit whose end is that of the last kernel that it launched: the host may have gone
-    on without waiting for it. Several units end where the next begins, and stay as they are."""
+    on without waiting for it. It begins with its first kernel where that waits after its launch
+    for more than half of the unit, in which the file shows nothing: what the device ran meanwhile
+    is not in it. Several units end where the next begins, and stay as they are."""
     if units.count != 1:
         return units
     starts, lasts = call_times(trace.calls)
-    ends = (starts + lasts)[units.unit_of == 0]
-    end = max(int(ends.max()), int(units.starts_ns[0] + units.walls_ns[0]))
-    return replace(units, walls_ns=np.array([end - int(units.starts_ns[0])], dtype="int64"))
+    mine = units.unit_of == 0
+    begin = int(units.starts_ns[0])
+    end = max(int((starts + lasts)[mine].max()), begin + int(units.walls_ns[0]))
+    first = np.flatnonzero(mine)[np.argmin(starts[mine])]
+    started, launched = int(starts[first]), int(launch_times(trace)[first])
+    if launched >= 0 and started - launched > _UNSEEN * (end - begin):
+        busy_ns = np.diff(busy_until(starts, lasts)(np.array([launched, started])))
+        begin = started if busy_ns <= _HARDLY * (started - launched) else begin
+    return replace(units, starts_ns=np.array([begin]), walls_ns=np.array([end - begin]))
 
 
 def _by_device(trace: Trace, units: Units) -> Units:

@@ -222,3 +222,19 @@ def test_a_pair_of_single_steps_counts_all_that_runs_in_them() -> None:
     table = found.op_types.set_index("op_type")["delta_ns"]
     assert table["gemm"] == 50_000
     assert note_of(found.candidate.trace, "runs_hold_earlier").values["time"] == 150_000
+
+
+def test_a_queued_unit_begins_where_the_device_is_free() -> None:
+    """A decoding step whose kernels wait 900 us after their launch, in which the file shows the
+    device do 5 us: what it ran is not in the file, and no idle time of the step of 100 us."""
+    small = replace(WARM, us=5)
+    placed = [(10.0, small, 1.0), (1000.0, GEMM, 100.0), (1080.0, RELU, 100.0)]
+    trace = file_of(placed, [(DECODE, 90, 200)])
+    subject, found = explained(trace)
+    assert (found.unit.count, found.unit.wall_ns) == (1, 100_000)
+    assert found.unit.parts.idle_ns == 20_000
+    assert subject.step is not None and subject.step.idle_ns == 20_000
+    # Where the file shows what it waits for, it is part of how long the step takes.
+    busy = [(10.0, replace(WARM, us=980), 1.0), *placed[1:]]
+    _, waits = explained(file_of(busy, [(DECODE, 90, 200)]))
+    assert waits.unit.wall_ns == 1100_000 - 90_000
