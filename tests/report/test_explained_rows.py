@@ -8,9 +8,12 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
 from analysis.report.explanation.rows import ExplainedRows, KernelRow, explained_rows
+from analysis.report.html import report_html
 from analysis.timeline.highlight import of_changes
 from analysis.timeline.payload import timeline_payload
-from tests.step_traces import Kernel, steps_of
+from analysis.wording.explanation.waterfall import steps_of
+from tests.step_traces import Kernel
+from tests.step_traces import steps_of as trace_of
 
 
 def slower_and_faster() -> Comparison:
@@ -21,7 +24,7 @@ def slower_and_faster() -> Comparison:
         step = [Kernel("gemm", product, "matrix_product")]
         for at in range(4):
             step += [Kernel("softmax", softmax, "softmax"), Kernel(f"norm{at}", 25)]
-        sides.append(Side(name, steps_of([step] * 3, name=name)))
+        sides.append(Side(name, trace_of([step] * 3, name=name)))
     return compare(*sides)
 
 
@@ -78,7 +81,7 @@ def test_smaller_changes_add_up_with_what_is_told_and_the_rest() -> None:
         names = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta")
         step = [Kernel(each, 200 + at * more) for at, each in enumerate(names, 1)]
         step += [Kernel(each, 900) for each in ("copy", "gemm", "norm", "softmax")]
-        sides.append(Side(name, steps_of([step] * 3, name=name)))
+        sides.append(Side(name, trace_of([step] * 3, name=name)))
     comparison = compare(*sides)
     rows = rows_of(comparison)
     assert [row.change for row in rows.rows] == [f"+{us}.0 µs" for us in (80, 70, 60, 50, 40)]
@@ -86,9 +89,30 @@ def test_smaller_changes_add_up_with_what_is_told_and_the_rest() -> None:
     assert (rows.more_title, rows.rest) == ("2 smaller changes", "+10.0 µs")
 
 
+def test_steps_from_baseline_to_candidate_are_the_changes_and_add_up() -> None:
+    """1000 us, +200 of four softmaxes, -100 of a product, 1100 us."""
+    steps = steps_of(slower_and_faster())
+    assert [(step.label, step.value_ns, step.kind) for step in steps[1:-1]] == [
+        ("softmax", 200_000, "slower"),
+        ("gemm", -100_000, "faster"),
+    ]
+    assert sum(step.value_ns for step in steps[:-1]) == steps[-1].value_ns == 1_100_000
+
+
+def test_the_report_has_the_changes_with_ways_to_its_timelines_and_no_groups_in_sight() -> None:
+    page = report_html(slower_and_faster())
+    assert page.count('<details class="change">') == 2
+    assert "data-spans='[[500000,600000],[400000,550000]]'" in page, "the first of four softmaxes"
+    assert "4 × 100 µs" in page
+    before_fold = page[page.index('<section id="fusion">') :]
+    before_fold = before_fold[: before_fold.index("<details>")]
+    assert "By pattern" not in before_fold
+    assert "softmax" in before_fold
+
+
 def test_nothing_changed_is_a_sentence_without_rows() -> None:
     step = [Kernel("a", 100), Kernel("b", 50)]
-    sides = [Side(name, steps_of([step] * 3, name=name)) for name in ("a.json", "b.json")]
+    sides = [Side(name, trace_of([step] * 3, name=name)) for name in ("a.json", "b.json")]
     rows = rows_of(compare(*sides))
     assert rows.rows == ()
     assert "take 150 µs, before 150 µs" in rows.before[0][0].text

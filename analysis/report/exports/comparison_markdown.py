@@ -16,6 +16,7 @@ from analysis.text import clean_text
 from analysis.wording import findings as finding_words
 from analysis.wording import step
 from analysis.wording.explanation import explained_parts
+from analysis.wording.explanation import waterfall as explained_steps
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.multiple import ladder
 
@@ -102,6 +103,8 @@ def _step(comparison: Comparison) -> list[str]:
 
 
 def _patterns(comparison: Comparison) -> list[str]:
+    if comparison.is_explained:
+        return _steps(comparison)
     if not comparison.ledger.has_gains:
         return []
     heads = [say("original operators"), say("groups"), say("before"), say("after"), say("change")]
@@ -113,6 +116,20 @@ def _patterns(comparison: Comparison) -> list[str]:
         change = minus(units.duration(_negative(times[-1]), signed=True))
         label = clean_text(f"{originals_text(record)} {becomes_text(record)}", 100)
         lines.append(table_row([label, units.count(record["groups"]), before, after, change]))
+    return [*lines, ""]
+
+
+def _steps(comparison: Comparison) -> list[str]:
+    """The steps from the baseline's unit of work to the candidate's, where no group is proven."""
+    lines = [
+        f"**{plain(explained_steps.TITLE.text())}**",
+        "",
+        table_row([say("change"), say("time")]),
+    ]
+    lines.append("|---|---:|")
+    for each in explained_steps.steps_of(comparison):
+        time = minus(units.duration(each.value_ns, signed=each.kind != "total"))
+        lines.append(table_row([clean_text(each.label, 100), time]))
     return [*lines, ""]
 
 

@@ -16,6 +16,7 @@ from analysis.report.text import known
 from analysis.text import clean_text
 from analysis.wording.advice import near_miss_sentence, own_pass_sentence, pattern_text
 from analysis.wording.counted import whole_text
+from analysis.wording.explanation import waterfall as explained_steps
 from analysis.wording.fusion.apart import Apart, apart
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.terms import TERMS
@@ -42,6 +43,10 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
 
     Every line is a change of time, candidate - baseline, and they add up to the whole one.
     """
+    if comparison.is_explained:
+        _print_changes(console, comparison)
+        _print_misses(console, comparison)
+        return
     title = clean_text(wording.change_title(comparison), 200)
     has_gains = comparison.ledger.has_gains
     if has_gains:
@@ -66,6 +71,20 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
     print_joined(console, comparison)
     if not comparison.is_of_other_work:
         _print_misses(console, comparison)
+
+
+def _print_changes(console: Console, comparison: Comparison) -> None:
+    """The steps from the baseline's unit of work to the candidate's, where no group is proven."""
+    console.print(f"\n{explained_steps.TITLE}", style="bold")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    for step in explained_steps.steps_of(comparison):
+        is_total = step.kind == "total"
+        time = units.duration(step.value_ns, signed=not is_total)
+        style = "bold" if is_total else None
+        table.add_row(clean_text(step.label, 200), time, style=style)
+    console.print(table)
 
 
 def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
