@@ -49,7 +49,7 @@ _NOISE = 0.01  # of a unit: times that change by less are no change by themselve
 _STRUCTURE: tuple[ChangeCode, ...] = (
     "added", "removed", "fused", "split", "replaced", "pieces", "repeats", "place", "outlier",
 )  # fmt: skip
-MOST_DISTINCT = 100_000  # kernels of a side, beyond which there is no order to compare
+MOST_DISTINCT = 200_000  # kernels of a side, beyond which there is no order to compare
 _MOST = 20  # kernels of a side that are listed
 _COMMON = 0.5  # of the time, in operators that both sides run: of two models it is less
 _SAME = 0.02  # of a unit: below it, without any change that is told, nothing changed

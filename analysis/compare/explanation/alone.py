@@ -13,6 +13,7 @@ from analysis.operators.flops import parse_shapes
 
 _LARGE = 256  # a size below it is one of many
 _BLOCK = 16  # by which Ascend's blocked formats divide a size
+_VOCABULARY = 16_384  # tokens that a vocabulary has at least, in models of today
 _MOST = 0.6  # of the time of kernels that one side runs alone, which has the size
 _FEW = 0.1  # of the time of kernels that both sides run, which may have it
 
@@ -34,8 +35,24 @@ def kernels_of_one_size(left: Remaining, least_ns: float) -> list[Change]:
         is_of_size = len(of_size) > 1 and elsewhere <= _FEW * sum(of_size.values())
         if size is not None and is_of_size and ns[chosen].sum() >= least_ns:
             code: ChangeCode = "added" if side else "removed"
-            found.append(left.take(code, chosen, "named", (str(size),), size=size))
+            head = {"head": 1} if _is_head(left, side, chosen, size) else {}
+            found.append(left.take(code, chosen, "named", (str(size),), size=size, **head))
     return found
+
+
+def _is_head(left: Remaining, side: int, columns: np.ndarray, size: int) -> bool:
+    """Return True for a size as large as a vocabulary, where a matrix product of these kernels has
+    it as one of its last dimensions: the LM head, by what it looks like."""
+    of = left.sides[side]
+    positions = (left.before, left.after)[side][columns]
+    products = [
+        of.inputs[operator]
+        for operator in set(of.profile.operators[positions].tolist())
+        if of.kernels[operator].op_class == "matrix_product"
+    ]
+    return size >= _VOCABULARY and any(
+        size in shape[-2:] for text in products for shape in parse_shapes(text)
+    )
 
 
 def kernels_of_one_side(left: Remaining, least_ns: float) -> list[Change]:

@@ -11,12 +11,14 @@ from analysis.wording.explanation.kernels import kernel_text
 
 def added(change: Change, unit: UnitTimes) -> tuple[Message, Mapping[str, Shown]]:
     """Return the sentence on kernels that only the candidate runs, with its values."""
-    return _alone(change, change.after, unit, (_ADDED_SIZE, _ADDED, _ADDED_BEFORE))
+    return _alone(change, change.after, unit, (_ADDED_HEAD, _ADDED_SIZE, _ADDED, _ADDED_BEFORE))
 
 
 def removed(change: Change, unit: UnitTimes) -> tuple[Message, Mapping[str, Shown]]:
     """Return the sentence on kernels that only the baseline runs, with its values."""
-    return _alone(change, change.before, unit, (_REMOVED_SIZE, _REMOVED, _REMOVED_BEFORE))
+    return _alone(
+        change, change.before, unit, (_REMOVED_HEAD, _REMOVED_SIZE, _REMOVED, _REMOVED_BEFORE)
+    )
 
 
 def _alone(
@@ -25,13 +27,14 @@ def _alone(
     unit: UnitTimes,
     messages: Sequence[Mapping[bool, Message]],
 ) -> tuple[Message, Mapping[str, Shown]]:
-    """Return the one of three messages that says most of where the kernels stand: over tensors of
-    one size, nothing, or before what they prepare."""
-    of_size, anywhere, before_each = (message[unit.on_device] for message in messages)
+    """Return the one of four messages that says most of where the kernels stand: over tensors as
+    large as the vocabulary, or of one size, nothing, or before what they prepare."""
+    of_head, of_size, anywhere, before_each = (message[unit.on_device] for message in messages)
     count, each = _counts(change, kernels)
     values: dict[str, Shown] = {"kernels": kernel_text(kernels), "n": count}
     if "size" in change.values:
-        return of_size, {**values, "size": change.values["size"]}
+        message = of_head if "head" in change.values else of_size
+        return message, {**values, "size": change.values["size"]}
     if each is None:
         return anywhere, values
     place: dict[str, Shown] = {"places": change.repeats, "next": _next(change), "n": each}
@@ -130,5 +133,41 @@ _REMOVED_SIZE = {
         "baseline: **{ns:signed_duration}** {per} ({kernels}).",
         "{n:count} operators over tensors with a dimension of {size:count} run only in the "
         "baseline: **{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+_ADDED_HEAD = {
+    True: Message(
+        "{n:count} kernel over tensors with a dimension of {size:count}, as of a vocabulary, "
+        "runs only in the candidate, so probably the LM head: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels over tensors with a dimension of {size:count}, as of a vocabulary, "
+        "run only in the candidate, so probably the LM head and the loss: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator over tensors with a dimension of {size:count}, as of a vocabulary, "
+        "runs only in the candidate, so probably the LM head: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} operators over tensors with a dimension of {size:count}, as of a vocabulary, "
+        "run only in the candidate, so probably the LM head and the loss: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+    ),
+}
+_REMOVED_HEAD = {
+    True: Message(
+        "{n:count} kernel over tensors with a dimension of {size:count}, as of a vocabulary, "
+        "runs only in the baseline, so probably the LM head: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} kernels over tensors with a dimension of {size:count}, as of a vocabulary, "
+        "run only in the baseline, so probably the LM head and the loss: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+    ),
+    False: Message(
+        "{n:count} operator over tensors with a dimension of {size:count}, as of a vocabulary, "
+        "runs only in the baseline, so probably the LM head: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
+        "{n:count} operators over tensors with a dimension of {size:count}, as of a vocabulary, "
+        "run only in the baseline, so probably the LM head and the loss: "
+        "**{ns:signed_duration}** {per} ({kernels}).",
     ),
 }

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from analysis.compare.explanation import explain
 from analysis.compare.explanation.explanation import Change, Explanation
 from analysis.trace import Trace
+from analysis.wording.explanation import leading_sentence
 from tests.step_traces import Kernel, steps_of
 
 NORM = Kernel("layer_norm_kernel", 5, "normalisation")
@@ -172,9 +173,15 @@ def test_kernels_over_one_large_dimension_are_told_together() -> None:
         Kernel("exp_kernel", 90, inputs="float32[4096,50257]"),
         Kernel("sum_kernel", 60, "reduction", inputs="float32[4096,50257]"),
     ]
-    change = only(said(steps_of([common]), steps_of([(*common, *head)])))
+    found = said(steps_of([common]), steps_of([(*common, *head)]))
+    change = only(found)
     assert (change.code, change.change_ns) == ("added", 450_000)
     assert change.values["size"] == 50257
+    assert "so probably the LM head and the loss: +450 µs" in leading_sentence(found)
+    small = [replace(kernel, inputs=str(kernel.inputs).replace("50257", "8192")) for kernel in head]
+    assert "LM head" not in leading_sentence(
+        said(steps_of([common]), steps_of([(*common, *small)]))
+    )
 
 
 def test_blocks_in_another_order_are_the_same_blocks() -> None:
