@@ -85,3 +85,15 @@ def test_one_trace_counts_them_likewise() -> None:
         "flash_fwd_kernel": 80_000,
         "layer_norm_kernel": 20_000,
     }
+
+
+def test_what_ran_only_outside_of_runs_is_in_no_count_of_operators() -> None:
+    """Without a launch they are other operators, of which no table has a line."""
+    trace = steps_of([BEGUN[:2], LAUNCHED, LAUNCHED])
+    run = trace.calls["run"].mask(trace.calls["run"] == 0)
+    runs = trace.runs[trace.runs["run"] > 0].reset_index(drop=True)
+    side = side_of_trace(replace(trace, calls=trace.calls.assign(run=run), runs=runs))
+    comparison = compare(side, side)
+    assert len(comparison.operators) == comparison.fusion.original_nodes == 2
+    codes = {note.code for note in comparison.diagnostics}
+    assert comparison.ledger.ungrouped.empty and "inferred_without_partner" not in codes

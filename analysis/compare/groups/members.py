@@ -92,12 +92,14 @@ def group_by_members(baseline: Side, candidate: Side) -> Fusion | None:
 
 
 def compute_operators(trace: Trace) -> list[int]:
-    """Operators in the order in which they first ran, without communication.
+    """Operators in the order in which they first ran, without communication, and without what ran
+    only outside of the runs that a file marks or shows.
 
     Fusion does not touch communication, and waiting for another device is not a gain of a group.
     """
     is_communication = trace.operators["is_communication"].to_numpy()
-    ran = pd.unique(trace.calls["operator"].to_numpy())
+    inside = trace.calls["run"].notna().to_numpy()
+    ran = pd.unique(trace.calls["operator"].to_numpy()[inside if inside.any() else slice(None)])
     rows: list[int] = ran[~is_communication[ran]].tolist()
     return rows
 
