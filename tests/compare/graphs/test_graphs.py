@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import wording
+from analysis.columnar.tables import columnar
+from analysis.columnar.tables import trace_of as trace_of_columns
 from analysis.compare import compare
 from analysis.compare.graphs.captured import captured_graph
 from analysis.compare.graphs.names_by_order import (
@@ -15,6 +17,7 @@ from analysis.compare.graphs.names_by_order import (
     with_own_names_by_order,
 )
 from analysis.compare.side import side_of_trace
+from analysis.redaction import redacted
 from analysis.trace import Trace
 from analysis.wording.explanation import leading_sentence
 from tests.compare.graphs.captures import LAYER, Step, capture, launched, replay, trace_of
@@ -125,6 +128,19 @@ def test_a_capture_beside_its_replay_is_said_as_such() -> None:
     back = compare(side_of_trace(after), side_of_trace(before)).explanation
     assert back is not None and back.graph is not None
     assert (back.graph.side, back.graph.kernels) == (1, 24)
+
+
+def test_captured_kernels_name_nobody_and_are_kept() -> None:
+    steps = tuple((*step[:3], "/home/eve/kernels/gemm.so", step[4]) for step in GRAPH)
+    trace = trace_of(capture(steps), "capture.json")
+    hidden = redacted(trace)
+    assert hidden.captured is not None
+    assert set(hidden.captured.texts("name")) == {"<path>/gemm.so"}
+    plain = trace_of(capture(GRAPH), "capture.json")
+    assert redacted(plain).captured is plain.captured
+    again = trace_of_columns(columnar(plain)).captured
+    assert again is not None and plain.captured is not None
+    assert again.table.equals(plain.captured.table)
 
 
 def test_a_change_in_a_replay_is_told_with_the_module_of_the_other_file() -> None:
