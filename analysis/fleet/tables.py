@@ -24,9 +24,8 @@ class RankFacts:
     """Where the tables of one rank come from.
 
     `world` is how many ranks its job has, None where the file does not say; `is_truncated` is true
-    of a file that ended too early, of which only the start is known. `job` is what files of one job
-    have in common, '' where nothing tells. `checks` are the CRC-32 of the files
-    of its tables, by their names.
+    of a file that ended too early, of which only the start is known. `checks` are the CRC-32 of the
+    files of its tables, by their names.
     """
 
     rank: int

@@ -73,8 +73,8 @@ WAITING: Mapping[object, Message] = {
     ),
 }
 BALANCE = Message(
-    "Most of it is waiting, not transfer: compare this rank with the one that comes last, and give "
-    "that one less work, or remove what delays it."
+    "Compare this rank with the one that comes last, and give that one less work, or remove what "
+    "delays it: most of this time is waiting, not transfer."
 )
 # How other engines are kept from what they made, by engine.
 _FEWER_THREADS = Message(
