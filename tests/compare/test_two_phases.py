@@ -10,6 +10,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
+from analysis.wording.explanation import leading_sentence
 from tests.host.hosts import trace_of
 
 DECODE, PREFILL = "step[DECODE bs=32]", "step[EXTEND bs=15 toks=15360]"
@@ -46,6 +47,15 @@ def said(found: Comparison) -> list[str]:
         wording.coverage_sentence(found),
         *map(diagnostic_sentence, found.diagnostics),
     ]
+
+
+def test_another_batch_of_one_phase_is_named() -> None:
+    found = compared(DECODE, "step[DECODE bs=16]")
+    assert found.explanation is not None and found.explanation.difference == "sizes"
+    sentence = leading_sentence(found.explanation)
+    assert "a decoding step of 32 sequences, the candidate a decoding step of 16" in sentence
+    same = compared(DECODE, DECODE)
+    assert same.explanation is not None and same.explanation.difference is None
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def _of_sides(
         _outcome(sides, times, changes),
         times,
         tuple(changes),
-        "stages" if _are_stages(changes, times, ranks) else None,
+        _difference(sides, changes, times, ranks),
         classes(sides),
         ratio,
         (layers_of(sides[0]), layers_of(sides[1])),
@@ -118,6 +118,20 @@ def _of_sides(
         has_other_kernels,
         left.pairs(),
     )
+
+
+def _difference(
+    sides: tuple[ExplainedSide, ExplainedSide],
+    changes: list[Change],
+    times: UnitTimes,
+    ranks: RankPair | None,
+) -> Difference | None:
+    """Return why two sides that can be compared do different work; None where nothing says it."""
+    if _are_stages(changes, times, ranks):
+        return "stages"
+    works = [set(side.units.work) for side in sides]
+    is_of_phase = all(len(of) == 1 and next(iter(of)).phase is not None for of in works)
+    return "sizes" if is_of_phase and works[0] != works[1] else None
 
 
 def _are_stages(changes: list[Change], times: UnitTimes, ranks: RankPair | None) -> bool:

@@ -15,7 +15,7 @@ from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.graphs import graph_sentences
 from analysis.wording.explanation.ranks import ranks_sentences
 from analysis.wording.explanation.units import PER, earlier_said, same_sentence, unit_sentence
-from analysis.wording.explanation.works import devices_sentence, phases_sentences
+from analysis.wording.explanation.works import devices_sentence, phases_sentences, sizes_sentence
 
 _LEADS = 0.1  # of the change, below which nothing leads
 FEW = 4  # changes that follow the leading one
@@ -98,8 +98,11 @@ def change_parts(change: Change, unit: UnitTimes) -> tuple[Part, ...]:
 
 
 def _first(explanation: Explanation) -> list[Said]:
-    """Return what stands in front of all causes: two ranks, stages of a pipeline, two devices."""
+    """Return what stands in front of all causes: two ranks, stages of a pipeline, other
+    amounts of work, two devices."""
     said = ranks_sentences(explanation.ranks, are_stages=explanation.difference == "stages")
+    if explanation.difference == "sizes":
+        said.append(sizes_sentence(explanation))
     is_compared = explanation.outcome == "changed"
     if explanation.has_other_kernels and is_compared:
         said.append(devices_sentence(explanation))

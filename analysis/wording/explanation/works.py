@@ -19,6 +19,10 @@ _TWO_PHASES = Message(
     "The two files show two phases of serving, which do different work: the baseline {before} "
     "({took:duration} of the device), the candidate {after} ({takes:duration} of the device)."
 )
+_SIZES = Message(
+    "The two files process different amounts at once: the baseline is {before}, the candidate "
+    "{after}."
+)
 _LAYERS = Message("Both run the same number of layers, {n:count}.")
 _HEAVIEST = Message(
     "Most of the baseline's time is in {before} ({before_n:executions}, {took:duration}), most of "
@@ -79,6 +83,12 @@ def devices_sentence(explanation: Explanation) -> Said:
         light_after=light[1],
         light_change=light[1] - light[0],
     )
+
+
+def sizes_sentence(explanation: Explanation) -> Said:
+    """Return how much a unit of each side processes."""
+    before, after = map(work_said, explanation.unit.works)
+    return _SIZES.of(before=before, after=after)
 
 
 def work_said(work: Work) -> Said:
