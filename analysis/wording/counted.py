@@ -106,12 +106,12 @@ def figure_text(comparison: Comparison, code: str) -> FigureText:
     if code == "latency" and times_are_of_files(comparison):
         meaning = _FILE_MEANING.of(time=TIMES_FIRST[comparison.verdict.of])
         return FigureText(FILE_TIME, meaning, text.better)
-    if code == "light_count" and _has_copies(comparison):
+    if code == "light_count" and has_copies(comparison):
         text = _WITH_COPIES
     return text if any(_marked(comparison)) else replace(text, per=_per(comparison))
 
 
-def _has_copies(comparison: Comparison) -> bool:
+def has_copies(comparison: Comparison) -> bool:
     """True where a side copies or fills memory on a device, which counts as light."""
     copies = [figure for figure in comparison.figures if figure.code == "copies"]
     return any(one.value for figure in copies for one in (figure.baseline, figure.candidate))

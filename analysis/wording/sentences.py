@@ -16,7 +16,7 @@ from analysis.compare.timing.verdict import Pairing, Verdict, VerdictReason
 from analysis.experiment import ExperimentRecord
 from analysis.messages import Message, Part, listed, paragraph, passage, say
 from analysis.quantity import Quantity
-from analysis.wording.counted import counts_of
+from analysis.wording.counted import counts_of, has_copies
 from analysis.wording.fusion.groups import MODULES_HELP
 from analysis.wording.quantities import BASES
 from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES, TIMES_FIRST
@@ -329,14 +329,22 @@ def light_work(comparison: Comparison) -> str:
     if not comparison.has_changes or None in (light.baseline.value, light.candidate.value):
         return ""
     before, after = comparison.small_ops
-    return say(
-        "light time {time_before:duration} → {time_after:duration}, {before:count} → "
-        "{after:executions}",
+    message = _LIGHT_WITH_COPIES if has_copies(comparison) else _LIGHT
+    return message.text(
         time_before=before.light_ns,
         time_after=after.light_ns,
         before=round(before.light_count),
         after=round(after.light_count),
     )
+
+
+_LIGHT = Message(
+    "light time {time_before:duration} → {time_after:duration}, {before:count} → {after:executions}"
+)
+_LIGHT_WITH_COPIES = Message(
+    "light time {time_before:duration} → {time_after:duration}, {before:count} → "
+    "{after:executions} with copies"
+)
 
 
 def agreement_text(comparison: Comparison) -> str:

@@ -12,9 +12,11 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
 from analysis.report.model_tree.rows import tree_rows
 from analysis.trace import Trace
+from analysis.wording.counted import figure_text
 from analysis.wording.explanation import explained_parts, leading_sentence
 from analysis.wording.explanation.savings import saving_said
 from analysis.wording.fusion.terms import no_shares_sentence
+from analysis.wording.sentences import light_work
 from tests.step_traces import Kernel, steps_of
 
 NORM = Kernel("layer_norm_kernel", 5, "normalisation")
@@ -110,3 +112,19 @@ def test_a_mean_that_differs_as_units_of_one_file_do_is_said_with_both_times() -
         "On average a step takes 700 µs instead of 660 µs (+6.1 %), but steps of one file differ "
         "by as much. Its kernels take 360 µs, before 360 µs."
     )
+
+
+def test_executions_that_are_more_than_the_kernels_say_that_copies_are_among_them() -> None:
+    """Of 8 norms, 8 products and 3 copies 16 are kernels and 11 are light."""
+    copy = Kernel("Memcpy DtoD", 2, "copy")
+    step = [(*STEP, copy, copy, copy)]
+    comparison = compared(steps_of(step), steps_of(step))
+    assert comparison.figure("light_count").baseline.value == 11
+    told = (light_work(comparison), figure_text(comparison, "light_count").label)
+    assert (comparison.figure("copies").baseline.value or 0) == 3
+    assert comparison.figure("kernels").baseline.value == 16
+    assert told[0].endswith("11 → 11 executions with copies")
+    assert told[1] == "light executions, with copies"
+    plain = compared(steps_of([STEP]), steps_of([STEP]))
+    assert light_work(plain).endswith("8 → 8 executions")
+    assert figure_text(plain, "light_count").label == "light executions"
