@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from analysis.compare.comparison import Comparison
-from analysis.compare.explanation.places import Place, ShownRun, places_of
+from analysis.compare.explanation.places import Place, ShownRun, places_of, places_of_calls
+from analysis.metrics.breakdown import by_operator
 from analysis.metrics.stretch import Stretch
 from analysis.timeline.payload import drawn_at
+from analysis.trace import Trace
 
 Span = tuple[int, int]  # from and to, in ns from the start of what a side shows
 
@@ -70,6 +74,34 @@ def of_changes(
         else:
             found.append(ShownChange(places.count, first, median))
     return tuple(found)
+
+
+def of_calls(
+    payload: Mapping[str, Any],
+    trace: Trace,
+    calls: np.ndarray,
+    longest: Stretch | None,
+    *,
+    together: bool,
+) -> ShownChange | None:
+    """Return where the timeline of one trace draws these calls, or else a stretch of its time; None
+    where it does not. `together` as in `places_of_calls`."""
+    run = ShownRun.of(trace)
+    if not len(calls):
+        alone = of_side(payload, 0, longest) if longest and run.has(longest) else None
+        return None if alone is None else ShownChange(1, alone, alone)
+    found = places_of_calls(run, calls, together=together)
+    if found is None:
+        return None
+    count, *stretches = found
+    mine = set(np.unique(trace.calls["operator"].to_numpy()[calls]).tolist())
+    operators = by_operator(trace)["operator"].astype("int64").tolist()
+    rows = tuple(row for row, operator in enumerate(operators) if operator in mine)
+    drawn = [drawn_at(payload["sides"][0], stretch) for stretch in stretches]
+    if None in drawn:
+        return None
+    first, median = (Highlight((span,), rows) for span in drawn)
+    return ShownChange(count, first, median)
 
 
 def _highlight(payload: Mapping[str, Any], place: Place, rows: tuple[int, ...]) -> Highlight | None:

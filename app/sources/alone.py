@@ -21,6 +21,7 @@ from analysis.trace import Trace
 if TYPE_CHECKING:
     from analysis.compare.roofline import Picture
     from analysis.timeline.drawing import Drawing, Drawings
+    from analysis.timeline.highlight import ShownChange
 
 
 @dataclass
@@ -36,6 +37,26 @@ class Drawn:
     kinds: tuple[By, ...]
     trees: dict[By, tuple[Node, ...]] = field(default_factory=dict)
     pictures: list[Picture | None] = field(default_factory=list)  # of the roofline: one, once made
+    _places: tuple[ShownChange | None, ...] | None = None
+
+    def places(self, trace: Trace) -> tuple[ShownChange | None, ...]:
+        """Where the timeline draws what need not be, of the trace that this was made of."""
+        from analysis.report.explanation.trace_rows import TOGETHER
+        from analysis.timeline.highlight import of_calls
+
+        if self._places is None:
+            savings = self.explained.savings if self.explained else ()
+            self._places = tuple(
+                of_calls(
+                    self.payload,
+                    trace,
+                    each.calls,
+                    each.longest,
+                    together=each.code in TOGETHER,
+                )
+                for each in savings
+            )
+        return self._places
 
     @cached_property
     def _drawings(self) -> Drawings:

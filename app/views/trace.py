@@ -68,7 +68,7 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
         if side.trace.ends_early:
             _timeline_alone(side, found, id_)
             return
-        explained.show_trace(found.explained)
+        explained.show_trace(found, side.trace, f"trace:{id_}")
         _step(side)
         findings.show(found.findings, side.label, partial(_stretch, found, id_))
         tries.show(Subject(side), found.findings, record_page)

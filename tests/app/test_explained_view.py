@@ -43,9 +43,10 @@ def test_changes_are_rows_with_kernels_and_ways(compared: AppTest) -> None:
     first = data["rows"][0]
     assert first["kind"] == "slower"
     assert "+1.35 ms" in "".join(text for _, text in first["parts"])
-    assert [first["kernels"][0]["before"], first["kernels"][0]["after"]] == [
+    assert first["kernels"][0]["cells"] == [
         ["50.0 µs", "2 × 25.0 µs"],
         ["1.40 ms", "2 × 700 µs"],
+        ["+1.35 ms", ""],
     ]
     assert first["ways"][0] == "Show the median of 2 places in the timelines"
 

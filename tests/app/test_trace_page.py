@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,6 +18,7 @@ from tests import two_processes
 from tests.app.pages import address, is_clean, markdown_texts, texts
 from tests.factories import CONV, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.patience import GIVE_UP_S
+from tests.serving_traces import DECODE, serving_json
 
 SCRIPT = """
 import streamlit as st
@@ -47,6 +49,15 @@ def open_trace(tree: Path) -> Open:
         return test.run()
 
     return run
+
+
+def rows_drawn(page: AppTest) -> list[dict[str, Any]]:
+    """What the rows of an explanation draw."""
+    return [
+        json.loads(component.proto.json)
+        for component in page.get("bidi_component")
+        if component.proto.component_name == "fusescope_changes"
+    ]
 
 
 def headings(page: AppTest) -> list[str]:
@@ -255,7 +266,8 @@ def test_what_a_trace_shows_leads_its_page(tree: Path, open_trace: Open) -> None
     assert ":blue[350 µs]" in told[at]
     assert "The device computes for 31.9 µs of it" in told[at]
     assert "allreduce" in told[at + 1]
-    assert told[at + 2].startswith("The device is idle for")
+    [rows] = rows_drawn(page)
+    assert rows["rows"][0]["parts"][0][1].startswith("The device is idle for")
 
 
 def test_a_variant_of_a_recording_keeps_its_own_words(open_trace: Open) -> None:
@@ -268,3 +280,16 @@ def test_the_roofline_of_one_side_says_which_roof_is_missing(open_trace: Open) -
     page = open_trace(trace="sample:mobilenetv2/unfused")
     missing = [c.value for c in page.caption if c.value.startswith("A roof is missing")]
     assert len(missing) == 1 and "memory bandwidth is not in the file" in missing[0]
+
+
+def test_what_need_not_be_is_rows_that_lead_to_the_timeline(tree: Path, open_trace: Open) -> None:
+    """Three decoding steps of 1000 us whose one kernel takes 100: of the 900 without it 15 are from
+    its launch to its start."""
+    (tree / "open" / "a.json").write_bytes(serving_json([(DECODE, 100)] * 3))
+    page = open_trace(trace="file:a.json")
+    assert is_clean(page)
+    [data] = rows_drawn(page)
+    assert data["heads"] == ["Time"]
+    first = data["rows"][0]
+    assert "885 µs" in "".join(text for _, text in first["parts"])
+    assert (first["width"], first["ways"]) == (100.0, ["Show it in the timelines"])

@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from analysis.compare.explanation.explanation import Evidence, KernelTime, OtherKernels
+import numpy as np
+
+from analysis.compare.explanation.explanation import NO_CALLS, Evidence, KernelTime, OtherKernels
+from analysis.metrics.stretch import Stretch
 from analysis.work_units import UnitKind
 from analysis.work_units.units import UnitEvidence
 from analysis.work_units.work import Work
@@ -135,7 +138,9 @@ class Saving:
     """Time that need not be: `ns` a unit at most, at `repeats` places of a unit.
 
     `where` names modules or operators, `host` what the host did, outermost first; `before` are the
-    kernels of it, `after` those that would do. `values` are the sentence's own.
+    kernels of it, `after` those that would do. `values` are the sentence's own. `calls` are rows of
+    the trace's calls that it is about; of idle time `longest` is the longest interval in the run
+    that timelines show instead.
     """
 
     code: SavingCode
@@ -147,6 +152,8 @@ class Saving:
     host: tuple[str, ...] = ()
     evidence: Evidence = "named"
     values: Mapping[str, str | int | float] = field(default_factory=lambda: MappingProxyType({}))
+    calls: np.ndarray = field(default_factory=lambda: NO_CALLS[0], compare=False, repr=False)
+    longest: Stretch | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)

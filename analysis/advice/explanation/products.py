@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from analysis.advice.explanation.explanation import Saving
 from analysis.advice.kinds.products import slow_product
 from analysis.advice.subject import Subject
 from analysis.compare.explanation.explanation import KernelTime
-from analysis.trace import Value
+from analysis.trace import Trace, Value
 
 
 def slow_products(subject: Subject) -> list[Saving]:
@@ -30,9 +32,18 @@ def slow_products(subject: Subject) -> list[Saving]:
                 (KernelTime(name, executions, round(ns), "matrix_product"),),
                 evidence="ordered",
                 values={"rate": _number(values["rate"]), "others": _number(values["others"])},
+                calls=_calls(subject.trace, name, inputs),
             )
         )
     return savings
+
+
+def _calls(trace: Trace, name: str, inputs: str) -> np.ndarray:
+    """Return the rows of the calls of an operator over tensors of these shapes."""
+    texts = zip(trace.texts("name"), trace.texts("inputs"), strict=True)
+    of = [at for at, each in enumerate(texts) if each == (name, inputs)]
+    calls: np.ndarray = np.flatnonzero(np.isin(trace.calls["operator"].to_numpy(), of))
+    return calls
 
 
 def _number(value: Value) -> float:

@@ -55,6 +55,7 @@ def recomputed(traced: Traced, least_ns: float) -> list[Saving]:
             (operator,) if operator else (),
             side.named_times(of_again),
             values=values,
+            calls=mine,
         )
     ]
 

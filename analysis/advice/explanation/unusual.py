@@ -10,6 +10,7 @@ from analysis.advice.explanation.explanation import Saving
 from analysis.advice.kinds.conversions import changes_layout
 from analysis.align.repeats import Repeat, walk
 from analysis.compare.explanation.sides import ExplainedSide
+from analysis.compare.explanation.single import longest_call
 
 _BEYOND = 3.0  # times the others of its kind
 _LAYER = 1.25  # times the other layers
@@ -67,7 +68,10 @@ def _outlier(side: ExplainedSide, at: int, excess_ns: float, usual_ns: int) -> S
         "unit": int(profile.longest_unit[at]),
     }
     before = side.times_of([at], [float(side.ns[at])])
-    return Saving("outlier", round(excess_ns), 1, side.module_of([at]), before, values=values)
+    calls = np.array([longest_call(side, at)])
+    return Saving(
+        "outlier", round(excess_ns), 1, side.module_of([at]), before, values=values, calls=calls
+    )
 
 
 def slow_layer(side: ExplainedSide, all_ns: np.ndarray, least_ns: float) -> list[Saving]:
@@ -109,6 +113,7 @@ def _slow_layer(
             "takes_ns": round(float(times[at])),
             "usual_ns": round(usual),
         },
+        calls=side.calls_at(places),
     )
 
 
@@ -121,4 +126,5 @@ def layout_changes(side: ExplainedSide, least_ns: float) -> list[Saving]:
     if not len(places) or float(ns.sum()) < least_ns:
         return []
     before = side.times_of(places.tolist(), ns.tolist())
-    return [Saving("layout", round(float(ns.sum())), len(places), before=before)]
+    calls = side.calls_at(places)
+    return [Saving("layout", round(float(ns.sum())), len(places), before=before, calls=calls)]

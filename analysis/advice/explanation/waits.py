@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from analysis.advice.explanation.explanation import Collective, Saving
 from analysis.advice.explanation.traced import Traced
 from analysis.compare.explanation.explanation import KernelTime
+from analysis.compare.explanation.idle import are_shown
 from analysis.host.causes import CauseKind
 from analysis.host.idle import IdleCause, idle_by_host
 from analysis.host_activity import RUNTIME
 from analysis.metrics.device import copies_of
 from analysis.metrics.some_units import in_some_units
 from analysis.metrics.step import exposed_of_calls
+from analysis.metrics.stretch import Stretch, longest_idle
 from analysis.ranks.waits import waiting
 
 _PATH = 12  # frames of the host that are told
@@ -29,7 +33,9 @@ def idle(traced: Traced, least_ns: float) -> list[Saving]:
     found = idle_by_host(traced.trace, *traced.edges) if is_known else None
     if found is None:
         ns = traced.parts.idle_ns if traced.has_starts else 0
-        return [Saving("idle", ns, evidence="ordered")] if ns >= max(1, least_ns) else []
+        longest = longest_idle(traced.trace)
+        saving = Saving("idle", ns, evidence="ordered", longest=longest)
+        return [saving] if ns >= max(1, least_ns) else []
     causes: dict[CauseKind, list[IdleCause]] = {}
     for cause in found.causes:
         causes.setdefault(cause.kind, []).append(cause)
@@ -43,7 +49,16 @@ def idle(traced: Traced, least_ns: float) -> list[Saving]:
         )
         for kind, group in causes.items()
     ]
-    return [each for each in savings if each.ns >= max(1, least_ns)]
+    intervals: dict[CauseKind, Stretch] = {}
+    for cause in found.causes_of(are_shown(traced.trace, traced.units)[found.windows]):
+        known, new = intervals.get(cause.kind), Stretch(*cause.longest_ns)
+        if known is None or new.end_ns - new.start_ns > known.end_ns - known.start_ns:
+            intervals[cause.kind] = new
+    return [
+        replace(each, longest=intervals.get(kind))
+        for kind, each in zip(causes, savings, strict=True)
+        if each.ns >= max(1, least_ns)
+    ]
 
 
 def _idle(traced: Traced, causes: list[IdleCause], intervals: int, of_units: np.ndarray) -> Saving:
@@ -100,7 +115,10 @@ def communication(
         values = {"file_ns": whole.communication_ns, "file_busy_ns": whole.busy_ns}
     where = (collectives[0].name,)
     values |= _waits(traced)
-    return [Saving("communication", ns, repeats, where, before, values=values)]
+    talks = traced.trace.operators["is_communication"].to_numpy(dtype=bool)
+    of = traced.trace.calls["operator"].to_numpy()
+    calls = np.flatnonzero(talks[of] & (traced.units.unit_of >= 0))
+    return [Saving("communication", ns, repeats, where, before, values=values, calls=calls)]
 
 
 def _waits(traced: Traced) -> dict[str, str | int | float]:
@@ -132,4 +150,5 @@ def copies(traced: Traced, least_ns: float) -> list[Saving]:
         entry[0] += 1 / count
         entry[1] += float(dur_ns[call]) / count
     before = traced.side.named_times(totals)
-    return [Saving("copies", ns, max(1, round(len(chosen) / count)), before=before)]
+    places = max(1, round(len(chosen) / count))
+    return [Saving("copies", ns, places, before=before, calls=chosen)]

@@ -15,6 +15,8 @@ from analysis.host.idle import IdleCause, idle_by_host
 from analysis.metrics.some_units import in_some_units
 from analysis.metrics.step import median_run
 from analysis.metrics.stretch import Stretch, longest_idle
+from analysis.trace import Trace
+from analysis.work_units import Units
 
 # What the host waits for by a call that says so: it is no noise of launching.
 WAITS: tuple[CauseKind, ...] = (
@@ -141,7 +143,7 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
     causes: dict[Key, _Waited] = {}
     by_unit = found.by_window(units.count)
     longest: dict[Key, Stretch] = {}
-    for cause in found.causes_of(_are_shown(side)[found.windows]):
+    for cause in found.causes_of(are_shown(side.trace, side.units)[found.windows]):
         longest.setdefault(_key(cause), Stretch(*cause.longest_ns))
     for cause in found.causes:
         key = _key(cause)
@@ -151,16 +153,16 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
     return causes
 
 
-def _are_shown(side: ExplainedSide) -> np.ndarray:
+def are_shown(trace: Trace, units: Units) -> np.ndarray:
     """Return which units lie in the run that timelines show; all where the file marks no runs."""
-    units, run = side.units, median_run(side.trace)
-    shown = side.trace.profiled_runs[side.trace.profiled_runs["run"] == run]
+    runs = trace.profiled_runs
+    shown = runs[runs["run"] == median_run(trace)]
     if shown.empty or pd.isna(shown["start_ns"].iloc[0]):
         return np.ones(units.count, dtype=bool)
     begin = int(shown["start_ns"].iloc[0])
     end = begin + int(shown["dur_ns"].iloc[0])
-    are_shown: np.ndarray = (units.starts_ns < end) & (units.starts_ns + units.walls_ns > begin)
-    return are_shown
+    found: np.ndarray = (units.starts_ns < end) & (units.starts_ns + units.walls_ns > begin)
+    return found
 
 
 def _key(cause: IdleCause) -> Key:

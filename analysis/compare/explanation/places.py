@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -60,11 +61,29 @@ def places_of(
     mine = groups[lead]
     if not mine:
         return None
-    dur_ns = runs[lead].trace.calls["dur_ns"].to_numpy()
-    times = [int(dur_ns[rows].sum()) for rows in mine]
-    median = int(np.argsort(times, kind="stable")[(len(times) - 1) // 2])
+    median = _median(mine, runs[lead].trace.calls["dur_ns"].to_numpy())
     first, typical = (_place(groups, at, lead, explanation.pairs, runs) for at in (0, median))
     return Places(len(mine), first, typical, of_both)
+
+
+def places_of_calls(
+    run: ShownRun, calls: np.ndarray, *, together: bool
+) -> tuple[int, Stretch, Stretch] | None:
+    """Return how many places calls of one trace have in the run that its timeline shows, the first
+    of them, and the one of the median time; None without any. Those that follow one another are one
+    place `together`."""
+    groups = run.groups(run.among(calls), together=together)
+    if not groups:
+        return None
+    dur_ns = run.trace.calls["dur_ns"].to_numpy()
+    median = _median(groups, dur_ns)
+    return len(groups), run.stretch(groups[0]), run.stretch(groups[median])
+
+
+def _median(groups: Sequence[np.ndarray], dur_ns: np.ndarray) -> int:
+    """Return the number of the group whose calls take the median time."""
+    times = [int(dur_ns[rows].sum()) for rows in groups]
+    return int(np.argsort(times, kind="stable")[(len(times) - 1) // 2])
 
 
 @dataclass(frozen=True, eq=False)

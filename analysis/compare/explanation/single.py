@@ -87,7 +87,7 @@ def _outlier(left: Remaining, side: int, position: int, excess_ns: float) -> Cha
     column = np.flatnonzero((left.before, left.after)[side] == position)
     (left.before_ns, left.after_ns)[side][column] -= excess_ns
     shown = (of.times_of([position], [float(of.ns[position])]), ())
-    call = np.array([_longest_call(of, position)])
+    call = np.array([longest_call(of, position)])
     calls = (call, call[:0])
     return Change(
         "outlier",
@@ -112,7 +112,7 @@ def _executions(of: ExplainedSide, position: int) -> int:
     return int((operators == operators[position]).sum()) * of.profile.count
 
 
-def _longest_call(of: ExplainedSide, position: int) -> int:
+def longest_call(of: ExplainedSide, position: int) -> int:
     """Return the row of the longest of the executions at a position, of whatever unit."""
     calls, profile = of.trace.calls, of.profile
     names = of.trace.operators["name"].cat.codes.to_numpy()

@@ -160,7 +160,7 @@ class _Maker:
             _facts(change),
             words.head(change, on_device=unit.on_device),
             self._kernels(change),
-            _ways(self.shown[id(change)]),
+            ways_to(self.shown[id(change)]),
         )
 
     def _kernels(self, change: Change) -> tuple[KernelRow, ...]:
@@ -180,9 +180,9 @@ class _Maker:
         return KernelRow(
             name,
             times[0] if before else "",
-            _each(before),
+            executions_text(before),
             times[1] if after else "",
-            _each(after),
+            executions_text(after),
             signed_duration(takes - took),
             self.rows.get(name),
         )
@@ -192,7 +192,7 @@ def _ns(kernel: KernelTime | None) -> int:
     return kernel.ns if kernel else 0
 
 
-def _each(kernel: KernelTime | None) -> str:
+def executions_text(kernel: KernelTime | None) -> str:
     """Return how often a kernel runs in a unit, and how long each time."""
     if kernel is None or not kernel.count:
         return ""
@@ -214,7 +214,9 @@ def _facts(change: Change) -> tuple[tuple[str, str], ...]:
     return tuple((name.text(), value) for name, value in told if value)
 
 
-def _ways(shown: ShownChange | None) -> tuple[Way, ...]:
+def ways_to(shown: ShownChange | None) -> tuple[Way, ...]:
+    """Return the ways to the median and the first place that timelines show; none where they show
+    none."""
     if shown is None:
         return ()
     if shown.count == 1:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from analysis.advice.explanation.explanation import SavingCode
 from analysis.compare.explanation.explanation import Change, Evidence
 from analysis.messages import Message
 
 TITLE = Message("What changed")
+TITLE_OF_TRACE = Message("What need not be")
 BEFORE = Message("Baseline")
 AFTER = Message("Candidate")
 CHANGE = Message("Change")
+TIME = Message("Time")
 EXECUTIONS = Message("{count:number} × {each:duration}")
 _KERNEL = Message("Kernel")
 _OPERATOR = Message("Operator")
@@ -42,6 +45,13 @@ def head(change: Change, *, on_device: bool) -> str:
     if change.code == "idle":
         return _CALL.text()
     if change.code == "communication":
+        return _COLLECTIVE.text()
+    return (_KERNEL if on_device else _OPERATOR).text()
+
+
+def head_of_trace(code: SavingCode, *, on_device: bool) -> str:
+    """Return what the rows behind a finding of one trace are."""
+    if code == "communication":
         return _COLLECTIVE.text()
     return (_KERNEL if on_device else _OPERATOR).text()
 

@@ -29,10 +29,17 @@ def lead_said(found: TraceExplanation) -> tuple[Sequence[Said], Sequence[Said], 
     need not be."""
     unit = found.unit
     largest = [saving_said(each, unit) for each in found.savings[:1]]
-    if largest and unit.kind == "annotation" and unit.count > 1:
-        ns, wall_ns = found.savings[0].ns, unit.wall_ns
-        largest.append(_IN_ALL.of(n=unit.count, all=ns * unit.count, whole=wall_ns * unit.count))
-    return unit_said(unit), blocks_said(found), largest or [_NOTHING.of()]
+    return unit_said(unit), blocks_said(found), [*largest, *whole_said(found)] or [_NOTHING.of()]
+
+
+def whole_said(found: TraceExplanation) -> list[Said]:
+    """Return how much the largest thing that need not be is in all units together, of several that
+    annotations name; nothing of others."""
+    unit = found.unit
+    if not found.savings or unit.kind != "annotation" or unit.count < 2:
+        return []
+    ns, count = found.savings[0].ns, unit.count
+    return [_IN_ALL.of(n=count, all=ns * count, whole=unit.wall_ns * count)]
 
 
 def following_said(found: TraceExplanation) -> list[Said]:

@@ -49,9 +49,7 @@ function kernelTable(parent, row, heads, pick) {
     name.scope = "row";
     if (kernel.pick) button(name, "name", kernel.name, kernel.pick, () => pick({ kernel: place }));
     else element("bdi", name, "name", kernel.name);
-    times(line, kernel.before);
-    times(line, kernel.after);
-    element("td", line, "", kernel.change);
+    for (const cell of kernel.cells) times(line, cell);
   });
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from analysis.messages import Part
-from analysis.report.explanation.rows import ChangeRow, ExplainedRows
+from analysis.report.explanation.rows import ChangeRow, ExplainedRows, KernelRow
 from analysis.wording.explanation import details as words
 from app import state
 
@@ -25,7 +25,18 @@ _component = st.components.v2.component(
 def show_changes(rows: ExplainedRows, of: str) -> None:
     """Draw the rows of an explanation; what is picked in them is shown in the timelines and in the
     table of operators of what `of` names."""
-    result = _component(key="changes", data=_data(rows), on_picked_change=_rerun)
+    heads = (words.BEFORE.text(), words.AFTER.text(), words.CHANGE.text())
+    _show(rows, of, words.TITLE.text(), heads)
+
+
+def show_findings(rows: ExplainedRows, of: str) -> None:
+    """Draw the rows of one trace likewise."""
+    _show(rows, of, words.TITLE_OF_TRACE.text(), (words.TIME.text(),))
+
+
+def _show(rows: ExplainedRows, of: str, title: str, heads: tuple[str, ...]) -> None:
+    data = {"title": title, "heads": heads, **_data(rows, len(heads))}
+    result = _component(key="changes", data=data, on_picked_change=_rerun)
     pick(rows, of, result.picked)
 
 
@@ -51,18 +62,16 @@ def _at(choices: tuple[Any, ...], picked: object, name: str) -> Any:
     return choices[place]
 
 
-def _data(rows: ExplainedRows) -> dict[str, Any]:
+def _data(rows: ExplainedRows, columns: int) -> dict[str, Any]:
     return {
-        "title": words.TITLE.text(),
-        "heads": [words.BEFORE.text(), words.AFTER.text(), words.CHANGE.text()],
-        "rows": [_row(row) for row in rows.rows],
-        "more": [_row(row) for row in rows.more],
+        "rows": [_row(row, columns) for row in rows.rows],
+        "more": [_row(row, columns) for row in rows.more],
         "moreTitle": rows.more_title,
         "rest": [words.REST.text(), rows.rest],
     }
 
 
-def _row(row: ChangeRow) -> dict[str, Any]:
+def _row(row: ChangeRow, columns: int) -> dict[str, Any]:
     return {
         "parts": _parts(row.parts),
         "kind": row.kind,
@@ -70,18 +79,16 @@ def _row(row: ChangeRow) -> dict[str, Any]:
         "width": row.width,
         "facts": row.facts,
         "head": row.head,
-        "kernels": [
-            {
-                "name": each.name,
-                "before": [each.before, each.before_each],
-                "after": [each.after, each.after_each],
-                "change": each.change,
-                "pick": "" if each.row is None else words.IN_TABLE.text(operator=each.name),
-            }
-            for each in row.kernels
-        ],
+        "kernels": [_kernel(each, columns) for each in row.kernels],
         "ways": [way.label for way in row.ways],
     }
+
+
+def _kernel(each: KernelRow, columns: int) -> dict[str, Any]:
+    """Return a kernel with as many cells, each a time and how often how long it takes."""
+    cells = [(each.before, each.before_each), (each.after, each.after_each), (each.change, "")]
+    pick_text = "" if each.row is None else words.IN_TABLE.text(operator=each.name)
+    return {"name": each.name, "cells": cells[:columns], "pick": pick_text}
 
 
 def _parts(parts: tuple[Part, ...]) -> list[tuple[str, str]]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.advice.explanation.explanation import TraceExplanation
-from analysis.messages import passage
 from analysis.report.explanation.rows import explained_rows
-from analysis.wording.explanation.trace import following_said, lead_said
+from analysis.report.explanation.trace_rows import trace_rows
+from analysis.trace import Trace
 from app.parts import panels
-from app.parts.explanation.changes import show_changes
+from app.parts.explanation.changes import show_changes, show_findings
+from app.sources.alone import Drawn
 from app.sources.comparisons import Shown
 
 _CHARS = 40  # of a name of a kernel, as sentences of an explanation have it
@@ -30,16 +30,18 @@ def show(shown: Shown) -> None:
             st.markdown(panels.parts_text(parts, "gray", _CHARS))
 
 
-def show_trace(explained: TraceExplanation | None) -> None:
-    """Draw what one trace shows: its unit of work, where the time goes, what need not be; nothing
-    where there is no explanation."""
+def show_trace(found: Drawn, trace: Trace, of: str) -> None:
+    """Draw what one trace shows: its unit of work, where the time goes, what need not be, each with
+    its kernels behind it; nothing where there is no explanation."""
+    explained = found.explained
     if explained is None:
         return
-    with st.container(key="explained", gap="xxsmall"):
-        for sentences in filter(None, lead_said(explained)):
-            parts = passage(*(said.parts() for said in sentences))
+    places = found.places(trace)
+    rows = trace_rows(explained, trace, places)
+    with panels.guarded(), st.container(key="explained", gap="xsmall"):
+        for parts in rows.before:
             st.markdown(panels.parts_text(parts, "blue", _CHARS))
-        others = following_said(explained)
-        if others:
-            lines = (f"- {panels.parts_text(said.parts(), 'gray', _CHARS)}" for said in others)
-            st.markdown("\n".join(lines))
+        if rows.rows:
+            show_findings(rows, of)
+        for parts in rows.after:
+            st.markdown(panels.parts_text(parts, "gray", _CHARS))

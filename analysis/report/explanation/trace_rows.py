@@ -1,0 +1,97 @@
+"""What need not be in one trace as rows, each with its kernels and its places in the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analysis import units
+from analysis.advice.explanation.explanation import Saving, SavingCode, TraceExplanation
+from analysis.compare.explanation.sides import SHORT_CHARS
+from analysis.messages import passage
+from analysis.metrics.breakdown import by_operator
+from analysis.operators.short_names import short_names
+from analysis.report.explanation.rows import (
+    MAX_KERNELS,
+    ChangeRow,
+    ExplainedRows,
+    KernelRow,
+    executions_text,
+    ways_to,
+)
+from analysis.timeline.highlight import ShownChange
+from analysis.trace import Trace
+from analysis.wording.explanation import details as words
+from analysis.wording.explanation.savings import saving_said
+from analysis.wording.explanation.trace import FEW, lead_said, whole_said
+
+# Savings whose kernels follow one another in a place; of others each execution is a place.
+TOGETHER: tuple[SavingCode, ...] = ("layer", "recomputed")
+
+
+def trace_rows(
+    found: TraceExplanation, trace: Trace, shown: Sequence[ShownChange | None]
+) -> ExplainedRows:
+    """Return what one trace shows: sentences on its unit of work, and what need not be in rows, the
+    largest first; `shown` is where its timeline draws each of them."""
+    sentences = lead_said(found)
+    before = [passage(*(said.parts() for said in part)) for part in sentences[:2]]
+    told = found.savings[: FEW + 1]
+    if not told:
+        before.append(passage(*(said.parts() for said in sentences[2])))
+    names = _rows_by_name(trace)
+    largest = max((saving.ns for saving in told), default=1)
+    rows = tuple(
+        _row(saving, found, largest, names, place)
+        for saving, place in zip(told, shown, strict=False)
+    )
+    after = [said.parts() for said in whole_said(found)]
+    return ExplainedRows(tuple(filter(None, before)), rows, tuple(after), (), "", "")
+
+
+def _row(
+    saving: Saving,
+    found: TraceExplanation,
+    largest_ns: int,
+    names: Mapping[str, int],
+    shown: ShownChange | None,
+) -> ChangeRow:
+    on_device = found.unit.on_device
+    return ChangeRow(
+        tuple(saving_said(saving, found.unit).parts()),
+        units.duration(saving.ns),
+        "same",
+        0.0,
+        100 * saving.ns / max(1, largest_ns),
+        _facts(saving),
+        words.head_of_trace(saving.code, on_device=on_device),
+        tuple(
+            KernelRow(
+                each.name,
+                units.duration(each.ns),
+                executions_text(each),
+                "",
+                "",
+                "",
+                names.get(each.name),
+            )
+            for each in saving.before[:MAX_KERNELS]
+        ),
+        ways_to(shown),
+    )
+
+
+def _facts(saving: Saving) -> tuple[tuple[str, str], ...]:
+    told = (
+        (words.WHERE, " › ".join(saving.where)),
+        (words.HOST, " › ".join(saving.host)),
+    )
+    return tuple((name.text(), value) for name, value in told if value)
+
+
+def _rows_by_name(trace: Trace) -> dict[str, int]:
+    """Return the row of the operator of most time by the name that sentences have."""
+    names = trace.texts("name")
+    short = short_names(set(names), SHORT_CHARS)
+    table = by_operator(trace).reset_index(drop=True).sort_values("per_run_ns", kind="stable")
+    operators = zip(table.index.tolist(), table["operator"].astype("int64").tolist(), strict=True)
+    return {short[names[operator]]: int(row) for row, operator in operators}
