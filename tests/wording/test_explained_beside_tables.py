@@ -10,6 +10,7 @@ from analysis.advice.explanation import explain_trace
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
+from analysis.report.explanation.rows import explained_rows
 from analysis.report.model_tree.rows import tree_rows
 from analysis.trace import Trace
 from analysis.wording.counted import figure_text
@@ -78,6 +79,10 @@ def test_a_collective_that_takes_long_in_one_step_is_said_of_that_step() -> None
     text = " ".join("".join(part.text for part in parts) for parts in explained_parts(explanation))
     assert "+100 µs per step" in text
     assert "In 1 of the candidate's 6 steps it is 605 µs, in the others 5.00 µs." in text
+    rows = explained_rows(compared(before, after), [None] * len(explanation.changes))
+    assert rows is not None
+    [kernel] = rows.rows[0].kernels
+    assert (kernel.before_each, kernel.after_each) == ("1 × 5.00 µs", "1 × 105 µs on average")
 
 
 def test_a_share_names_the_whole_that_it_is_of() -> None:

@@ -170,19 +170,23 @@ class _Maker:
             dict.fromkeys((*before, *after)),
             key=lambda name: -max(_ns(before.get(name)), _ns(after.get(name))),
         )
+        side = change.values.get("some_side")  # whose mean is that of few units
         return tuple(
-            self._kernel(name, before.get(name), after.get(name)) for name in names[:MAX_KERNELS]
+            self._kernel(name, before.get(name), after.get(name), side)
+            for name in names[:MAX_KERNELS]
         )
 
-    def _kernel(self, name: str, before: KernelTime | None, after: KernelTime | None) -> KernelRow:
+    def _kernel(
+        self, name: str, before: KernelTime | None, after: KernelTime | None, uneven: object
+    ) -> KernelRow:
         took, takes = _ns(before), _ns(after)
         times = units.durations_apart(took, takes, takes - took)
         return KernelRow(
             name,
             times[0] if before else "",
-            executions_text(before),
+            executions_text(before, is_uneven=uneven == 0),
             times[1] if after else "",
-            executions_text(after),
+            executions_text(after, is_uneven=uneven == 1),
             signed_duration(takes - took),
             self.rows.get(name),
         )
@@ -192,11 +196,13 @@ def _ns(kernel: KernelTime | None) -> int:
     return kernel.ns if kernel else 0
 
 
-def executions_text(kernel: KernelTime | None) -> str:
-    """Return how often a kernel runs in a unit, and how long each time."""
+def executions_text(kernel: KernelTime | None, *, is_uneven: bool = False) -> str:
+    """Return how often a kernel runs in a unit, and how long each time, on average where that is
+    uneven."""
     if kernel is None or not kernel.count:
         return ""
-    return words.EXECUTIONS.text(count=kernel.count, each=kernel.ns / kernel.count)
+    message = words.ON_AVERAGE if is_uneven else words.EXECUTIONS
+    return message.text(count=kernel.count, each=kernel.ns / kernel.count)
 
 
 def _kind(change_ns: int, whole_ns: int) -> str:
