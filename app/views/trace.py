@@ -69,11 +69,14 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
             _timeline_alone(side, found, id_)
             return
         explained.show_trace(found, side.trace, f"trace:{id_}")
+        if found.explained is not None:
+            _operators(side, found, id_)
         _step(side)
         findings.show(found.findings, side.label, partial(_stretch, found, id_))
         tries.show(Subject(side), found.findings, record_page)
         _tree(side)
-        _operators(side, found, id_)
+        if found.explained is None:
+            _operators(side, found, id_)
         _op_types(side)
         _memory(side)
         _roofline(side)

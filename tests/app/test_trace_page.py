@@ -292,4 +292,4 @@ def test_what_need_not_be_is_rows_that_lead_to_the_timeline(tree: Path, open_tra
     assert data["heads"] == ["Time"]
     first = data["rows"][0]
     assert "885 µs" in "".join(text for _, text in first["parts"])
-    assert (first["width"], first["ways"]) == (100.0, ["Show it in the timelines"])
+    assert (first["width"], first["ways"]) == (100.0, ["Show it in the timeline"])

@@ -10,7 +10,7 @@ from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.explanation.explanation import Change, Explanation, KernelTime
 from analysis.compare.explanation.sides import SHORT_CHARS
-from analysis.messages import Part
+from analysis.messages import Message, Part
 from analysis.operators.short_names import short_names
 from analysis.report.text import signed_duration, with_minus
 from analysis.timeline.highlight import Highlight, ShownChange
@@ -220,15 +220,17 @@ def _facts(change: Change) -> tuple[tuple[str, str], ...]:
     return tuple((name.text(), value) for name, value in told if value)
 
 
-def ways_to(shown: ShownChange | None) -> tuple[Way, ...]:
+def ways_to(
+    shown: ShownChange | None, *, show: Message = words.SHOW, median: Message = words.SHOW_MEDIAN
+) -> tuple[Way, ...]:
     """Return the ways to the median and the first place that timelines show; none where they show
     none."""
     if shown is None:
         return ()
     if shown.count == 1:
-        return (Way(words.SHOW.text(), shown.first),)
+        return (Way(show.text(), shown.first),)
     return (
-        Way(words.SHOW_MEDIAN.text(n=shown.count), shown.median),
+        Way(median.text(n=shown.count), shown.median),
         Way(words.SHOW_FIRST.text(), shown.first),
     )
 

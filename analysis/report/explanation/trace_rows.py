@@ -76,7 +76,7 @@ def _row(
             )
             for each in saving.before[:MAX_KERNELS]
         ),
-        ways_to(shown),
+        ways_to(shown, show=words.SHOW_ALONE, median=words.SHOW_MEDIAN_ALONE),
     )
 
 

@@ -35,6 +35,8 @@ _IDLE = {
 }
 SHOW = Message("Show it in the timelines")
 SHOW_MEDIAN = Message("Show the median of {n:count} places in the timelines")
+SHOW_ALONE = Message("Show it in the timeline")
+SHOW_MEDIAN_ALONE = Message("Show the median of {n:count} places in the timeline")
 SHOW_FIRST = Message("Show the first place")
 IN_TABLE = Message("Show {operator:name} in the table of operators")
 MORE = Message("{n:count} smaller change", "{n:count} smaller changes")
