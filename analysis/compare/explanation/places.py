@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -59,9 +58,9 @@ def places_of(
     groups = _groups(change, runs)
     lead = int(len(groups[1]) >= len(groups[0]))
     mine = groups[lead]
-    if not mine:
+    if not len(mine):
         return None
-    median = _median(mine, runs[lead].trace.calls["dur_ns"].to_numpy())
+    median = mine.median(runs[lead].trace.calls["dur_ns"].to_numpy())
     first, typical = (_place(groups, at, lead, explanation.pairs, runs) for at in (0, median))
     return Places(len(mine), first, typical, of_both)
 
@@ -73,17 +72,34 @@ def places_of_calls(
     of them, and the one of the median time; None without any. Those that follow one another are one
     place `together`."""
     groups = run.groups(run.among(calls), together=together)
-    if not groups:
+    if not len(groups):
         return None
-    dur_ns = run.trace.calls["dur_ns"].to_numpy()
-    median = _median(groups, dur_ns)
+    median = groups.median(run.trace.calls["dur_ns"].to_numpy())
     return len(groups), run.stretch(groups[0]), run.stretch(groups[median])
 
 
-def _median(groups: Sequence[np.ndarray], dur_ns: np.ndarray) -> int:
-    """Return the number of the group whose calls take the median time."""
-    times = [int(dur_ns[rows].sum()) for rows in groups]
-    return int(np.argsort(times, kind="stable")[(len(times) - 1) // 2])
+@dataclass(frozen=True, eq=False)
+class CallGroups:
+    """Calls in groups: `rows` of calls, of which group k begins at `edges[k]` and ends at the next
+    edge; `order` has the groups in order of start."""
+
+    rows: np.ndarray
+    edges: np.ndarray
+    order: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def __getitem__(self, place: int) -> np.ndarray:
+        """Return the rows of the group at a place in order of start."""
+        group = int(self.order[place])
+        return self.rows[self.edges[group] : self.edges[group + 1]]
+
+    def median(self, dur_ns: np.ndarray) -> int:
+        """Return the place of the group whose calls take the median time; `dur_ns` is of all
+        calls."""
+        times = np.add.reduceat(dur_ns[self.rows], self.edges[:-1])[self.order]
+        return int(np.argsort(times, kind="stable")[(len(times) - 1) // 2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,17 +163,18 @@ class ShownRun:
             keys.append((name, seen[name]))
         return keys
 
-    def groups(self, calls: np.ndarray, *, together: bool) -> list[np.ndarray]:
-        """Return calls of what is shown in order of start: those that follow one another
+    def groups(self, calls: np.ndarray, *, together: bool) -> CallGroups:
+        """Return calls of what is shown, without those that are -1: those that follow one another
         `together`, else each alone."""
         calls = calls[calls >= 0]
-        if not len(calls):
-            return []
-        ranked = np.unique(self.position[calls])
-        row_of = {int(self.position[row]): int(row) for row in calls.tolist()}
-        cuts = np.flatnonzero(np.diff(ranked) > 1) + 1 if together else np.arange(1, len(ranked))
-        found = [np.array([row_of[at] for at in each.tolist()]) for each in np.split(ranked, cuts)]
-        return sorted(found, key=lambda rows: int(self.starts[rows].min()))
+        ranked, at = np.unique(self.position[calls], return_index=True)
+        begins = np.ones(len(ranked), dtype=bool)
+        if together:
+            begins[1:] = np.diff(ranked) > 1
+        firsts = np.flatnonzero(begins)
+        rows = calls[at]
+        starts = np.minimum.reduceat(self.starts[rows], firsts) if len(rows) else firsts
+        return CallGroups(rows, np.append(firsts, len(rows)), np.argsort(starts, kind="stable"))
 
     def stretch(self, rows: np.ndarray) -> Stretch:
         """Return when these calls run, from the first to the last."""
@@ -202,9 +219,7 @@ def _there(
     return None if between is None else between.on_other_side(stretch)
 
 
-def _groups(
-    change: Change, runs: tuple[ShownRun, ShownRun]
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def _groups(change: Change, runs: tuple[ShownRun, ShownRun]) -> tuple[CallGroups, CallGroups]:
     """Return the calls of each place of a change on both sides. An execution that stands out is
     itself, and no other one stands for it."""
     together = change.code in _TOGETHER
@@ -218,7 +233,7 @@ def _groups(
 
 
 def _place(
-    groups: tuple[list[np.ndarray], list[np.ndarray]],
+    groups: tuple[CallGroups, CallGroups],
     at: int,
     lead: int,
     pairs: Calls,
