@@ -48,9 +48,7 @@ class Chosen:
             pair = loading.pair(self.baseline, self.candidate, state.files.opened())
             if panels.end_early(pair):
                 return None
-        with self.main:
             assumptions = replace(assumptions, work=work_of_pair(pair))
-        with self.main, st.spinner(words.comparing_sentence()):
             return comparisons.compare(*pair, assumptions, private=private)
 
 
