@@ -13,6 +13,7 @@ from analysis.compare.explanation.sides import SHORT_CHARS
 from analysis.messages import Message, Part
 from analysis.operators.short_names import short_names
 from analysis.report.text import signed_duration, with_minus
+from analysis.text import clean_text
 from analysis.timeline.highlight import Highlight, ShownChange
 from analysis.wording.explanation import (
     change_parts,
@@ -26,6 +27,7 @@ from analysis.wording.explanation import details as words
 _SLIGHT = 0.005  # of the unit's change, below which a change has no colour
 _EQUAL = 0.001  # of a time, by which two that are told as one may differ
 MAX_KERNELS = 12
+MAX_NAME, MAX_FACT = 120, 600  # characters of what a trace says
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ class _Maker:
         took, takes = _ns(before), _ns(after)
         times = units.durations_apart(took, takes, takes - took)
         return KernelRow(
-            name,
+            clean_text(name, MAX_NAME),
             times[0] if before else "",
             executions_text(before, is_uneven=uneven == 0),
             times[1] if after else "",
@@ -217,7 +219,7 @@ def _facts(change: Change) -> tuple[tuple[str, str], ...]:
         (words.HOST, " › ".join(change.host)),
         (words.KNOWN_BY, words.known_by(change)),
     )
-    return tuple((name.text(), value) for name, value in told if value)
+    return tuple((name.text(), clean_text(value, MAX_FACT)) for name, value in told if value)
 
 
 def ways_to(

@@ -11,13 +11,16 @@ from analysis.messages import passage
 from analysis.metrics.breakdown import by_operator
 from analysis.operators.short_names import short_names
 from analysis.report.explanation.rows import (
+    MAX_FACT,
     MAX_KERNELS,
+    MAX_NAME,
     ChangeRow,
     ExplainedRows,
     KernelRow,
     executions_text,
     ways_to,
 )
+from analysis.text import clean_text
 from analysis.timeline.highlight import ShownChange
 from analysis.trace import Trace
 from analysis.wording.explanation import details as words
@@ -66,7 +69,7 @@ def _row(
         words.head_of_trace(saving.code, on_device=on_device),
         tuple(
             KernelRow(
-                each.name,
+                clean_text(each.name, MAX_NAME),
                 units.duration(each.ns),
                 executions_text(each),
                 "",
@@ -85,7 +88,7 @@ def _facts(saving: Saving) -> tuple[tuple[str, str], ...]:
         (words.WHERE, " › ".join(saving.where)),
         (words.HOST, " › ".join(saving.host)),
     )
-    return tuple((name.text(), value) for name, value in told if value)
+    return tuple((name.text(), clean_text(value, MAX_FACT)) for name, value in told if value)
 
 
 def _rows_by_name(trace: Trace) -> dict[str, int]:
