@@ -74,6 +74,23 @@ class HostActivity:
         return replace(self, names=tuple(of), lane_names=told_apart(lane_names), name_of=name_of)
 
 
+def call_lengths(host: HostActivity, lanes: np.ndarray, starts_ns: np.ndarray) -> np.ndarray:
+    """Return how long the calls to the runtime take that begin on these threads at these times, in
+    ns; -1 where none does."""
+    of_runtime = np.flatnonzero(host.kind_of == RUNTIME)
+    found = np.full(len(lanes), -1, dtype="int64")
+    for lane in np.unique(lanes).tolist():
+        calls = of_runtime[host.lanes[of_runtime] == lane]  # in order of start
+        mine = np.flatnonzero(lanes == lane)
+        if not len(calls):
+            continue
+        at = np.searchsorted(host.starts_ns[calls], starts_ns[mine])
+        call = calls[np.minimum(at, len(calls) - 1)]
+        is_there = host.starts_ns[call] == starts_ns[mine]
+        found[mine[is_there]] = (host.ends_ns - host.starts_ns)[call[is_there]]
+    return found
+
+
 def told_apart(names: Sequence[str]) -> tuple[str, ...]:
     """The names, those that stand there before with a number: ('t', 't #2')."""
     made: dict[str, None] = {}

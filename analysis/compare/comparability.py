@@ -98,17 +98,15 @@ def _kind(*traces: Trace) -> str:
 def _communication(first: Trace, second: Trace) -> Iterator[Diagnostic]:
     times = [_communication_ns(trace) for trace in (first, second)]
     if (times[0] > 0) != (times[1] > 0):
-        side = "baseline" if times[0] else "candidate"
-        yield Diagnostic(
-            "warning", "communication_differs", values={"on": side, "per_file_ns": max(times)}
-        )
+        side, trace = ("baseline", first) if times[0] else ("candidate", second)
+        per = "per_run_ns" if trace.has_runs else "per_file_ns"
+        yield Diagnostic("warning", "communication_differs", values={"on": side, per: max(times)})
 
 
-def _communication_ns(trace: Trace) -> int:
-    is_communication = trace.operators["is_communication"].to_numpy()[
-        trace.calls["operator"].to_numpy()
-    ]
-    return int(trace.calls["dur_ns"][is_communication].sum())
+def _communication_ns(trace: Trace) -> float:
+    """Communication of a run in ns, of a file that marks none of the file."""
+    table = by_operator(trace)
+    return float(table["per_run_ns"][table["is_communication"]].sum())
 
 
 def _cut(first: Trace, second: Trace) -> Iterator[Diagnostic]:

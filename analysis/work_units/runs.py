@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from analysis.host_activity import call_lengths
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import call_times, lacks_kernels
 from analysis.text import clean_text
@@ -172,7 +173,7 @@ def _runs(trace: Trace, units: Units) -> pd.DataFrame:
         start_ns=pd.array([None if at < 0 else at for at in units.starts_ns.tolist()], "Int64"),
         dur_ns=units.walls_ns,
         profiled=[True] * units.count,
-        launches=_launches(trace, units),
+        **_launches(trace, units),
         name=pd.Categorical(units.names),
         **_period(units),
     )
@@ -188,14 +189,25 @@ def _period(units: Units) -> dict[str, object]:
     }
 
 
-def _launches(trace: Trace, units: Units) -> pd.arrays.IntegerArray:
-    """Return how often the host launched kernels of each unit; null where the file lacks it."""
-    counts = np.zeros(units.count, dtype="int64")
-    if trace.host is None or not len(trace.host.launch_rows):
-        return pd.arrays.IntegerArray(counts, np.ones(units.count, dtype=bool))
-    lanes, times = trace.host.launches_of(trace.calls["source_row"].to_numpy("int64", na_value=-1))
+def _launches(trace: Trace, units: Units) -> dict[str, pd.arrays.IntegerArray]:
+    """Return how often the host launched kernels of each unit, and its time in those calls; null
+    where the file lacks it."""
+    host, empty = trace.host, np.zeros(units.count, dtype="int64")
+    unknown = pd.arrays.IntegerArray(empty, np.ones(units.count, dtype=bool))
+    if host is None or not len(host.launch_rows):
+        return {"launches": unknown, "launch_ns": unknown}
+    lanes, times = host.launches_of(trace.calls["source_row"].to_numpy("int64", na_value=-1))
     is_kernel = ~copies_of(trace)[trace.calls["operator"].to_numpy()]
     known = (lanes >= 0) & is_kernel & (units.unit_of >= 0)
     distinct = np.unique(np.stack((units.unit_of[known], lanes[known], times[known])), axis=1)
     counts = np.bincount(distinct[0], minlength=units.count)
-    return pd.arrays.IntegerArray(counts, np.zeros(units.count, dtype=bool))
+    lengths_ns = call_lengths(host, distinct[1], distinct[2])
+    if (lengths_ns < 0).any():
+        return {"launches": _known(counts), "launch_ns": unknown}
+    launch_ns = empty.copy()
+    np.add.at(launch_ns, distinct[0], lengths_ns)
+    return {"launches": _known(counts), "launch_ns": _known(launch_ns)}
+
+
+def _known(values: np.ndarray) -> pd.arrays.IntegerArray:
+    return pd.arrays.IntegerArray(values, np.zeros(len(values), dtype=bool))

@@ -97,7 +97,16 @@ def _print(value: Trace | Experiment) -> None:
             _print_explanation(console, trace)
             _print_trace(console, trace)
         console.print()
-    _print_doctor(console, examine(value))
+    _print_doctor(console, examine(_measured(value)))
+
+
+def _measured(value: Trace | Experiment) -> Trace | Experiment:
+    """Return a trace by its units of work, of which its figures are."""
+    from analysis.compare.runs.units import with_runs
+    from analysis.compare.side import side_of_trace
+    from analysis.experiment import Experiment
+
+    return value if isinstance(value, Experiment) else with_runs(side_of_trace(value)).trace
 
 
 def _print_explanation(console: Console, trace: Trace) -> None:

@@ -64,7 +64,7 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
         given = loading.side(id_, state.files.opened())
         side = with_runs(given, work_of_side(given))
         found = drawn(side)
-        _head(side, given, compare_page, id_)
+        _head(side, compare_page, id_)
         if side.trace.ends_early:
             _timeline_alone(side, found, id_)
             return
@@ -115,9 +115,9 @@ def _stretch(found: Drawn, id_: str, stretch: Stretch) -> None:
         state.table.highlight(f"trace:{id_}", shown)
 
 
-def _head(side: Side, given: Side, compare_page: st.Page, id_: str) -> None:
-    """What it is, how long a run takes, and what the file says as it was `given`; in the same place
-    that it ends early, where it does."""
+def _head(side: Side, compare_page: st.Page, id_: str) -> None:
+    """What it is, how long a run takes, and what the file says; in the same place that it ends
+    early, where it does."""
     parts = wording.trace_parts(side)
     is_cut = side.trace.ends_early
     st.header(
@@ -142,7 +142,7 @@ def _head(side: Side, given: Side, compare_page: st.Page, id_: str) -> None:
         label = say("Compare with another one")
         st.page_link(compare_page, label=label, query_params={"candidate": id_})
     with st.expander(say("What the file says"), key="trace_doctor"), panels.guarded():
-        doctor.show(given.experiment or given.trace)
+        doctor.show(side.experiment or side.trace)
 
 
 def _step(side: Side) -> None:

@@ -84,7 +84,7 @@ def test_communication_on_one_side() -> None:
     is_communication = trace([*UNFUSED, "hcom"], is_communication=[False] * 4 + [True])
     found = doubts(trace(UNFUSED), is_communication)
     [sentence] = found.values()
-    assert sentence.startswith("Only the candidate contains communication (2.00 µs in the file)")
+    assert sentence.startswith("Only the candidate contains communication (1.00 µs per run)")
 
 
 CUT = ["cut_short", "gzip_cut_short", "event_cap", "database_half_written", "log_unreadable"]

@@ -15,6 +15,7 @@ from analysis.advice.subject import Subject
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.side import side_of_trace
+from analysis.doctor import examine
 from analysis.metrics.breakdown import by_operator
 from analysis.timeline.payload import trace_payload
 from analysis.trace import Diagnostic, Trace
@@ -22,7 +23,7 @@ from analysis.wording import findings as words
 from analysis.wording.explanation.trace import trace_sentence
 from analysis.wording.single import trace_facts, trace_parts
 from analysis.work_units import Work, with_common_runs, with_unit_runs
-from tests.host.hosts import Span
+from tests.host.hosts import Span, host_of
 from tests.step_traces import Kernel, Launch, steps_of
 
 # start and kernel, and when the host launched it, all in us; None where the file does not say it
@@ -238,3 +239,44 @@ def test_a_queued_unit_begins_where_the_device_is_free() -> None:
     busy = [(10.0, replace(WARM, us=980), 1.0), *placed[1:]]
     _, waits = explained(file_of(busy, [(DECODE, 90, 200)]))
     assert waits.unit.wall_ns == 1100_000 - 90_000
+
+
+def test_the_host_s_time_in_launches_of_a_unit() -> None:
+    """Each unit launches both kernels at once, in a call of 3 us."""
+    placed, annotations = units([DECODE] * 3, 10_000)
+    trace = file_of([(0, WARM, 0), *placed], annotations)
+    assert trace.host is not None
+    spans: list[Span] = [
+        (0, "runtime", "cudaGraphLaunch", round(at * 1000), round(at * 1000) + 3000)
+        for at in (0, 10_001, 10_201, 10_401)
+    ]
+    spans += [(0, "annotation", name, int(b * 1000), int(e * 1000)) for name, b, e in annotations]
+    calls = trace.calls["start_ns"].tolist()
+    launches = [
+        (at, at + 1, 0, round(by * 1000))
+        for at, (_, _, by) in zip(calls, [(0, WARM, 0.0), *placed], strict=True)
+        if by is not None
+    ]
+    runs = with_unit_runs(replace(trace, host=host_of(spans, launches))).runs
+    assert runs["launches"].tolist() == [1, 1, 1]
+    assert runs["launch_ns"].tolist() == [3000] * 3
+    assert with_unit_runs(trace).runs["launch_ns"].isna().all(), "it has no calls of the host"
+
+
+def test_what_the_file_says_is_of_the_runs_that_figures_are_of() -> None:
+    trace = with_unit_runs(after_a_gap([DECODE] * 3))
+    codes = {note.code for note in examine(trace).noted}
+    assert "runs_annotated" in codes and "no_runs" not in codes
+    assert {one.figure: one.available for one in examine(trace).answers}["latency"]
+
+
+def test_communication_that_one_side_has_is_told_of_a_run() -> None:
+    talk = Kernel("ncclDevKernel_AllReduce", 20, "communication")
+    placed, annotations = units([DECODE] * 3, 10_000)
+    talks: list[Placed] = [(start + 70, talk, start + 65) for start, kernel, _ in placed[1::2]]
+    spoken = sorted([*placed, *talks], key=lambda each: each[0])
+    found = compare(
+        side_of_trace(after_a_gap([DECODE] * 3)), side_of_trace(file_of(spoken, annotations))
+    )
+    [note] = (each for each in found.diagnostics if each.code == "communication_differs")
+    assert note.values == {"on": "candidate", "per_run_ns": 20_000}

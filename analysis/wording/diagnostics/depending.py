@@ -184,6 +184,21 @@ _FAVOURS_BASELINE = Message(
 )
 
 
+def communication(note: Diagnostic) -> NoteText:
+    return _COMMUNICATION_OF_RUN if "per_run_ns" in note.values else _COMMUNICATION_OF_FILE
+
+
+_ONE_HAS_SEVERAL = Message("That side ran on several devices. The other side may not have.")
+_COMMUNICATION_OF_RUN = told(
+    Message("Only the {on} contains communication ({per_run_ns:duration} per run)."),
+    _ONE_HAS_SEVERAL,
+)
+_COMMUNICATION_OF_FILE = told(
+    Message("Only the {on} contains communication ({per_file_ns:duration} in the file)."),
+    _ONE_HAS_SEVERAL,
+)
+
+
 def runs(note: Diagnostic) -> NoteText:
     return {"step": _STEPS_DIFFER, "iteration": _ITERATIONS_DIFFER}.get(
         str(note.values["kind"]), _RUNS_DIFFER

@@ -326,10 +326,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("They are not the same things."),
     ),
     "runs_differ": depending.runs,
-    "communication_differs": told(
-        Message("Only the {on} contains communication ({per_file_ns:duration} in the file)."),
-        Message("That side ran on several devices. The other side may not have."),
-    ),
+    "communication_differs": depending.communication,
     "compared_cut_short": told(
         Message(
             "The file of the {on} ends early: only {n:count} run is complete in it.",

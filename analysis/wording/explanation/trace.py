@@ -12,7 +12,7 @@ from analysis.wording.explanation.savings import saving_said
 from analysis.wording.explanation.traced_unit import unit_said
 
 FEW = 4  # savings that follow the largest
-# Findings of a file whose profiler marks no steps are of the whole file.
+# Whoever knows the file knows the time of all its steps.
 _IN_ALL = Message("In {n:steps} together that is {all:duration} of {whole:duration}.")
 _NOTHING = Message("Nothing large stands out that need not be.")
 
