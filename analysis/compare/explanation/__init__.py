@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from analysis.align.alignment import Alignment, align, is_order
 from analysis.compare.explanation.alone import kernels_of_one_side, kernels_of_one_size
+from analysis.compare.explanation.batch import batch_factor
 from analysis.compare.explanation.clocks import clocks, ratio_of_same
 from analysis.compare.explanation.communication import are_stages, communication_changes
 from analysis.compare.explanation.differing import (
@@ -117,6 +118,7 @@ def _of_sides(
         (sides[0].heaviest(_MOST), sides[1].heaviest(_MOST)),
         has_other_kernels,
         left.pairs(),
+        batch=None if has_other_kernels else batch_factor(left),
     )
 
 

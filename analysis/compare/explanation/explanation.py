@@ -211,7 +211,8 @@ class Explanation:
     that are the same on both sides, one of each: what lies between two of them is the same
     place. `ranks` is how two files of ranks belong together, None of others. `graph` is what one
     file captures and the other one replays, None of any other pair. `sides` is what a unit of each
-    side consists of, None where there is no order of kernels."""
+    side consists of, None where there is no order of kernels. `batch` is how many times as
+    large the tensors of the candidate are in one dimension, None where most are not."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -226,6 +227,7 @@ class Explanation:
     ranks: RankPair | None = None
     graph: CapturedGraph | None = None
     sides: tuple[UnitOfSide, UnitOfSide] | None = None
+    batch: float | None = None
 
     @property
     def rest_ns(self) -> int:

@@ -34,6 +34,7 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
         if explanation.sides is None
         else dict(zip(("before", "after"), map(asdict, explanation.sides), strict=True)),
         "drift": explanation.drift,
+        "batch": explanation.batch,
         "graph": None if explanation.graph is None else asdict(explanation.graph),
         "layers": {
             side: [asdict(each) for each in layers]

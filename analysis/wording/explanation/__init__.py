@@ -14,7 +14,13 @@ from analysis.messages import Message, Part, Said, paragraph, passage
 from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.graphs import graph_sentences
 from analysis.wording.explanation.ranks import ranks_sentences
-from analysis.wording.explanation.units import PER, earlier_said, same_sentence, unit_sentence
+from analysis.wording.explanation.units import (
+    PER,
+    batch_sentence,
+    earlier_said,
+    same_sentence,
+    unit_sentence,
+)
 from analysis.wording.explanation.works import devices_sentence, phases_sentences, sizes_sentence
 
 _LEADS = 0.1  # of the change, below which nothing leads
@@ -103,6 +109,8 @@ def _first(explanation: Explanation) -> list[Said]:
     said = ranks_sentences(explanation.ranks, are_stages=explanation.difference == "stages")
     if explanation.difference == "sizes":
         said.append(sizes_sentence(explanation))
+    elif explanation.batch is not None:
+        said.append(batch_sentence(explanation.unit, explanation.batch))
     is_compared = explanation.outcome == "changed"
     if explanation.has_other_kernels and is_compared:
         said.append(devices_sentence(explanation))

@@ -126,6 +126,20 @@ def kernels_said(count: int, others: frozenset[OtherKernels]) -> Said:
     return _KERNELS[others].of(n=count)
 
 
+def batch_sentence(unit: UnitTimes, batch: float) -> Said:
+    """Return that the two sides work on another batch, and what they take for as much work."""
+    each = unit.after_ns / batch
+    change = each / unit.before_ns - 1 if unit.before_ns else None
+    return _BATCH.of(factor=batch, each=each, before=unit.before_ns, change=change)
+
+
+_BATCH = Message(
+    "Nearly all tensors of the candidate are {factor:factor} as large in one dimension, as with "
+    "another batch: for as much work it takes {each:duration} instead of {before:duration} "
+    "({change:change})."
+)
+
+
 def earlier_said(explanation: Explanation) -> list[Said]:
     """Return what of a single step the host launched before the file began, where that is much of
     it: in how many layers where they repeat in as many on both sides."""

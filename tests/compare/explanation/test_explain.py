@@ -258,6 +258,22 @@ def test_a_kernel_that_a_compiler_made_of_two_under_the_operator_of_the_first_is
     assert (change.code, change.change_ns, change.repeats) == ("fused", -42_000, 6)
 
 
+@pytest.mark.parametrize("factor", [2, 4])
+def test_another_batch_is_said_with_what_as_much_work_takes(factor: int) -> None:
+    step = tuple(replace(kernel, inputs="float16[8,1024]; float16[1024,64]") for kernel in STEP)
+    more = tuple(
+        replace(each, us=1.8 * each.us, inputs=f"float16[{8 * factor},1024]; float16[1024,64]")
+        for each in step
+    )
+    found = said(steps_of([step] * 2), steps_of([more] * 2))
+    assert found.batch == factor
+    # 8 x 177 us x 1.8 = 2.55 ms
+    each = {2: "1.27 ms instead of 1.42 ms (-10.0 %)", 4: "637 µs instead of 1.42 ms (-55.0 %)"}
+    assert f"are {factor}.00× as large in one dimension" in leading_sentence(found)
+    assert f"for as much work it takes {each[factor]}" in leading_sentence(found)
+    assert said(steps_of([step]), steps_of([step])).batch is None
+
+
 def test_two_models_are_not_explained() -> None:
     other = tuple(Kernel(f"unrelated_{at % 9}", 11 + at % 5, "unknown") for at in range(60))
     found = said(steps_of([STEP]), steps_of([other]))
