@@ -89,8 +89,9 @@ class _Group:
         return Fraction(len(self.before), len(self.after))
 
     @property
-    def content(self) -> tuple[object, ...]:
-        return (*self.families, len(self.before), len(self.after))
+    def content(self) -> tuple[str, str, Fraction]:
+        """What the group is, however many executions of it a stretch has."""
+        return (*self.families, self.ratio)
 
 
 def _groups(sides: Sides, alignment: Alignment) -> list[_Group]:

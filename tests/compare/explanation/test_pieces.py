@@ -56,6 +56,14 @@ def test_each_of_several_layers_in_tiles_is_one_change() -> None:
     assert (change.code, change.change_ns, change.repeats) == ("pieces", -6 * 860_000, 6)
 
 
+def test_stretches_with_one_and_with_several_executions_are_one_change() -> None:
+    quarter = replace(CONV, us=1500)
+    before = [NORM, CONV, NORM, CONV, CONV, NORM]
+    after = [NORM, *[quarter] * 4, NORM, *[quarter] * 8, NORM]
+    change = only(said(before, after))
+    assert (change.code, change.change_ns, change.repeats) == ("pieces", 3 * 800_000, 2)
+
+
 def test_a_copy_in_parts_needs_no_operator_that_says_so() -> None:
     part = replace(COPY, us=240)
     change = only(said([COPY, NORM, CONV], [part, part, part, part, NORM, CONV]))
