@@ -27,8 +27,7 @@ def test_engines_of_an_opened_recording(page: Page, url: str, tmp_path: Path) ->
     path.write_bytes(two_engines())
     open_for_the_first_time(page, url)
     upload(page, path)
-    # The name alone stands in the uploader before the file is read.
-    expect(page.get_by_text("Experiment of mobilenetv2").first).to_be_visible()
+    expect(page.get_by_text("1 file was opened")).to_be_visible()
     wait_idle(page)
     turn_to(page, "Engines")
     expect(page.get_by_role("heading", name="Engines on mobilenetv2")).to_be_visible()

@@ -28,6 +28,7 @@ def test_a_hostile_file_of_another_format_reaches_no_network(
     upload(page, hostile, plain)
     expect(verdict(page)).to_contain_text("<img src=")
     wait_idle(page)
+    page.get_by_text("2 files were opened").click()
     page.get_by_role("button", name="What it contains").first.click()
     expect(page.get_by_role("dialog", name="What it contains")).to_be_visible()
     page.keyboard.press("Escape")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -16,9 +17,11 @@ from app.parts import doctor, panels
 from app.parts.upload import large
 from app.server.spool import SPOOL, Received
 from app.sources import loading, places, uploads
+from app.state.opened import Fate
 
 _MANY_FATES = 4
 _FATES_HEIGHT = 420
+_READ = Message("{n:count} file was opened", "{n:count} files were opened")
 _CLOSE = Message("Close {file:name}")
 _CLOSE_HEIGHT = 160  # pixels; more files than fit scroll
 _LARGER = Message("For larger files, start with {option:name} and give the path here.")
@@ -145,13 +148,12 @@ def _path_input(gone: str | None) -> None:
 
 
 def show_fates(still: tuple[str, ...] = ()) -> None:
-    """What became of the files given last, and that the pair `still` is shown after a refusal."""
+    """What became of the files given last, and that the pair `still` is shown after a refusal:
+    folded where all of them were read whole."""
     told = state.files.fates()
     if not told:
         return
-    # Many files would push the page far down: they scroll.
-    many = len(told) > _MANY_FATES
-    with st.container(border=True, height=_FATES_HEIGHT if many else "content"):
+    with _fates_box(told):
         for index, fate in enumerate(told):
             panels.fate(fate)
             if fate.report is not None:
@@ -163,6 +165,15 @@ def show_fates(still: tuple[str, ...] = ()) -> None:
         st.button(
             say("Hide"), key="hide_fates", type="tertiary", on_click=state.files.tell, args=([],)
         )
+
+
+def _fates_box(fates: Sequence[Fate]) -> DeltaGenerator:
+    """Return where fates are drawn: a fold where there is nothing to heed."""
+    if all(fate.read and not fate.ends_early for fate in fates):
+        return st.expander(_READ.text(n=len(fates)), icon=":material/check_circle:", key="fates")
+    # Many files would push the page far down: they scroll.
+    many = len(fates) > _MANY_FATES
+    return st.container(border=True, height=_FATES_HEIGHT if many else "content")
 
 
 def _offer_export(report: Path, index: int) -> None:
