@@ -23,7 +23,6 @@ from analysis.limits import MIB, Limits
 from analysis.readers import read_path
 from analysis.text import clean_text, display_name
 from analysis.trace import Trace
-from collectors.files import scratch
 
 REPORT = "nsys_report"  # the code of the error of such a file
 MOST_S = 600.0
@@ -50,6 +49,8 @@ def _exported(path: Path, limits: Limits, most_s: float) -> Iterator[Path]:
     nsys, name = program(), display_name(path.name)
     if nsys is None:
         raise FuseScopeError("nsys_report", where=name)
+    from collectors.files import scratch  # a comparison of other files loads none of it
+
     with scratch.folder(scratch.EXPORT) as folder:
         database = folder / f"{display_name(path.stem)}.sqlite"
         said = folder / "said.txt"

@@ -71,6 +71,17 @@ def table(page: AppTest, number: int) -> Any:
     return page.dataframe[keys.index("operator_table") + number].value
 
 
+def has_table(page: AppTest, *head: str) -> bool:
+    """True where a table of the page has a column of this head."""
+    return any(head in list(frame.value.columns) for frame in page.dataframe)
+
+
+def column(page: AppTest, *head: str) -> list[Any]:
+    """The cells of the only column of the page that has this head."""
+    [values] = [f.value[head] for f in page.dataframe if head in list(f.value.columns)]
+    return list(values)
+
+
 def folded(page: AppTest) -> bool:
     """True where the uploader is behind a button."""
     return any(block.proto.popover.label == "Open files" for block in page.get("popover"))

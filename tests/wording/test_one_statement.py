@@ -129,17 +129,20 @@ def runs_of(label: str, own_ns: tuple[int, ...]) -> Trace:
     )
 
 
-def test_a_waterfall_between_typical_runs_does_not_call_them_means() -> None:
-    """Means of 200 and 100 ms stand beside typical runs of 100 and 100 ms: one run was slow."""
+def test_a_waterfall_says_whether_its_times_are_means() -> None:
+    """Means of 200 and 100 ms stand beside typical runs of 100 and 100 ms: one run was slow. The
+    steps of what changed lead from mean to mean; those of groups from one typical run to the
+    other."""
     ms = 1_000_000
     slow = runs_of("a", (100 * ms, 100 * ms, 100 * ms, 100 * ms, 100 * ms, 700 * ms))
     even = runs_of("b", (100 * ms,) * 6)
     for first, second, is_mean in ((slow, even, False), (even, even, True)):
         pair = compared(first, replace(second, meta=replace(second.meta, sha256="c" * 64)))
+        assert pair.is_explained != is_mean
         drawn = waterfall(pair)
         assert drawn is not None
         title = drawn.layout.xaxis.title.text
-        assert title == ("mean time per run, ms" if is_mean else "time per run, ms")
+        assert title == ("mean time per run, ms" if is_mean else "mean time per step, ms")
         assert ("mean per run" in wording.waterfall_basis(pair)) == is_mean
         assert ("of the typical run, measured." in wording.waterfall_basis(pair)) != is_mean
 

@@ -140,7 +140,8 @@ class ShownRun:
 
     def same(self, calls: np.ndarray) -> np.ndarray:
         """Return each of these calls as a row of what is shown: itself, where that has none of them
-        the k-th of its kernel for the k-th of its run; -1 for one that it does not have."""
+        the k-th of its kernel for the k-th of the run of the first one; -1 for one that neither
+        has."""
         mine = self.among(calls)
         if (mine >= 0).any() or not len(calls):
             return mine
@@ -150,7 +151,8 @@ class ShownRun:
         others = others[np.lexsort((self.starts[others], streams[others]))]
         places = dict(zip(self._keys(self.rows), self.rows.tolist(), strict=True))
         keys = dict(zip(others.tolist(), self._keys(others), strict=True))
-        return np.array([places.get(keys[row], -1) for row in calls.tolist()], dtype="int64")
+        same = [places.get(keys[row], -1) if row in keys else -1 for row in calls.tolist()]
+        return np.array(same, dtype="int64")
 
     def _keys(self, rows: np.ndarray) -> list[tuple[int, int]]:
         """Return the name of the kernel of each call and which one of that name it is."""

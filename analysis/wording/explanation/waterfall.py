@@ -14,9 +14,9 @@ from analysis.work_units import UnitKind
 
 _MOST = 8  # changes with a step of their own
 AXIS: Mapping[UnitKind, Message] = {
-    "step": Message("time per step, {unit}"),
-    "annotation": Message("time per step, {unit}"),
-    "repeat": Message("time per repetition, {unit}"),
+    "step": Message("mean time per step, {unit}"),
+    "annotation": Message("mean time per step, {unit}"),
+    "repeat": Message("mean time per repetition, {unit}"),
     "file": Message("time in the file, {unit}"),
 }
 TITLE = Message("From baseline to candidate")
