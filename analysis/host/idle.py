@@ -109,6 +109,20 @@ class HostIdle:
             )
         return tuple(sorted(found, key=lambda one: (-one.idle_ns, one.kind, one.name)))
 
+    def stacks_of(self, cause: IdleCause) -> dict[tuple[str, ...], int]:
+        """Return the idle ns of a cause of all windows by stack, outermost frame first; what only
+        followed from it is left out."""
+        causes, of, of_node = self._numbered
+        number = causes.index(Cause(cause.kind, cause.name))
+        chosen = (of == number) & (self.nodes >= 0) & (of_node[self.nodes] == number)
+        times: dict[tuple[str, ...], int] = {}
+        lengths = (self.ends_ns - self.starts_ns)[chosen]
+        nodes, of_piece = np.unique(self.nodes[chosen], return_inverse=True)
+        for node, ns in zip(nodes.tolist(), np.bincount(of_piece, weights=lengths), strict=True):
+            path = tuple(frame.name for frame in self.stack(node))
+            times[path] = times.get(path, 0) + int(ns)
+        return times
+
     @property
     def piece_causes(self) -> tuple[Sequence[Cause], np.ndarray]:
         """The causes, and which of them each piece has."""

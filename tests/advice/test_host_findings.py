@@ -85,6 +85,27 @@ def test_a_file_that_marks_no_runs_has_the_finding_too() -> None:
     assert reason(found, "idle_time") == "runs_unknown"
 
 
+def test_a_call_that_several_operators_make_has_the_time_of_each_apart() -> None:
+    """Of 900 ns in hipFree 400 are in a convolution, 300 in a sum, and 200 in a product: no path
+    takes all 900. Where one operator has it all, it stands in front of the call."""
+    names = ("aten::convolution_backward", "aten::sum", "aten::mm")
+    spans: list[Span] = []
+    for name, start, end in zip(names, (200, 800, 1300), (600, 1100, 1500), strict=True):
+        spans += [(0, "operator", name, start, end), (0, "runtime", "hipFree", start, end)]
+    calls: list[Call] = [
+        (100, 200, 0, 50), (600, 800, 0, 600), (1100, 1300, 0, 1100), (1500, 1700, 0, 1500)
+    ]  # fmt: skip
+    one = of_code(found_in(trace_of(spans, calls)), "idle_by_host")
+    assert one is not None
+    assert (one.values["place"], one.values["place_ns"]) == ("hipFree", 900)
+    assert (one.values["by"], one.values["by_ns"]) == ("aten::convolution_backward", 400)
+    text = "".join(part.text for part in words.limit_parts(one))
+    assert text.endswith(
+        "the largest part, 900 ns, in hipFree. Of the time in hipFree the largest part, 400 ns, is "
+        "in aten::convolution_backward."
+    )
+
+
 def test_what_is_bound_by_dispatch_is_said_once() -> None:
     """Ten kernels of 20 ns, one each 100 ns: the operator that launches it takes the 80 before."""
     spans: list[Span] = [(0, "operator", "aten::add", 100 * at, 100 * at + 80) for at in range(10)]

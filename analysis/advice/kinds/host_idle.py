@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from analysis.advice.finding import Finding
@@ -18,6 +20,7 @@ from analysis.metrics.stretch import Stretch
 from analysis.trace import Value
 
 _OF_DEVICE = frozenset(("synchronisation", "allocation", "copy_waits"))
+_ALL = 0.995  # of the idle time of a call, from which one operator is named with all of it
 
 
 def idle_by_host(subject: Subject) -> Answer:
@@ -64,7 +67,7 @@ def _finding(
             "idle_ns": idle_ns / found.count,
             "share": share,
             "places": max(1, round(found.idle.count_of(kind) / found.count)),
-            "place": shown(_place(most)) if most.name else "",
+            **_place(found, most),
             "place_ns": most.idle_ns / found.count,
             **(_latency(subject) if kind == "launching" else {}),
             **_some_runs(found, kind),
@@ -94,14 +97,32 @@ def _latency(subject: Subject) -> dict[str, Value]:
     return {"latency_ns": float(found.median_ns), "is_ahead": found.host_is_ahead}
 
 
-def _place(cause: IdleCause) -> str:
-    """The name of a cause; of a call to the runtime behind the operator of the host that makes it:
-    'aten::to › cudaMemcpyAsync'."""
-    if cause.kind not in _OF_DEVICE or "::" in cause.name:
-        return cause.name
-    operators = (name for name in cause.path if "::" in name and not name.startswith("autograd::"))
-    by = next(operators, None)
-    return f"{by} › {cause.name}" if by else cause.name
+def _place(found: IdleOfRuns, cause: IdleCause) -> dict[str, Value]:
+    """Return the name of a cause; of a call to the runtime behind the operator of the host that
+    makes it, 'aten::to › cudaMemcpyAsync', and where several operators make it the one with most of
+    its time in ns a run apart."""
+    if cause.kind not in _OF_DEVICE or "::" in cause.name or not cause.name:
+        return {"place": shown(cause.name) if cause.name else ""}
+    callers: dict[str | None, int] = {}
+    for path, ns in found.idle.stacks_of(cause).items():
+        caller = _caller(path)
+        callers[caller] = callers.get(caller, 0) + ns
+    by, by_ns = max(
+        ((name, ns) for name, ns in callers.items() if name is not None),
+        key=lambda entry: entry[1],
+        default=("", 0),
+    )
+    if not by:
+        return {"place": shown(cause.name)}
+    if by_ns >= _ALL * cause.idle_ns:
+        return {"place": shown(f"{by} › {cause.name}")}
+    return {"place": shown(cause.name), "by": shown(by), "by_ns": by_ns / found.count}
+
+
+def _caller(path: Sequence[str]) -> str | None:
+    """Return the outermost operator of a stack; None where it has none."""
+    operators = (name for name in path if "::" in name and not name.startswith("autograd::"))
+    return next(operators, None)
 
 
 def _stretch(subject: Subject, found: IdleOfRuns, cause: IdleCause) -> Stretch | None:

@@ -13,7 +13,7 @@ from analysis.operators.short_names import short_name, short_pattern
 from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
 from analysis.wording.explanation.some_units import with_some_units
-from analysis.wording.findings.host import CAUSES, LAUNCHING, CauseText
+from analysis.wording.findings.host import CALLER, CAUSES, LAUNCHING, CauseText
 from analysis.wording.findings.particular import (
     BALANCE,
     FUSIONS_BY_SIZES,
@@ -116,7 +116,10 @@ def limit_parts(finding: Finding) -> tuple[Part, ...]:
     cause = _cause(finding)
     if cause is not None:
         limits = cause.limits
-    return with_some_units(limits.of(**_values(finding)), finding.values, "run").parts()
+    said = limits.of(**_values(finding))
+    if finding.values.get("by"):
+        said = CALLER.of(sentence=said, **_values(finding))
+    return with_some_units(said, finding.values, "run").parts()
 
 
 def why_text(finding: Finding) -> str:
