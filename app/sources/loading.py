@@ -49,6 +49,7 @@ _UPLOAD = re.compile(r"upload:[0-9a-f]{12}(/|$)")
 _MAX_FILES = 500
 _MAX_BYTES = 512 * MIB
 
+LEFT_ASIDE = ("covered", "unknown")  # files that no recording needed
 KEPT_KIND = "library"  # of the ids of what is in the library
 NOT_HERE = Fate(
     "link",
@@ -486,9 +487,9 @@ def left_aside(covered: tuple[str, ...], unknown: tuple[str, ...]) -> list[Fate]
     """What is said of files that no recording needed."""
     told = []
     if covered:
-        told.append(Fate("covered", None, _COVERED.of(files=listed(covered))))
+        told.append(Fate(LEFT_ASIDE[0], None, _COVERED.of(files=listed(covered))))
     if unknown:
-        told.append(Fate("unknown", None, _NOT_NEEDED.of(files=listed(unknown))))
+        told.append(Fate(LEFT_ASIDE[1], None, _NOT_NEEDED.of(files=listed(unknown))))
     return told
 
 

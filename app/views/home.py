@@ -26,7 +26,7 @@ _PROFILERS = Message(
 _COMMAND = "fusescope before.json after.json"
 _COLUMNS = 2
 _DROP_HEIGHT = 148  # kept for the place to drop files, so that nothing below it moves
-_ROW_HEIGHT = 42
+_ROW_HEIGHT = 34
 _STYLES = """<style>
 .st-key-drop [data-testid="stFileUploaderDropzone"] {
   min-height: 7rem; align-items: center; border: 2px dashed #8c959f;

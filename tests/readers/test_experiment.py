@@ -157,7 +157,7 @@ def test_more_matches_than_the_limit_are_left_out() -> None:
     experiment = read(Source("tiny.zip", data, Limits(events=1000)))
     assert isinstance(experiment, Experiment) and experiment.matches == {}
     [note] = experiment.traces["fused"].diagnostics
-    assert "2 000 tensor matches" in diagnostic_sentence(note)
+    assert "2\u202f000 tensor matches" in diagnostic_sentence(note)
 
 
 @pytest.mark.parametrize(

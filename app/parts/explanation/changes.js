@@ -73,7 +73,7 @@ function draw(parent, rows, first, heads, pick) {
     const box = element("details", parent, "change");
     const line = element("summary", box);
     sentence(line, row);
-    bar(line, row);
+    if (row.width < 100) bar(line, row); // one that fills its track says nothing
     box.addEventListener("toggle", () => {
       if (box.childElementCount > 1) return;
       behind(box, row, heads, (picked) => pick({ change: first + place, ...picked }));

@@ -169,8 +169,9 @@ def show_fates(still: tuple[str, ...] = ()) -> None:
 
 def _fates_box(fates: Sequence[Fate]) -> DeltaGenerator:
     """Return where fates are drawn: a fold where there is nothing to heed."""
-    if all(fate.read and not fate.ends_early for fate in fates):
-        return st.expander(_READ.text(n=len(fates)), icon=":material/check_circle:", key="fates")
+    read = [fate for fate in fates if fate.read and not fate.ends_early]
+    if read and all(fate in read or fate.name in loading.LEFT_ASIDE for fate in fates):
+        return st.expander(_READ.text(n=len(read)), icon=":material/check_circle:", key="fates")
     # Many files would push the page far down: they scroll.
     many = len(fates) > _MANY_FATES
     return st.container(border=True, height=_FATES_HEIGHT if many else "content")

@@ -116,9 +116,12 @@ def test_what_is_valid_is_not_mended() -> None:
         (b'[{"ph":' + b"[" * 200_000, "nested too deep"),
         (
             b"[" + b"0," * 6_000_000 + b"0]",
-            "6 000 001 events, which is more than the limit of 5 000 000",
+            "6\u202f000\u202f001 events, which is more than the limit of 5\u202f000\u202f000",
         ),
-        (b'[{"ph":"X"},' + b"{}," * 5_000_000, "events, which is more than the limit of 5 000 000"),
+        (
+            b'[{"ph":"X"},' + b"{}," * 5_000_000,
+            "events, which is more than the limit of 5\u202f000\u202f000",
+        ),
     ],
 )
 def test_what_is_no_list_of_events_gets_one_sentence(data: bytes, says: str) -> None:

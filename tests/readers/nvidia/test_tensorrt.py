@@ -473,7 +473,7 @@ def test_a_file_of_run_times_given_twice_is_read_once() -> None:
     ("counts", "told"),
     [
         ((4, 4), "Means of 4 iterations, so the noise is unknown."),
-        ((4, 4216), "Means of 4 and 4 216 iterations, so the noise is unknown."),
+        ((4, 4216), "Means of 4 and 4\u202f216 iterations, so the noise is unknown."),
         ((4, 1), "The baseline's time is a mean of 4 iterations, so the noise is unknown."),
         ((1, 1), "One profile each, so the noise is unknown."),
     ],
