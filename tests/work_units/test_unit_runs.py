@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 from analysis.advice import findings
@@ -14,13 +15,15 @@ from analysis.advice.sides import advised
 from analysis.advice.subject import Subject
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
+from analysis.compare.explanation import explain
 from analysis.compare.side import side_of_trace
 from analysis.doctor import examine
 from analysis.metrics.breakdown import by_operator
 from analysis.timeline.payload import trace_payload
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Diagnostic, Trace, runs_frame
 from analysis.wording import findings as words
 from analysis.wording.explanation.trace import trace_sentence
+from analysis.wording.explanation.works import after_said
 from analysis.wording.single import trace_facts, trace_parts
 from analysis.work_units import Work, with_common_runs, with_unit_runs
 from tests.host.hosts import Span, host_of
@@ -179,7 +182,55 @@ def test_kernels_that_were_launched_before_the_file_begins_are_in_no_run() -> No
     assert (note.count, note.values["ns"]) == (2, 100_000)
     assert found.unit.earlier_ns == 99_000
     told = trace_sentence(found)
-    assert "Kernels that were launched before the file begins run for another 99.0 µs" in told
+    assert (
+        "Of the time in which the device is not idle, 99.0 µs goes to kernels that were launched "
+        "before the file begins; the times of layers and classes are without them." in told
+    )
+
+
+def step_to_300(placed: Sequence[Placed]) -> Trace:
+    """A file that marks one step, from 1 to 300 us; what was launched before is not of it."""
+    file = file_of(placed, [("forward", 1.0, 2.0)])
+    run = pd.array([None if by is None else 0 for *_, by in placed], "Int64")
+    runs = runs_frame(run=[0], kind=["step"], start_ns=[1000], dur_ns=[299_000], profiled=[True])
+    return replace(file, runs=runs, calls=file.calls.assign(run=run))
+
+
+def test_kernels_that_run_after_the_end_of_a_step_are_said_to() -> None:
+    """A step from 1 to 300 us: an earlier kernel until 50, own ones at 100, 200 and 290, the last
+    50 us after the end, and another of 20 wholly after it."""
+    earlier: list[Placed] = [(0, replace(GEMM, us=50), None)]
+    own: list[Placed] = [(at, GEMM, 5.0) for at in (100, 200, 290)]
+    trace = step_to_300([*earlier, *own, (350, RELU, 6.0)])
+    _, found = explained(trace)
+    assert (found.unit.wall_ns, found.unit.parts.idle_ns) == (299_000, 120_000)
+    assert (found.unit.parts.computing_ns, found.unit.earlier_ns) == (179_000, 49_000)
+    assert found.unit.after_ns == 70_000
+    in_classes = sum(one.ns for one in found.classes)
+    assert in_classes - found.unit.after_ns + found.unit.earlier_ns == 179_000
+    said = "Of the times of layers and classes, 70.0 µs is after the step ends."
+    assert said in trace_sentence(found)
+
+
+def test_two_devices_say_what_is_after_the_end_of_the_step() -> None:
+    """Two steps of 300 us whose last product of 60 ends 50 and 10 us after them: the sum of the
+    operators is more than what a step takes of the device."""
+
+    gemms = (
+        replace(GEMM, name="sm90_gemm", by="aten::mm"),
+        replace(GEMM, name="Cijk", by="aten::mm"),
+    )
+    relus = replace(RELU, name="relu_a", by="aten::relu"), replace(RELU, name="b", by="aten::relu")
+    before = step_to_300([(1, gemms[0], 2.0), (70, relus[0], 3.0), (290, gemms[0], 5.0)])
+    after = step_to_300(
+        [(1, relus[1], 2.0), (30, relus[1], 2.0), (70, gemms[1], 3.0), (250, gemms[1], 5.0)]
+    )
+    found = explain(before, after)
+    assert found is not None and found.sides is not None and found.has_other_kernels
+    assert [side.after_ns for side in found.sides] == [50_000, 10_000]
+    assert [str(said) for said in after_said(found)] == [
+        "Of both together, 10.0 µs is after the step ends (before 50.0 µs)."
+    ]
 
 
 def test_a_repetition_is_what_the_device_runs_whoever_launched_it() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from analysis.advice.explanation.explanation import TracedUnit, Uneven
 from analysis.advice.explanation.traced import Traced
 from analysis.host.latency import launch_latency
-from analysis.work_units.earlier import launched_earlier
+from analysis.work_units.earlier import after_the_end_ns, launched_earlier
 
 _FEWEST = 3  # units, of which some take longer than the others
 _APART = 1.4  # by which the shortest slow unit is longer than the longest of the others
@@ -37,6 +37,7 @@ def unit_of(traced: Traced) -> TracedUnit:
         uneven(units.walls_ns, traced.parts_of_units[:, 2]),
         traced.has_starts,
         traced.side.others,
+        after_the_end_ns(trace, units),
     )
 
 

@@ -177,7 +177,7 @@ class UnitOfSide:
     launched in the file, `earlier_ns` of those that ran in a unit and were launched before, in
     `earlier_layers` layers (0 where they repeat in none); None where the file has no launches.
     `graph_launches` and `graph_kernels` are of graphs, in a unit. `devices` are those of the
-    file."""
+    file. `after_ns` is how long the kernels of a unit run after it ends."""
 
     median_ns: int
     shortest_ns: int
@@ -190,6 +190,7 @@ class UnitOfSide:
     graph_kernels: float
     devices: int
     idle: tuple[IdleTime, ...]
+    after_ns: int
 
 
 # Why two traces are not compared by what changed: two phases of one model, another number of

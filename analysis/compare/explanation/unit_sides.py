@@ -12,6 +12,7 @@ from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.graphs.names_by_order import replays
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import busy_until, call_times
+from analysis.work_units.earlier import after_the_end_ns
 from analysis.work_units.units import OUTSIDE
 
 _LAUNCHED = 0.5  # of the kernels of a unit, whose launches a file has that shows launches
@@ -36,6 +37,7 @@ def unit_of_side(side: ExplainedSide) -> UnitOfSide:
         kernels,
         max(1, len(side.trace.units)),
         idle_times(side),
+        after_the_end_ns(side.trace, side.units),
     )
 
 

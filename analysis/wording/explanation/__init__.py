@@ -21,7 +21,12 @@ from analysis.wording.explanation.units import (
     same_sentence,
     unit_sentence,
 )
-from analysis.wording.explanation.works import devices_sentence, phases_sentences, sizes_sentence
+from analysis.wording.explanation.works import (
+    after_said,
+    devices_sentence,
+    phases_sentences,
+    sizes_sentence,
+)
 
 _LEADS = 0.1  # of the change, below which nothing leads
 FEW = 4  # changes that follow the leading one
@@ -113,7 +118,7 @@ def _first(explanation: Explanation) -> list[Said]:
         said.append(batch_sentence(explanation.unit, explanation.batch))
     is_compared = explanation.outcome == "changed"
     if explanation.has_other_kernels and is_compared:
-        said.append(devices_sentence(explanation))
+        said += [devices_sentence(explanation), *after_said(explanation)]
     return said
 
 

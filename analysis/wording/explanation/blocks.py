@@ -13,6 +13,7 @@ from analysis.advice.explanation.explanation import (
 from analysis.messages import Message, Said, listed
 from analysis.operators.classes import LABELS
 from analysis.wording.explanation.kernels import kernel_text
+from analysis.wording.explanation.units import word
 
 _CLASSES = 3  # that are told
 _CLASS = 0.03  # of the time of all, below which one is not told
@@ -35,12 +36,19 @@ _NESTED = Message(
 _INSIDE = Message("{copies:count} layers of {kernels:count} kernels ({all:duration})")
 _BY_CLASS = Message("Most time of kernels goes to {classes}.")
 _BY_CLASS_OF_HOST = Message("Most time of operators goes to {classes}.")
+# What computes in a unit is whatever runs in it; layers and classes are what it launched, wherever
+# that runs.
 _EARLIER = Message(
-    "Kernels that were launched before the file begins run for another {earlier:duration}; they "
-    "are in none of these times.",
-    "Kernels that were launched before the file begins run for another {earlier:duration} of each "
-    "of the {n:count}, on average; they are in none of these times.",
+    "Of the time in which the device is not idle, {earlier:duration} goes to kernels that were "
+    "launched before the file begins; the times of layers and classes are without them.",
+    "Of the time in which the device is not idle, {earlier:duration} in each of the {n:count}, on "
+    "average, goes to kernels that were launched before the file begins; the times of layers and "
+    "classes are without them.",
 )
+_AFTER = {
+    "step": Message("Of the times of layers and classes, {after:duration} is after the step ends."),
+    "run": Message("Of the times of layers and classes, {after:duration} is after the run ends."),
+}
 _ONE_CLASS = Message("{op_class} ({ns:duration})")
 _COMMUNICATION = Message("Communication, with the wait for other devices: {collectives}.")
 _ONE = Message("{name:name} ({each:duration})")
@@ -61,6 +69,9 @@ def blocks_said(found: TraceExplanation) -> list[Said]:
     unit = found.unit
     if told and unit.earlier_ns >= _LEAST * unit.wall_ns:
         told.append(_EARLIER.of(n=unit.count, earlier=unit.earlier_ns))
+    which = word(unit.kind, unit.name)
+    if told and unit.count == 1 and which in _AFTER and unit.after_ns >= _LEAST * unit.wall_ns:
+        told.append(_AFTER[which].of(after=unit.after_ns))
     if found.collectives:
         told.append(_COMMUNICATION.of(collectives=collectives_text(found.collectives)))
     return told

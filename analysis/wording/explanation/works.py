@@ -8,6 +8,7 @@ from analysis.compare.explanation.explanation import Explanation
 from analysis.messages import Message, Said
 from analysis.operators.classes import is_heavy
 from analysis.wording.explanation.kernels import kernel_text
+from analysis.wording.explanation.units import word
 from analysis.work_units.work import Phase, Work
 
 _PHASES: Mapping[Phase, Message] = {
@@ -29,11 +30,21 @@ _HEAVIEST = Message(
     "the candidate's in {after} ({after_n:executions}, {takes:duration})."
 )
 _TWO_DEVICES = Message(
-    "The two sides run other kernels. Matrix products, attention and convolutions take "
+    "The two sides run different kernels. Matrix products, attention and convolutions take "
     "{heavy_after:duration} instead of {heavy_before:duration} "
     "(**{heavy_change:signed_duration}**), all other operators {light_after:duration} instead of "
     "{light_before:duration} (**{light_change:signed_duration}**)."
 )
+
+_AFTER = {
+    "step": Message(
+        "Of both together, {after:duration} is after the step ends (before {before:duration})."
+    ),
+    "run": Message(
+        "Of both together, {after:duration} is after the run ends (before {before:duration})."
+    ),
+}
+_LEAST = 0.005  # of a unit, below which kernels that run after its end are not told
 
 
 def phases_sentences(explanation: Explanation) -> Sequence[Said]:
@@ -83,6 +94,19 @@ def devices_sentence(explanation: Explanation) -> Said:
         light_after=light[1],
         light_change=light[1] - light[0],
     )
+
+
+def after_said(explanation: Explanation) -> list[Said]:
+    """Return how much of what both kinds of operators take is after the end of a single step, which
+    that does not count; nothing of several, in which the ones before run."""
+    unit, sides = explanation.unit, explanation.sides
+    which = word(unit.kind, unit.name)
+    if sides is None or unit.counts != (1, 1) or which not in _AFTER:
+        return []
+    before, after = (side.after_ns for side in sides)
+    if max(before, after) < _LEAST * unit.before_ns:
+        return []
+    return [_AFTER[which].of(before=before, after=after)]
 
 
 def sizes_sentence(explanation: Explanation) -> Said:
