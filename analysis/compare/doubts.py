@@ -63,6 +63,7 @@ def doubts(
         *_coverage((baseline, candidate), figures, operators),
         *_model(baseline, candidate),
         *fusion.diagnostics,
+        *_in_no_group(fusion, ledger),
         *_groups(baseline, candidate, fusion),
         *_attribution(baseline, candidate, verdict, ledger),
     ]
@@ -76,6 +77,14 @@ def doubts(
         ]
     rank = {"error": 0, "warning": 1, "info": 2}
     return tuple(sorted(notes, key=lambda note: rank[note.severity]))
+
+
+def _in_no_group(fusion: Fusion, ledger: Ledger) -> Iterator[Diagnostic]:
+    """How many operators have no group where groups are inferred, by name, as the ledger has them;
+    those of communication are a line of their own."""
+    left = int((ledger.ungrouped["reason"] != "communication").sum())
+    if fusion.source == "inferred" and left:
+        yield Diagnostic("info", "inferred_without_partner", left)
 
 
 def _note(severity: Severity, code: DiagnosticCode, **values: Value) -> Diagnostic:

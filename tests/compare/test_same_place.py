@@ -12,10 +12,12 @@ from analysis.advice.explanation import explain_trace
 from analysis.advice.sides import advised
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
-from analysis.compare.joining.same_place import same_place
+from analysis.compare.joining.same_place import same_place, with_launchers
 from analysis.compare.side import side_of_trace
 from analysis.metrics.breakdown import by_operator
 from analysis.trace import Trace
+from analysis.wording.diagnostics import diagnostic_sentence
+from analysis.wording.fusion.ungrouped import ungrouped_title
 from tests.step_traces import Kernel, steps_of
 
 FLASH = Kernel("flash_fwd_kernel", 80, "attention", by="flash_attn::forward")
@@ -97,3 +99,30 @@ def test_what_ran_only_outside_of_runs_is_in_no_count_of_operators() -> None:
     assert len(comparison.operators) == comparison.fusion.original_nodes == 2
     codes = {note.code for note in comparison.diagnostics}
     assert comparison.ledger.ungrouped.empty and "inferred_without_partner" not in codes
+
+
+def test_the_note_counts_operators_in_no_group_as_the_heading_does() -> None:
+    """Two kernels of one name over other shapes, and one more, have no partner: two operators by
+    name. A collective is counted apart."""
+    kept = Kernel("gemm", 50, "matrix_product")
+    talk = Kernel("ncclDevKernel_AllReduce", 25, "communication")
+    lone = [Kernel("sort", 9, "other", inputs=f"float32[{n}]") for n in (8, 16)]
+    before = steps_of([[kept, *lone, Kernel("scan", 5, "reduction"), talk]] * 2)
+    comparison = compare(side_of_trace(before), side_of_trace(steps_of([[kept, talk]] * 2)))
+    reasons = list(comparison.ledger.ungrouped["reason"])
+    (note,) = [n for n in comparison.diagnostics if n.code == "inferred_without_partner"]
+    talking = reasons.count("communication")
+    assert note.count == len(reasons) - talking == 2
+    assert ungrouped_title(reasons).startswith("2 operators in no group")
+
+
+def test_a_copy_without_a_launch_is_an_execution_and_no_kernel() -> None:
+    """A kernel and a copy have no launch in the first step, and have one in the second."""
+    copy = Kernel("Memcpy DtoD", 10, "copy")
+    begun = [Kernel("gemm", 50, "matrix_product"), copy]
+    launched = [replace(begun[0], by="aten::mm"), replace(copy, by="aten::copy_")]
+    trace = with_launchers(steps_of([begun, launched]))
+    (note,) = [note for note in trace.diagnostics if note.code == "launchers_by_place"]
+    assert note.count == 2
+    said = diagnostic_sentence(note)
+    assert said.startswith("2 executions (of kernels, copies and fills) without a launch")

@@ -87,10 +87,7 @@ def infer_groups(baseline: Side, candidate: Side) -> Fusion:
             )
         )
     mapped = sum(len(group.original) for group in groups)
-    left = len(sides[0]) - mapped + len(sides[1]) - sum(len(g.candidate) for g in groups)
     notes = [Diagnostic("info", "groups_inferred", len(groups))] if groups else []
-    if left:
-        notes.append(Diagnostic("info", "inferred_without_partner", left))
     return Fusion(
         source="inferred",
         groups=tuple(groups),

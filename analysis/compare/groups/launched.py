@@ -183,7 +183,7 @@ def _with_groups(fusion: Fusion, groups: Iterable[Group], traces: tuple[Trace, T
     index = {row: at for at, row in enumerate(compute_operators(traces[0]))}
     ordered = sorted(groups, key=lambda group: min(index[op.row or 0] for op in group.baseline))
     numbered = tuple(replace(group, id=id_) for id_, group in enumerate(ordered, start=1))
-    left = _without_group(traces, numbered)
+    left, _ = _without_group(traces, numbered)
     inferred = sum(group.known_by == "inferred" for group in numbered)
     launched = sum(group.known_by == "launched_by" for group in numbered)
     listed = sum(group.known_by == "listed" for group in numbered)
@@ -193,13 +193,12 @@ def _with_groups(fusion: Fusion, groups: Iterable[Group], traces: tuple[Trace, T
         "groups_launched": launched,
         "groups_listed": listed,
         "groups_by_class": by_class,
-        "inferred_without_partner": len(left[0]) + len(left[1]),
     }
     others = tuple(note for note in fusion.diagnostics if note.code not in counts)
     notes = tuple(Diagnostic("info", code, count) for code, count in counts.items() if count)
     return replace(
         fusion,
         groups=numbered,
-        mapped_nodes=fusion.original_nodes - len(left[0]),
+        mapped_nodes=fusion.original_nodes - len(left),
         diagnostics=(*others, *notes),
     )

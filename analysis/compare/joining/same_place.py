@@ -18,8 +18,9 @@ _KERNEL = "device_kernel"
 
 
 def with_launchers(trace: Trace) -> Trace:
-    """Return a trace whose kernels without a launch in the file count as the operator that stands
-    at their place in another run of the same kernels, and a note of how many; times stay."""
+    """Return a trace whose executions without a launch in the file count as the operator that
+    stands at their place in another run of the same kernels, with a note of how many; times
+    stay."""
     like = same_place(trace, _without_launch(trace), runs_of(trace))
     moved = like >= 0
     if not moved.any():

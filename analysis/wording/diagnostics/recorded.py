@@ -130,17 +130,19 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "kernels_without_call": told(
         Message(
-            "The file lacks the call of the host that launched {n:count} kernel.",
-            "The file lacks the calls of the host that launched {n:count} kernels.",
+            "The file lacks the call of the host that launched {n:count} execution of a kernel, "
+            "copies and fills not counted.",
+            "The file lacks the calls of the host that launched {n:count} executions of kernels, "
+            "copies and fills not counted.",
         ),
         Message("Launches are counted by such calls, so there were more of them than are counted."),
     ),
     "launchers_by_place": told(
         Message(
-            "{n:count} kernel without a launch in the file counts as the operator that stands at "
-            "its place in another run of the same kernels.",
-            "{n:count} kernels without a launch in the file count as the operators that stand at "
-            "their places in other runs of the same kernels.",
+            "{n:count} execution (of a kernel, copy or fill) without a launch in the file counts "
+            "as the operator that stands at its place in another run of the same kernels.",
+            "{n:count} executions (of kernels, copies and fills) without a launch in the file "
+            "count as the operators that stand at their places in other runs of the same kernels.",
         )
     ),
     "no_device_rows": told(

@@ -95,7 +95,6 @@ def test_kernels_join_by_launcher_and_then_by_class() -> None:
         ("groups_inferred", 1),
         ("groups_launched", 2),
         ("groups_by_class", 2),
-        ("inferred_without_partner", 1),
     }
     assert (fusion.mapped_nodes, fusion.original_nodes) == (6, 7)
 
