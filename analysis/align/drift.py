@@ -17,7 +17,7 @@ from analysis.align.sequence import Ints, Kernel, Sequence
 
 _KERNELS = 20  # distinct, that are enough to show the clocks
 _SHARE = 0.3  # of the time, which is enough with fewer kernels
-_SHIFT = 0.005
+SHIFT = 0.005  # below which no clocks are told
 _FARTHEST = 1.6  # no clocks differ by more
 _AGREE = 0.65  # the share of the time of kernels that shift alike
 _ALIKE = (1 / 3, 2)  # times the median shift
@@ -60,7 +60,7 @@ class Drift:
         or of 30 % of the time of the side. Kernels bound by memory do not follow the clocks."""
         is_enough = self.kernels >= _KERNELS or self.share >= _SHARE
         shifts = (self.ratio - 1, self.median - 1)
-        is_shifted = min(map(abs, shifts)) >= _SHIFT and shifts[0] * shifts[1] > 0
+        is_shifted = min(map(abs, shifts)) >= SHIFT and shifts[0] * shifts[1] > 0
         is_possible = 1 / _FARTHEST <= self.median <= _FARTHEST
         return is_enough and is_shifted and is_possible and self.agreeing >= _AGREE
 
@@ -83,9 +83,8 @@ def drift(alignment: Alignment) -> Drift | None:
     usual = _medians(groups, ratios)
     is_usual = (ratios <= _FAR * usual[groups]) & (_FAR * ratios >= usual[groups])
     times = np.bincount(groups, before)
-    low, median, high = _weighted_quantiles(usual, times, (0.25, 0.5, 0.75))
-    shift = (usual - 1) / (median - 1) if median != 1 else np.zeros(len(usual))
-    agrees = (shift >= _ALIKE[0]) & (shift <= _ALIKE[1])
+    low, median, high = weighted_quantiles(usual, times, (0.25, 0.5, 0.75))
+    agrees = follows(usual, median)
     return Drift(
         before_ns=int(before[is_usual].sum()),
         after_ns=int(after[is_usual].sum()),
@@ -96,6 +95,13 @@ def drift(alignment: Alignment) -> Drift | None:
         high=high,
         agreeing=float(times[agrees].sum() / times.sum()),
     )
+
+
+def follows(ratios: NDArray[np.float64], median: float) -> NDArray[np.bool_]:
+    """Return which ratios shift to the same side as the median, by a third to twice as much."""
+    shift = (ratios - 1) / (median - 1) if median != 1 else np.zeros(len(ratios))
+    chosen: NDArray[np.bool_] = (shift >= _ALIKE[0]) & (shift <= _ALIKE[1])
+    return chosen
 
 
 @dataclass(frozen=True)
@@ -172,7 +178,7 @@ def _medians(groups: Ints, values: NDArray[np.float64]) -> NDArray[np.float64]:
     return medians
 
 
-def _weighted_quantiles(
+def weighted_quantiles(
     values: NDArray[np.float64], weights: NDArray[Any], shares: tuple[float, ...]
 ) -> list[float]:
     """Return the values below which these shares of the weight lie."""

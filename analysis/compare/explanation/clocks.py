@@ -1,67 +1,83 @@
-"""Clocks: kernels that both sides share take the same share longer or shorter."""
+"""Clocks: kernels that both sides share take nearly the same share longer or shorter."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from analysis.align.alignment import Alignment
-from analysis.align.drift import drift
+from analysis.align.drift import SHIFT, drift, follows, weighted_quantiles
 from analysis.align.similarity import SAME_NAME
 from analysis.compare.explanation.explanation import Change
 from analysis.compare.explanation.remaining import Remaining
 
-# How a kernel that follows the clocks may shift, in terms of the median one: one that is bound by
-# memory stays as it is, one that changed by itself shifts farther.
-_LEAST, _MOST = -0.5, 2.0
 _HALF = 0.5  # of the shift, which the kernels must have without the heaviest of them
+_FEWEST = 2  # kernels
+_QUARTILES = (0.25, 0.75)
 
 
 def ratio_of_same(left: Remaining) -> float | None:
     """Return the ratio of the times of kernels that are the same on both sides, of the candidate to
     the baseline; None where none are."""
-    ratios, weights, _ = _ratios(left)
+    ratios, weights, _, _ = _ratios(left)
     return float((ratios * weights).sum() / weights.sum()) if len(ratios) else None
 
 
 def clocks(left: Remaining, alignment: Alignment) -> Change | None:
     """Return what faster or slower clocks make of the kernels that are the same on both sides; None
-    where they do not shift alike, or only the heaviest of them does.
+    where they do not shift alike, shift by less than they differ from one another, or only the
+    heaviest of them does.
 
-    It is a guess at the cause: another limit of power does the same.
+    It has the whole change of the kernels that follow the shift, and nothing of any other. It is a
+    guess at the cause: another limit of power does the same.
     """
     found = drift(alignment)
-    ratios, weights, columns = _ratios(left)
-    if found is None or not found.is_clocks or len(ratios) < 2:
+    ratios, weights, columns, at = _ratios(left)
+    if found is None or not found.is_clocks or len(ratios) < _FEWEST:
         return None
-    others = np.arange(len(ratios)) != int(np.argmax(weights))
-    shift = float((ratios[others] * weights[others]).sum() / weights[others].sum()) - 1
-    if shift * (found.ratio - 1) <= 0 or abs(shift) < _HALF * abs(found.ratio - 1):
+    (median,) = weighted_quantiles(ratios, weights, (0.5,))
+    if abs(median - 1) < SHIFT or not _others_shift(ratios, weights, found.ratio, median):
         return None
-    shifts = (ratios - 1) / (found.median - 1)
-    follows = (shifts >= _LEAST) & (shifts <= _MOST)
-    if not follows.any():
+    chosen = follows(ratios, median)
+    if chosen.sum() < _FEWEST:
         return None
-    ratio = float((ratios * weights)[follows].sum() / weights[follows].sum())
-    ns = (ratio - 1) * left.before_ns[columns]
-    left.before_ns[columns] += ns
-    return Change(
+    (middle,) = weighted_quantiles(ratios[chosen], weights[chosen], (0.5,))
+    return left.take(
         "clocks",
-        round(float(ns.sum())),
-        len(columns),
-        evidence="guessed",
-        values={"ratio": ratio, "kernels": int(follows.sum())},
-        calls=left.calls(columns),
+        columns[chosen[at]],
+        "guessed",
+        ratio=middle,
+        low=float(ratios[chosen].min()),
+        high=float(ratios[chosen].max()),
+        kernels=int(chosen.sum()),
+        all_kernels=len(ratios),
+        all_ns=float(weights.sum()),
     )
 
 
-def _ratios(left: Remaining) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return for each distinct kernel that both sides run the ratio of its times and its time on
-    the baseline; and the columns of all of them."""
+def _others_shift(ratios: np.ndarray, weights: np.ndarray, of_all: float, median: float) -> bool:
+    """Return whether the kernels without the heaviest shift to the same side too, by half as much
+    at least, and whether half of their time lies nearer together than the shift is large."""
+    others = np.arange(len(ratios)) != int(np.argmax(weights))
+    shift = float((ratios[others] * weights[others]).sum() / weights[others].sum()) - 1
+    low, high = weighted_quantiles(ratios[others], weights[others], _QUARTILES)
+    is_beyond_spread = abs(median - 1) > (high - low) / 2
+    is_same_way = shift * (of_all - 1) > 0 and shift * (median - 1) > 0
+    return is_beyond_spread and is_same_way and abs(shift) >= _HALF * abs(of_all - 1)
+
+
+def _ratios(left: Remaining) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return for each name of a kernel that both sides run the ratio of its times and its time on
+    the baseline; the columns of all of them, and which of the names each column has."""
     columns = np.flatnonzero(
         (left.evidence == SAME_NAME) & (left.before_ns > 0) & (left.after_ns > 0)
     )
-    operators = left.sides[0].profile.operators[left.before[columns]]
-    distinct, at = np.unique(operators, return_inverse=True)
-    before = np.bincount(at, weights=left.before_ns[columns], minlength=len(distinct))
-    after = np.bincount(at, weights=left.after_ns[columns], minlength=len(distinct))
-    return after / np.maximum(before, 1e-9), before, columns
+    side = left.sides[0]
+    operators = side.profile.operators[left.before[columns]].tolist()
+    known: dict[str, int] = {}
+    at = np.array(
+        [known.setdefault(side.kernels[each].lasting_name, len(known)) for each in operators],
+        dtype="int64",
+    )
+    before = np.bincount(at, weights=left.before_ns[columns], minlength=len(known))
+    after = np.bincount(at, weights=left.after_ns[columns], minlength=len(known))
+    return after / np.maximum(before, 1e-9), before, columns, at

@@ -218,23 +218,59 @@ _REPEATS = Message(
 
 
 def _clocks(change: Change, unit: UnitTimes) -> Sentence:
-    ratio = float(change.values["ratio"])
-    message = _SLOWER_CLOCK if ratio > 1 else _FASTER_CLOCK
-    return message, {"ratio": abs(ratio - 1), "n": change.values["kernels"]}
+    values = change.values
+    shifts = [abs(float(values[key]) - 1) for key in ("ratio", "low", "high")]
+    is_longer = float(values["ratio"]) > 1
+    shown: dict[str, Shown] = {
+        "ratio": shifts[0],
+        "least": min(shifts[1:]),
+        "most": max(shifts[1:]),
+        "n": values["kernels"],
+        "all": values["all_kernels"],
+        "took": change.before_ns,
+        "of": values["all_ns"],
+    }
+    if shown["n"] != shown["all"]:
+        return _CLOCK[is_longer], shown
+    is_even = max(shifts) - min(shifts) < _EVEN
+    return (_CLOCK_OF_ALL if is_even else _CLOCK_OF_ALL_NEARLY)[is_longer], shown
 
 
-_SLOWER_CLOCK = Message(
-    "{n:count} kernel that is the same on both sides takes {ratio:percent} longer, as with lower "
-    "clocks: **{ns:signed_duration}** {per}.",
-    "{n:count} kernels that are the same on both sides all take about {ratio:percent} longer, as "
-    "with lower clocks: **{ns:signed_duration}** {per}.",
-)
-_FASTER_CLOCK = Message(
-    "{n:count} kernel that is the same on both sides takes {ratio:percent} less time, as with "
-    "higher clocks: **{ns:signed_duration}** {per}.",
-    "{n:count} kernels that are the same on both sides all take about {ratio:percent} less time, "
-    "as with higher clocks: **{ns:signed_duration}** {per}.",
-)
+_EVEN = 0.001  # by which shifts differ that are told as one
+_CLOCK_OF_ALL = {
+    True: Message(
+        "The {n:count} kernels that are the same on both sides all take {ratio:percent} longer, as "
+        "with lower clocks: **{ns:signed_duration}** {per}.",
+    ),
+    False: Message(
+        "The {n:count} kernels that are the same on both sides all take {ratio:percent} less time, "
+        "as with higher clocks: **{ns:signed_duration}** {per}.",
+    ),
+}
+_CLOCK_OF_ALL_NEARLY = {
+    True: Message(
+        "The {n:count} kernels that are the same on both sides all take {least:percent} to "
+        "{most:percent} longer (the median by time is {ratio:percent}), as with lower clocks: "
+        "**{ns:signed_duration}** {per}.",
+    ),
+    False: Message(
+        "The {n:count} kernels that are the same on both sides all take {least:percent} to "
+        "{most:percent} less time (the median by time is {ratio:percent}), as with higher clocks: "
+        "**{ns:signed_duration}** {per}.",
+    ),
+}
+_CLOCK = {
+    True: Message(
+        "{n:count} of {all:count} kernels that are the same on both sides, with {took:duration} of "
+        "{of:duration}, take {least:percent} to {most:percent} longer (the median by time is "
+        "{ratio:percent}), as with lower clocks: **{ns:signed_duration}** {per}.",
+    ),
+    False: Message(
+        "{n:count} of {all:count} kernels that are the same on both sides, with {took:duration} of "
+        "{of:duration}, take {least:percent} to {most:percent} less time (the median by time is "
+        "{ratio:percent}), as with higher clocks: **{ns:signed_duration}** {per}.",
+    ),
+}
 
 
 def _idle(change: Change, unit: UnitTimes) -> Sentence:

@@ -28,7 +28,9 @@ _EVIDENCE: Mapping[Evidence, Message] = {
     "ordered": Message("the order of the kernels"),
     "guessed": Message("the class of the kernels alone"),
 }
-_CLOCKS = Message("a common ratio of all kernels; a lower limit of power would do the same")
+_CLOCKS = Message(
+    "a ratio near which most of their time lies; another limit of power would do the same"
+)
 _IDLE = {
     True: Message("what the host did while the device was idle"),
     False: Message("the time in which nothing ran"),
