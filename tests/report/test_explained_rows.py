@@ -116,3 +116,61 @@ def test_nothing_changed_is_a_sentence_without_rows() -> None:
     rows = rows_of(compare(*sides))
     assert rows.rows == ()
     assert "take 150 µs, before 150 µs" in rows.before[0][0].text
+
+
+def test_idle_time_is_told_by_call_on_both_sides_and_adds_up() -> None:
+    """The device waits 100 us under one function and 200 under another of the same file, after the
+    change 400 and 50; a launch takes the last us before each kernel. Both functions also run while
+    it computes, and their caller is around them."""
+    sides = []
+    for name, first, second in (("a.json", 100, 200), ("b.json", 400, 50)):
+        step = [Kernel("a", 50, after_us=first), Kernel("b", 50, after_us=second)]
+        ends = (first, first + 50 + second)
+        spans = [
+            (0, "frame", "main.py(1): main", 0, 900_000),
+            (0, "frame", "model.py(1): prepare", 0, (ends[0] - 1) * 1000),
+            (0, "frame", "model.py(2): check", ends[0] * 1000, (ends[1] - 1) * 1000),
+        ]
+        launches = [(0, float(end - 1)) for end in ends]
+        trace = trace_of([step], name=name, spans=spans, launches=launches)
+        sides.append(Side(name, trace))
+    comparison = compare(*sides)
+    (row,) = rows_of(comparison).rows
+    assert "idle for 448 µs instead of 298 µs while the host runs model.py: " in "".join(
+        part.text for part in row.parts
+    )
+    assert (row.change, row.head) == ("+150 µs", "Idle time by call of the host")
+    assert [(k.name, k.before, k.after, k.change, k.before_each) for k in row.kernels] == [
+        ("model.py(1): prepare", "99.0 µs", "399 µs", "+300 µs", ""),
+        ("model.py(2): check", "199 µs", "49.0 µs", "−150 µs", ""),
+    ]
+
+
+def test_launching_has_the_time_under_each_call_and_0_where_a_side_has_none() -> None:
+    """Before the kernel a operator runs for 90 us and launches it in 10; after the change for 60,
+    and another one for 100 inside it, and the kernel starts 20 later."""
+    sides = []
+    for name, parts in (("a.json", (90, 0, 10, 0)), ("b.json", (60, 100, 10, 20))):
+        own, inner, call = (1000 * part for part in parts[:3])
+        launch = own + inner
+        spans = [
+            (0, "operator", "aten::mm", 0, launch + call),
+            (0, "operator", "aten::empty", own, own + inner),
+            (0, "runtime", "cudaLaunchKernel", launch, launch + call),
+        ]
+        kernel = Kernel("gemm", 500, after_us=sum(parts))
+        trace = trace_of(
+            [[kernel]], name=name, spans=spans, launches=[(0, launch / 1000 + call / 1000)]
+        )
+        sides.append(Side(name, trace))
+    (row,) = rows_of(compare(*sides)).rows
+    assert row.change == "+90.0 µs"
+    assert "(each cudaLaunchKernel takes 10.0 µs, before 10.0 µs)" in "".join(
+        part.text for part in row.parts
+    )
+    assert {(k.name, k.before, k.after, k.change) for k in row.kernels} == {
+        ("aten::empty", "0 ns", "100 µs", "+100 µs"),
+        ("aten::mm", "90.0 µs", "60.0 µs", "−30.0 µs"),
+        ("from the launch to the start", "0 ns", "20.0 µs", "+20.0 µs"),
+        ("cudaLaunchKernel", "10.0 µs", "10.0 µs", "0"),
+    }

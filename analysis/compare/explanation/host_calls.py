@@ -17,12 +17,12 @@ _SCOPES: tuple[CauseKind, ...] = ("data_loading", "compilation", "garbage_collec
 _LAUNCH = re.compile(r"(?:cuda|cu|hip|aclrt|musa|mu)\w{0,20}Launch")
 
 
-def calls_behind(side: ExplainedSide, cause: IdleCause) -> tuple[KernelTime, ...]:
+def calls_behind(side: ExplainedSide, cause: IdleCause) -> KernelTime | None:
     """Return the calls of the host that a cause of idle time names, a unit, with all their time,
-    also while the device runs; none where the file names no call."""
+    also while the device runs; None where the file names no call."""
     host = side.trace.host
     if host is None or not side.units.count:
-        return ()
+        return None
     names = _launches(host) if cause.kind == "launching" else _named(cause)
     numbers = [number for number, name in enumerate(host.names) if name in names]
     chosen = np.flatnonzero(np.isin(host.name_of, numbers))
@@ -31,11 +31,11 @@ def calls_behind(side: ExplainedSide, cause: IdleCause) -> tuple[KernelTime, ...
     ends = (starts + side.units.walls_ns)[np.maximum(at, 0)]
     chosen = chosen[(at >= 0) & (host.starts_ns[chosen] < ends)]
     if not len(chosen):
-        return ()
+        return None
     ns = int((host.ends_ns - host.starts_ns)[chosen].sum())
     name = host.names[np.bincount(host.name_of[chosen]).argmax()]
     count = side.units.count
-    return (KernelTime(name, len(chosen) / count, round(ns / count)),)
+    return KernelTime(name, len(chosen) / count, round(ns / count))
 
 
 def _launches(host: HostActivity) -> set[str]:

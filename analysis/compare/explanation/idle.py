@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.explanation.explanation import Change, IdleTime
+from analysis.compare.explanation.explanation import Change, IdleTime, KernelTime
 from analysis.compare.explanation.host_calls import calls_behind
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.host.causes import Cause, CauseKind
-from analysis.host.idle import IdleCause, idle_by_host
+from analysis.host.idle import HostIdle, IdleCause, idle_by_host
 from analysis.metrics.some_units import in_some_units
 from analysis.metrics.step import median_run
 from analysis.metrics.stretch import Stretch, longest_idle
@@ -25,6 +25,8 @@ WAITS: tuple[CauseKind, ...] = (
 )  # fmt: skip
 _FEWEST = 3  # units, from which their idle time has a spread
 _PATH = 12  # frames of the host that are told
+_NO_CALLS: tuple[CauseKind, ...] = ("queued", "unknown")
+_NONE = (0.0, 0)  # intervals and ns of a call under which a side has no idle time
 
 Key = tuple[CauseKind, str]
 
@@ -54,7 +56,7 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
         longest = (took.longest if took else None, takes.longest if takes else None)
         change = replace(change, longest=longest)
         if abs(change.change_ns) >= max(least_ns, noise_ns):
-            found.append(_with_calls(change, sides, (took, takes)))
+            found.append(_with_calls(change, sides, (took, takes), key))
     return _without_other_moments(found, least_ns)
 
 
@@ -86,13 +88,62 @@ def _with_calls(
     change: Change,
     sides: tuple[ExplainedSide, ExplainedSide],
     waited: tuple[_Waited | None, _Waited | None],
+    key: Key,
 ) -> Change:
-    """Return a change with the calls of the host behind it on both sides."""
-    before, after = (
-        calls_behind(side, each.cause) if each else ()
-        for side, each in zip(sides, waited, strict=True)
+    """Return a change with the calls of the host under which its idle time lies, those of either
+    side on both, 0 where a side has none under it; and how long its calls take by themselves.
+    What no call of the host is behind stays as it is."""
+    if key[0] in _NO_CALLS:
+        return change
+    times = [_by_call(side, key) for side in sides]
+    names = sorted(
+        dict.fromkeys((*times[0], *times[1])),
+        key=lambda name: -max(each.get(name, _NONE)[1] for each in times),
     )
-    return replace(change, before=before, after=after)
+    before, after = (
+        tuple(
+            KernelTime(name, each.get(name, _NONE)[0], each.get(name, _NONE)[1]) for name in names
+        )
+        for each in times
+    )
+    calls = [
+        calls_behind(side, each.cause) if each else None
+        for side, each in zip(sides, waited, strict=True)
+    ]
+    values = dict(change.values)
+    if calls[0] is not None and calls[1] is not None:
+        is_launch = key[0] == "launching"
+        was, each_ns = (one.ns / one.count if is_launch else one.ns for one in (calls[0], calls[1]))
+        values |= {"call": calls[1].name, "was_ns": was, "each_ns": each_ns}
+    return replace(change, before=before, after=after, values=values)
+
+
+def _by_call(side: ExplainedSide, key: Key) -> dict[str, tuple[float, int]]:
+    """Return in how many intervals of a unit, and for how many ns, the device is idle for a cause
+    by the call of the host under which that lies, each time once: of launching the innermost one,
+    '' from a launch to its start, else what the cause is called."""
+    units, found = side.units, _idle_of(side)
+    if found is None:
+        return {}
+    causes, of = found.piece_causes
+    mine = np.array([_key(cause) == key for cause in causes], dtype=bool)[of]
+    pairs, of_piece = np.unique(np.stack((of, found.nodes))[:, mine], axis=1, return_inverse=True)
+    names = [_call_name(found, causes[cause], node) for cause, node in pairs.T.tolist()]
+    numbers = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    named = np.array([numbers[name] for name in names], dtype="int64")[of_piece.ravel()]
+    ns = np.bincount(named, (found.ends_ns - found.starts_ns)[mine], len(numbers))
+    intervals = np.unique(np.stack((named, found.intervals[mine])), axis=1)[0]
+    counts = np.bincount(intervals, minlength=len(numbers))
+    return {
+        name: (int(counts[at]) / units.count, round(float(ns[at]) / units.count))
+        for name, at in numbers.items()
+    }
+
+
+def _call_name(found: HostIdle, cause: Cause, node: int) -> str:
+    if cause.kind != "launching" and cause.name:
+        return cause.name
+    return found.frames[node].name if node >= 0 else ""
 
 
 def are_the_same_time(sides: tuple[ExplainedSide, ExplainedSide]) -> bool:
@@ -134,10 +185,7 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
     """Return the causes of idle time with their time in each unit; None where the file does not
     show the host, or has no start of its units. Launching and the code of one file are one cause
     each."""
-    units = side.units
-    if (units.starts_ns < 0).any():
-        return None
-    found = idle_by_host(side.trace, units.starts_ns, units.starts_ns + units.walls_ns)
+    units, found = side.units, _idle_of(side)
     if found is None:
         return None
     causes: dict[Key, _Waited] = {}
@@ -153,6 +201,14 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
     return causes
 
 
+def _idle_of(side: ExplainedSide) -> HostIdle | None:
+    """Return the idle time of the units by the stack of the host; None where that is not known."""
+    units = side.units
+    if (units.starts_ns < 0).any():
+        return None
+    return idle_by_host(side.trace, units.starts_ns, units.starts_ns + units.walls_ns)
+
+
 def are_shown(trace: Trace, units: Units) -> np.ndarray:
     """Return which units lie in the run that timelines show; all where the file marks no runs."""
     runs = trace.profiled_runs
@@ -165,7 +221,7 @@ def are_shown(trace: Trace, units: Units) -> np.ndarray:
     return found
 
 
-def _key(cause: IdleCause) -> Key:
+def _key(cause: IdleCause | Cause) -> Key:
     """Return what counts as one cause: launching whatever is launched, code of one file."""
     if cause.kind == "launching":
         return cause.kind, ""

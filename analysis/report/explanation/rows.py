@@ -172,6 +172,11 @@ class _Maker:
             dict.fromkeys((*before, *after)),
             key=lambda name: -max(_ns(before.get(name)), _ns(after.get(name))),
         )
+        if change.code == "idle":
+            return tuple(
+                _idle_row(words.name_of(change, name), _ns(before.get(name)), _ns(after.get(name)))
+                for name in names[:MAX_KERNELS]
+            )
         side = change.values.get("some_side")  # whose mean is that of few units
         return tuple(
             self._kernel(name, before.get(name), after.get(name), side)
@@ -192,6 +197,14 @@ class _Maker:
             signed_duration(takes - took),
             self.rows.get(name),
         )
+
+
+def _idle_row(name: str, took_ns: int, takes_ns: int) -> KernelRow:
+    """Return the idle time under a call of the host, which is 0 on a side that has none there,
+    whether or not it makes the call."""
+    took, takes = units.durations_apart(took_ns, takes_ns, takes_ns - took_ns)
+    change = signed_duration(takes_ns - took_ns)
+    return KernelRow(clean_text(name, MAX_NAME), took, "", takes, "", change, None)
 
 
 def _ns(kernel: KernelTime | None) -> int:

@@ -281,14 +281,14 @@ def _idle(change: Change, unit: UnitTimes) -> Sentence:
     }
     kind = change.values.get("kind")
     calls = _IDLE_CALLS.get(str(kind))
-    if calls is not None and change.before and change.after:
-        before, after = change.before[0], change.after[0]
-        if kind == "launching":
-            values |= {"call": after.name, "each": after.ns / after.count}
-            values["was"] = before.ns / before.count
-        else:
-            values |= {"each": after.ns, "was": before.ns}
-        return calls, values
+    if calls is not None and "call" in change.values:
+        told = change.values
+        return calls, {
+            **values,
+            "call": told["call"],
+            "each": told["each_ns"],
+            "was": told["was_ns"],
+        }
     return (_IDLE[unit.on_device] if kind is None else IDLE_BY[str(kind)]), values
 
 

@@ -19,7 +19,8 @@ ON_AVERAGE = Message("{count:number} × {each:duration} on average")
 _KERNEL = Message("Kernel")
 _OPERATOR = Message("Operator")
 _COLLECTIVE = Message("Collective")
-_CALL = Message("Call of the host")
+_CALL = Message("Idle time by call of the host")
+_STARTING = Message("from the launch to the start")
 WHERE = Message("Where")
 HOST = Message("What the host did")
 KNOWN_BY = Message("Known by")
@@ -52,6 +53,13 @@ def head(change: Change, *, on_device: bool) -> str:
     if change.code == "communication":
         return _COLLECTIVE.text()
     return (_KERNEL if on_device else _OPERATOR).text()
+
+
+def name_of(change: Change, name: str) -> str:
+    """Return what a row behind a change is called, of idle time also where no call is behind it."""
+    if change.code == "idle" and not name:
+        return _STARTING.text()
+    return name
 
 
 def head_of_trace(code: SavingCode, *, on_device: bool) -> str:
