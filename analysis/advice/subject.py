@@ -172,15 +172,13 @@ class Subject:
         return float(self.operators["per_run_ns"].to_numpy(dtype=float)[chosen].sum())
 
     def names(self, chosen: np.ndarray) -> tuple[str, ...]:
-        """Names of those operators, most time first, fit to be shown; a few of many."""
+        """Names of those operators, fit to be shown, the one whose executions take most time
+        together first, whatever their shapes; a few of many."""
         rows = self.operators.loc[chosen, ["name", "per_run_ns"]]
-        rows = rows.sort_values("per_run_ns", ascending=False, kind="stable")
-        found: dict[str, None] = {}
-        for name in rows["name"]:
-            found[shown(name)] = None
-            if len(found) == MAX_NAMES:
-                break
-        return tuple(found)
+        times: dict[str, float] = {}
+        for name, ns in zip(rows["name"].map(shown), rows["per_run_ns"].astype(float), strict=True):
+            times[name] = times.get(name, 0.0) + ns
+        return tuple(sorted(times, key=lambda name: -times[name])[:MAX_NAMES])
 
     def share(self, ns: float | None) -> float | None:
         """`ns` as a part of the run, at most all of it: operators of streams that overlap may take

@@ -48,7 +48,7 @@ VALUES: dict[SavingCode, tuple[dict[str, str | int | float], ...]] = {
             for more in ({}, {"calls": 272})
         ),
     ),
-    "communication": ({}, {"file_ns": 9_000_000, "file_busy_ns": 90_000_000}),
+    "communication": ({},),
     "copies": ({},),
     "recomputed": ({}, {"operator": "aten::mm", "executions": 117, "repeated": 57}),
     "layout": ({},),
@@ -147,3 +147,30 @@ def test_a_trace_of_the_host_alone_has_no_idle_device() -> None:
     text = " ".join([trace_sentence(found), *map(str, following_said(found))])
     assert "No operator runs for" in text
     assert "device" not in text
+
+
+@pytest.mark.usefixtures("translations")
+def test_the_largest_is_one_kernel_by_all_its_executions_in_sentence_and_finding() -> None:
+    """Of 1,700 us of layout changes 16x32 takes 300 and 300 us over two shapes, 32x32 400, 32x16
+    350 and 16x16 350: the largest is 16x32 with 600 us, which is not most of it."""
+    kernels = [("16x32", 300, "a"), ("16x32", 300, "b"), ("32x32", 400, "a"), ("32x16", 350, "a"),
+               ("16x16", 350, "a")]  # fmt: skip
+    step = [Kernel("gemm", 900, "matrix_product")]
+    step += [
+        Kernel(f"batched_transpose_{tile}_half", us, "layout", inputs=f"float16[{shape}]")
+        for tile, us, shape in kernels
+    ]
+    subject = advised(steps_of([step] * 3))
+    sentence = trace_sentence(explain_subject(subject))
+    assert (
+        "5 kernels only change the layout of tensors: 1.70 ms per step, the largest part of it, "
+        "600 µs, in batched_transpose_16x32_half."
+    ) in sentence
+    assert "most of it" not in sentence
+    with language.speaking("zh"):
+        assert "用时最多的是 batched_transpose_16x32_half（600 µs）" in trace_sentence(
+            explain_subject(subject)
+        )
+    [finding] = [one for one in findings(subject).found if one.code == "reorders"]
+    assert finding.values["operator"] == finding.names[0] == "batched_transpose_16x32_half"
+    assert finding.values["time_ns"] == 1_700_000

@@ -15,7 +15,6 @@ from analysis.host.idle import IdleCause, idle_by_host
 from analysis.host_activity import RUNTIME
 from analysis.metrics.device import copies_of
 from analysis.metrics.some_units import in_some_units
-from analysis.metrics.step import exposed_of_calls
 from analysis.metrics.stretch import Stretch, longest_idle
 from analysis.ranks.waits import waiting
 
@@ -109,12 +108,8 @@ def communication(
         for each in collectives
     )
     repeats = max(1, round(sum(each.count for each in collectives)))
-    values: dict[str, str | int | float] = {}
-    whole = exposed_of_calls(traced.trace)
-    if whole is not None and traced.units.host_ns is not None:
-        values = {"file_ns": whole.communication_ns, "file_busy_ns": whole.busy_ns}
+    values = _waits(traced)
     where = (collectives[0].name,)
-    values |= _waits(traced)
     talks = traced.trace.operators["is_communication"].to_numpy(dtype=bool)
     of = traced.trace.calls["operator"].to_numpy()
     calls = np.flatnonzero(talks[of] & (traced.units.unit_of >= 0))

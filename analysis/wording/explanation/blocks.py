@@ -23,19 +23,20 @@ _SHARE = 0.02  # of the time of all collectives, below which one is not told
 
 _LAYERS = Message(
     "{copies:count} layers of {kernels:count} kernels take {all:duration}, {each:duration} each; "
-    "most time in each takes {kernel}: {largest:duration} in {n:executions}."
+    "the largest part of each is {kernel}: {largest:duration} in {n:executions}."
 )
 _LAYERS_OF = Message(
     "{copies:count} layers ({module:name}) of {kernels:count} kernels take {all:duration}, "
-    "{each:duration} each; most time in each takes {kernel}: {largest:duration} in {n:executions}."
+    "{each:duration} each; the largest part of each is {kernel}: {largest:duration} in "
+    "{n:executions}."
 )
 _NESTED = Message(
     "{copies:count} repetitions of {kernels:count} kernels take {all:duration}, {each:duration} "
     "each; each holds {inside}."
 )
 _INSIDE = Message("{copies:count} layers of {kernels:count} kernels ({all:duration})")
-_BY_CLASS = Message("Most time of kernels goes to {classes}.")
-_BY_CLASS_OF_HOST = Message("Most time of operators goes to {classes}.")
+_BY_CLASS = Message("Kernels by class, the largest first: {classes}.")
+_BY_CLASS_OF_HOST = Message("Operators by class, the largest first: {classes}.")
 # What computes in a unit is whatever runs in it; layers and classes are what it launched, wherever
 # that runs.
 _EARLIER = Message(

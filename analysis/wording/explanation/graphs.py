@@ -32,7 +32,7 @@ _NAMES = Message(
     "Operators, shapes and modules of the replay are those of the capture, by the order of its "
     "kernels."
 )
-_MOST = Message("Most time of the replay is in {kernel} ({n:executions}, {ns:duration}).")
+_MOST = Message("The largest part of the replay is in {kernel} ({n:executions}, {ns:duration}).")
 
 
 def graph_sentences(explanation: Explanation, graph: CapturedGraph) -> Sequence[Said]:

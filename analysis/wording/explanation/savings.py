@@ -142,10 +142,7 @@ def _communication(saving: Saving, unit: TracedUnit) -> Sentence:
     values = saving.values
     waits = WAITS.get(values.get("wait_basis"))
     told: dict[str, Shown] = {} if waits is None else {"waits": waits.of(**values)}
-    if "file_ns" not in values or unit.count == 1:
-        return (_COMMUNICATION if waits is None else _COMMUNICATION_PARTED), told
-    told |= {"all": values["file_ns"], "busy": values["file_busy_ns"]}
-    return (_COMMUNICATION_OF_FILE if waits is None else _OF_FILE_PARTED), told
+    return (_COMMUNICATION if waits is None else _COMMUNICATION_PARTED), told
 
 
 # How much of the collectives of a unit is no transfer, by what says it.
@@ -163,19 +160,10 @@ _COMMUNICATION_PARTED = Message(
     "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time. "
     "{waits}"
 )
-_OF_FILE_PARTED = Message(
-    "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time "
-    "({all:duration} of the {busy:duration} in which anything runs in all that was recorded). "
-    "{waits}"
-)
 
 
 _COMMUNICATION = Message(
     "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time."
-)
-_COMMUNICATION_OF_FILE = Message(
-    "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time "
-    "({all:duration} of the {busy:duration} in which anything runs in all that was recorded)."
 )
 
 
@@ -185,7 +173,7 @@ def _copies(saving: Saving, unit: TracedUnit) -> Sentence:
 
 _COPIES = Message(
     "Copies and fills of memory that nothing hides take **{ns:duration}** {per}, {share:percent} "
-    "of the time, most of it in {kernel:name}."
+    "of the time; the largest of them is {kernel:name}."
 )
 
 
@@ -218,20 +206,25 @@ _RECOMPUTED_OF = Message(
 
 
 def _layout(saving: Saving, unit: TracedUnit) -> Sentence:
-    return _LAYOUT[unit.on_device], {"n": saving.repeats, "kernel": saving.before[0].name}
+    largest = saving.before[0]
+    return _LAYOUT[unit.on_device], {
+        "n": saving.repeats,
+        "kernel": largest.name,
+        "largest": largest.ns,
+    }
 
 
 _LAYOUT = {
     True: Message(
         "One kernel only changes the layout of a tensor: **{ns:duration}** {per} ({kernel:name}).",
-        "{n:count} kernels only change the layout of tensors: **{ns:duration}** {per}, most of it "
-        "in {kernel:name}.",
+        "{n:count} kernels only change the layout of tensors: **{ns:duration}** {per}, the largest "
+        "part of it, {largest:duration}, in {kernel:name}.",
     ),
     False: Message(
         "One operator only changes the layout of a tensor: **{ns:duration}** {per} "
         "({kernel:name}).",
-        "{n:count} operators only change the layout of tensors: **{ns:duration}** {per}, most of "
-        "it in {kernel:name}.",
+        "{n:count} operators only change the layout of tensors: **{ns:duration}** {per}, the "
+        "largest part of it, {largest:duration}, in {kernel:name}.",
     ),
 }
 

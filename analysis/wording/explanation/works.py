@@ -26,8 +26,8 @@ _SIZES = Message(
 )
 _LAYERS = Message("Both run the same number of layers, {n:count}.")
 _HEAVIEST = Message(
-    "Most of the baseline's time is in {before} ({before_n:executions}, {took:duration}), most of "
-    "the candidate's in {after} ({after_n:executions}, {takes:duration})."
+    "The largest part of the baseline's time is in {before} ({before_n:executions}, "
+    "{took:duration}), that of the candidate's in {after} ({after_n:executions}, {takes:duration})."
 )
 _TWO_DEVICES = Message(
     "The two sides run different kernels. Matrix products, attention and convolutions take "

@@ -231,7 +231,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message(
             "A copy from memory that is not pinned, or one that the host waits for, stops the "
-            "device. Most time takes {operator:name}."
+            "device. The largest is {operator:name}."
         ),
         Message(
             "Keep the data on the device, or pin the host's memory and copy on a stream of its own."
