@@ -233,6 +233,7 @@ def _change(before_ns: float, after_ns: float, cause: IdleCause | None) -> Chang
     ns = takes - took
     values: dict[str, str | int | float] = {"before_ns": took, "after_ns": takes}
     if cause is None or cause.kind == "unknown":
+        values |= {} if cause is None else {"kind": cause.kind}
         return Change("idle", ns, evidence="ordered", values=values)
     host = (*cause.path[-_PATH:], *(() if cause.name in cause.path else (cause.name,)))
     named = tuple(filter(None, host))

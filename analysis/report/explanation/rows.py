@@ -10,7 +10,7 @@ from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.explanation.explanation import Change, Explanation, KernelTime
 from analysis.compare.explanation.sides import SHORT_CHARS
-from analysis.messages import Message, Part
+from analysis.messages import Message, Part, passage
 from analysis.operators.short_names import short_names
 from analysis.report.text import signed_duration, with_minus
 from analysis.text import clean_text
@@ -23,6 +23,7 @@ from analysis.wording.explanation import (
     told_changes,
 )
 from analysis.wording.explanation import details as words
+from analysis.wording.explanation.units import earlier_said
 
 _SLIGHT = 0.005  # of the unit's change, below which a change has no colour
 _EQUAL = 0.001  # of a time, by which two that are told as one may differ
@@ -121,7 +122,9 @@ def _after(comparison: Comparison, explanation: Explanation) -> tuple[tuple[Part
         abs(told - of_unit) <= _EQUAL * of_unit
         for told, of_unit in zip(times, (unit.before_ns, unit.after_ns), strict=True)
     )
-    last = rest_parts(explanation) if is_said else explained_parts(explanation)[-1]
+    earlier = (said.parts() for said in earlier_said(explanation))
+    rest = passage(*earlier, rest_parts(explanation))
+    last = rest if is_said else explained_parts(explanation)[-1]
     return (tuple(with_minus(last)),) if last else ()
 
 
@@ -228,7 +231,7 @@ def _kind(change_ns: int, whole_ns: int) -> str:
 
 def _facts(change: Change) -> tuple[tuple[str, str], ...]:
     told = (
-        (words.WHERE, " › ".join(change.where)),
+        (words.WHERE, " › ".join(words.where_names(change))),
         (words.HOST, " › ".join(change.host)),
         (words.KNOWN_BY, words.known_by(change)),
     )

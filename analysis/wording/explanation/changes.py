@@ -59,12 +59,21 @@ _SPLIT = Message(
 
 def _replaced(change: Change, unit: UnitTimes) -> Sentence:
     op_class = common_class((*change.before, *change.after))
+    names = {"before": names_text(change.before), "after": names_text(change.after)}
+    if str(names["before"]) == str(names["after"]):
+        return _REPLACED_ALIKE, _both(change)
     if op_class is None:
         return _REPLACED, _both(change)
-    names = {"before": names_text(change.before), "after": names_text(change.after)}
     return _REPLACED_OF, {**_both(change), **names, "op_class": LABELS[op_class]}
 
 
+# Of two kernels whose names differ only where they are cut.
+_REPLACED_ALIKE = Message(
+    "In {n:count} place another kernel of this kind runs, {before}: {takes:duration} instead of "
+    "{took:duration}, **{ns:signed_duration}** {per}.",
+    "In {n:count} places another kernel of this kind runs, {before}: {takes:duration} instead of "
+    "{took:duration}, **{ns:signed_duration}** {per}.",
+)
 _REPLACED = Message(
     "In {n:count} place {after} runs instead of {before}: {takes:duration} instead of "
     "{took:duration}, **{ns:signed_duration}** {per}.",
@@ -141,6 +150,8 @@ def _operator(change: Change, unit: UnitTimes) -> Sentence:
     if len(change.before) != 1 or len(change.after) != 1:
         return _OPERATOR, values  # the names of several kernels say less than their operator
     names = {"before": names_text(change.before), "after": names_text(change.after)}
+    if str(names["before"]) == str(names["after"]):
+        return _OPERATOR, values  # they differ only where they are cut
     return _OPERATOR_AS, {**values, **names}
 
 
@@ -289,7 +300,7 @@ def _idle(change: Change, unit: UnitTimes) -> Sentence:
             "each": told["each_ns"],
             "was": told["was_ns"],
         }
-    return (_IDLE[unit.on_device] if kind is None else IDLE_BY[str(kind)]), values
+    return (IDLE_BY.get(str(kind)) or _IDLE[unit.on_device]), values
 
 
 # With how long the calls of the host take by themselves: each launch, or all loading of a unit.

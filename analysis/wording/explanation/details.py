@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.advice.explanation.explanation import SavingCode
-from analysis.compare.explanation.explanation import Change, Evidence
+from analysis.compare.explanation.explanation import Change, ChangeCode, Evidence
 from analysis.messages import Message
+from analysis.operators.classes import LABELS
 
 TITLE = Message("What changed")
 TITLE_OF_TRACE = Message("What need not be")
@@ -22,6 +23,8 @@ _COLLECTIVE = Message("Collective")
 _CALL = Message("Idle time by call of the host")
 _STARTING = Message("from the launch to the start")
 WHERE = Message("Where")
+_NO_OPERATOR = Message("{op_class}, operator not in the file")
+_SIZE = Message("tensors with a dimension of {size:count}")
 HOST = Message("What the host did")
 KNOWN_BY = Message("Known by")
 _EVIDENCE: Mapping[Evidence, Message] = {
@@ -29,6 +32,7 @@ _EVIDENCE: Mapping[Evidence, Message] = {
     "ordered": Message("the order of the kernels"),
     "guessed": Message("the class of the kernels alone"),
 }
+_OF_ONE_SIDE: tuple[ChangeCode, ...] = ("added", "removed", "outlier")
 _CLOCKS = Message(
     "a ratio near which most of their time lies; another limit of power would do the same"
 )
@@ -69,8 +73,20 @@ def head_of_trace(code: SavingCode, *, on_device: bool) -> str:
     return (_KERNEL if on_device else _OPERATOR).text()
 
 
+def where_names(change: Change) -> tuple[str, ...]:
+    """Return where a change is, the widest first: for kernels without a known operator their class
+    by its name, for tensors of one size what the number is."""
+    op_class, size = change.values.get("op_class"), change.values.get("size")
+    if isinstance(op_class, str):
+        return (_NO_OPERATOR.text(op_class=LABELS[op_class]), *change.where[1:])
+    return (_SIZE.text(size=size),) if isinstance(size, int) else change.where
+
+
 def known_by(change: Change) -> str:
-    """Return what says that a change is this one."""
+    """Return what says that a change is this one; '' where that would be names of both files, and
+    only one has these kernels."""
+    if change.code in _OF_ONE_SIDE and change.evidence == "named":
+        return ""
     if change.code == "idle":
         return _IDLE[bool(change.host)].text()
     if change.code == "clocks":

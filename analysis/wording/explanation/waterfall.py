@@ -3,16 +3,17 @@ exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.explanation.explanation import Change, ChangeCode
 from analysis.messages import Message, Shown
+from analysis.wording.explanation import told_changes
+from analysis.wording.explanation.details import where_names
 from analysis.wording.explanation.kernels import names_text
 from analysis.wording.waterfall import Step, waterfall_steps
 from analysis.work_units import UnitKind
 
-_MOST = 8  # changes with a step of their own
 AXIS: Mapping[UnitKind, Message] = {
     "step": Message("mean time per step, {unit}"),
     "annotation": Message("mean time per step, {unit}"),
@@ -57,6 +58,7 @@ _IDLE_BY = {
     "launching": Message("idle: launching"),
     "python": Message("idle: Python"),
     "queued": Message("idle: launched already"),
+    "unknown": Message("idle: not known why"),
 }
 
 
@@ -66,7 +68,8 @@ def steps_of(comparison: Comparison) -> tuple[Step, ...]:
     found = comparison.explanation
     if found is None or not comparison.is_explained:
         return waterfall_steps(comparison)
-    told, others = found.changes[:_MOST], found.changes[_MOST:]
+    told = told_changes(found)
+    others = [change for change in found.changes if not any(change is each for each in told)]
     smaller = sum(change.change_ns for change in others)
     steps = [
         Step(comparison.baseline.name, found.unit.before_ns, "total"),
@@ -91,13 +94,14 @@ def change_label(change: Change) -> str:
         "layer": change.values.get("layer", 0),
         "layers": change.values.get("layers", 0),
     }
-    return _LABELS.get(change.code, _LABELS["time"]).text(**values)
+    is_alike = change.code == "replaced" and str(values["before"]) == str(values["after"])
+    return _LABELS["time" if is_alike else change.code].text(**values)
 
 
 def _where(change: Change) -> str:
     """Return the operator or the collective that a change is about; its shapes behind it."""
-    names: Sequence[str] = change.where[-2:] if change.code == "shapes" else change.where[:1]
-    return ", ".join(names)
+    names = where_names(change)
+    return ", ".join(names[-2:] if change.code == "shapes" else names[:1])
 
 
 def _step(label: str, ns: int) -> Step:

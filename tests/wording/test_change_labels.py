@@ -1,0 +1,119 @@
+"""Labels and facts of single changes: what stands beside a bar, and behind a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.explanation import explain
+from analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
+from analysis.compare.side import side_of_trace
+from analysis.messages import language
+from analysis.report.explanation.rows import explained_rows
+from analysis.trace import Trace
+from analysis.wording.explanation import change_sentence
+from analysis.wording.explanation.details import known_by, where_names
+from analysis.wording.explanation.waterfall import change_label, steps_of
+from tests.compare.explanation.test_unit_sides import with_earlier
+from tests.step_traces import Kernel
+from tests.step_traces import steps_of as trace_of
+
+CUT = "vectorized_elementw…rt_kernel_cuda> fp32"
+
+
+def unit() -> UnitTimes:
+    found = explain(trace_of([[Kernel("a", 100)]]), trace_of([[Kernel("a", 100)]]))
+    assert found is not None
+    return found.unit
+
+
+def test_idle_time_of_an_unknown_cause_is_not_all_idle_time() -> None:
+    """The device waits 100 us before the second kernel, 300 after the change, where no thread of
+    the host runs anything; in a file without the host it is all idle time that changes."""
+
+    def waiting(us: int, *, has_host: bool) -> Trace:
+        step = [Kernel("a", 50), Kernel("b", 50, after_us=us)]
+        launches = [(0, 0.0), (0, 49.0 + us)] if has_host else []
+        spans = [(0, "runtime", "cudaLaunchKernel", 0, 2_000)] if has_host else []
+        return trace_of([step], spans=spans, launches=launches)
+
+    for has_host, label in ((True, "idle: not known why"), (False, "idle time")):
+        found = explain(waiting(100, has_host=has_host), waiting(300, has_host=has_host))
+        assert found is not None
+        (change,) = found.changes
+        assert (change.change_ns, change_label(change)) == (200_000, label)
+        assert "The file does not show what the host did then." in change_sentence(
+            change, found.unit
+        )
+
+
+def test_kernels_of_no_known_operator_are_named_by_their_class_as_it_is_called(
+    translations: Path,
+) -> None:
+    change = Change("operator", 5, where=("matrix_product",), values={"op_class": "matrix_product"})
+    assert change_label(change) == "matrix product, operator not in the file"
+    assert where_names(change) == ("matrix product, operator not in the file",)
+    with language.speaking("zh"):
+        assert change_label(change) == "矩阵乘，文件中没有其算子"
+    shaped = replace(change, code="shapes", where=("matrix_product", "float32[4,8]"))
+    assert change_label(shaped) == "matrix product, operator not in the file, float32[4,8]"
+
+
+def test_a_size_of_tensors_is_no_bare_number() -> None:
+    change = Change("added", 5, where=("151936",), values={"size": 151_936})
+    assert where_names(change) == ("tensors with a dimension of 151\N{NARROW NO-BREAK SPACE}936",)
+
+
+@pytest.mark.parametrize("code", ["added", "removed", "outlier"])
+def test_what_only_one_side_has_is_not_known_by_names_of_both(code: str) -> None:
+    change = Change("added", 5, evidence="named")
+    assert known_by(replace(change, code=code)) == ""  # type: ignore[arg-type]
+    assert known_by(replace(change, code="time")) == "names that both files have"
+    assert known_by(replace(change, evidence="guessed")) == "the class of the kernels alone"
+
+
+@pytest.mark.parametrize("code", ["operator", "replaced"])
+def test_no_kernel_runs_instead_of_one_that_is_shown_alike(code: str) -> None:
+    """Two kernels of 100 and 300 ns whose names were cut to the same text."""
+    before, after = (KernelTime(CUT, 4, ns, "elementwise") for ns in (100, 300))
+    change = Change(code, 200, 4, ("aten::rsqrt",), (before,), (after,))  # type: ignore[arg-type]
+    assert "instead of vectorized" not in change_sentence(change, unit())
+    assert "300 ns instead of 100 ns" in change_sentence(change, unit())
+    assert "instead of" not in change_label(change)
+    other = replace(change, after=(replace(after, name="rsqrt_v2"),))
+    assert f"rsqrt_v2 instead of {CUT}" in change_sentence(replace(other, code="operator"), unit())
+
+
+def test_bars_and_rows_leave_out_the_same_smaller_changes() -> None:
+    """Nine kernels take 20 to 100 us longer: five are told, four are left, 20 to 50 us."""
+    names = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota")
+    sides = []
+    for more in (0, 10):
+        step = [Kernel(each, 200 + at * more) for at, each in enumerate(names, 2)]
+        step += [Kernel(each, 300) for each in ("copy", "gemm", "norm", "softmax")]
+        sides.append(side_of_trace(trace_of([step] * 3)))
+    comparison = compare(*sides)
+    rows = explained_rows(comparison, [None] * 9)
+    assert rows is not None
+    steps = steps_of(comparison)
+    assert (len(rows.rows), rows.more_title) == (5, "4 smaller changes")
+    assert [step.value_ns for step in steps[1:7]] == [
+        *(1000 * us for us in (100, 90, 80, 70, 60)), 140_000
+    ]  # fmt: skip
+    assert steps[6].label == rows.more_title
+    assert sum(step.value_ns for step in steps[:-1]) == steps[-1].value_ns
+
+
+def test_layers_of_before_the_file_are_told_behind_the_rows() -> None:
+    """Ten of 24 layers of 100 us; after the change another kernel of 200 us runs in the step."""
+    before, after = with_earlier(10), with_earlier(10)
+    after.calls.loc[after.calls.index[-1], "dur_ns"] += 200_000
+    comparison = compare(side_of_trace(before), side_of_trace(after))
+    assert comparison.explanation is not None
+    rows = explained_rows(comparison, [None] * len(comparison.explanation.changes))
+    assert rows is not None and rows.rows
+    text = "".join(part.text for sentence in rows.after for part in sentence)
+    assert text.count("In the step also run 10 layers that the host launched before") == 1
