@@ -174,3 +174,29 @@ def test_launching_has_the_time_under_each_call_and_0_where_a_side_has_none() ->
         ("from the launch to the start", "0 ns", "20.0 µs", "+20.0 µs"),
         ("cudaLaunchKernel", "10.0 µs", "10.0 µs", "0"),
     }
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_one_long_execution_has_what_it_takes_longer_and_the_others_are_told_apart(
+    side: int,
+) -> None:
+    """One of eight softmaxes of 50 us takes 600: 550 more; all eight take 950, of which 400 are as
+    long as ever, as in the other file."""
+    usual = [Kernel("gemm", 1000, "matrix_product"), Kernel("softmax", 50, "softmax")] * 8
+    long = [*usual[:5], Kernel("softmax", 600, "softmax"), *usual[6:]]
+    steps = (long, usual) if side == 0 else (usual, long)
+    sides = [
+        Side(f"{at}.json", trace_of([step], name=f"{at}.json")) for at, step in enumerate(steps)
+    ]
+    comparison = compare(*sides)
+    explanation = comparison.explanation
+    assert explanation is not None
+    (change,) = explanation.changes
+    ns = 550_000 if side else -550_000
+    assert (change.change_ns, change.after_ns - change.before_ns) == (ns, ns)
+    (row,) = rows_of(comparison).rows
+    (kernel,) = row.kernels
+    told = ("550 µs", "one takes 600 µs, the others 50.0 µs")
+    cells = (kernel.before, kernel.before_each), (kernel.after, kernel.after_each)
+    assert cells == ((("", ""), told) if side else (told, ("", "")))
+    assert (row.change, kernel.change) == (("+550 µs",) * 2 if side else ("−550 µs",) * 2)

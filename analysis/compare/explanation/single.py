@@ -47,7 +47,8 @@ def _runs(left: Remaining, side: int, least_ns: float) -> Iterator[Change]:
     chosen = np.flatnonzero((profile.longest_ns > _BEYOND * others) & (excess >= least_ns))
     for position in chosen.tolist():
         if not _is_told(left, side, position):
-            yield _outlier(left, side, position, float(excess[position]))
+            usual = float(others[position])
+            yield _outlier(left, side, position, float(excess[position]), usual)
 
 
 def _positions(left: Remaining, side: int, least_ns: float) -> Iterator[Change]:
@@ -67,7 +68,7 @@ def _positions(left: Remaining, side: int, least_ns: float) -> Iterator[Change]:
         position = int(far[0])
         is_told = _is_told(left, side, position)
         if not is_told and not _is_long_on_both(left, side, position, usual):
-            yield _outlier(left, side, position, float(ns[position]) - usual)
+            yield _outlier(left, side, position, float(ns[position]) - usual, usual)
 
 
 def _is_told(left: Remaining, side: int, position: int) -> bool:
@@ -81,12 +82,15 @@ def _is_long_on_both(left: Remaining, side: int, position: int, usual: float) ->
     return bool((other > _BEYOND * usual).any())
 
 
-def _outlier(left: Remaining, side: int, position: int, excess_ns: float) -> Change:
-    """Return one execution as a change, and take its excess from what is left."""
+def _outlier(
+    left: Remaining, side: int, position: int, excess_ns: float, usual_ns: float
+) -> Change:
+    """Return one execution as a change, and take its excess from what is left: that alone is its
+    time, since what the others take is told with them."""
     of = left.sides[side]
     column = np.flatnonzero((left.before, left.after)[side] == position)
     (left.before_ns, left.after_ns)[side][column] -= excess_ns
-    shown = (of.times_of([position], [float(of.ns[position])]), ())
+    shown = (of.times_of([position], [excess_ns]), ())
     call = np.array([longest_call(of, position)])
     calls = (call, call[:0])
     return Change(
@@ -102,6 +106,7 @@ def _outlier(left: Remaining, side: int, position: int, excess_ns: float) -> Cha
             "unit": int(of.profile.longest_unit[position]),
             "of": _executions(of, position),
             "longest_ns": _longest(of, position),
+            "usual_ns": round(usual_ns),
         },
         calls=(calls[side], calls[1 - side]),
     )

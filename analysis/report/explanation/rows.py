@@ -180,11 +180,25 @@ class _Maker:
                 _idle_row(words.name_of(change, name), _ns(before.get(name)), _ns(after.get(name)))
                 for name in names[:MAX_KERNELS]
             )
+        if change.code == "outlier":
+            return (self._long_one(change),)
         side = change.values.get("some_side")  # whose mean is that of few units
         return tuple(
             self._kernel(name, before.get(name), after.get(name), side)
             for name in names[:MAX_KERNELS]
         )
+
+    def _long_one(self, change: Change) -> KernelRow:
+        """Return the row of one long execution: what it takes longer than the others, and how long
+        both take."""
+        (kernel,) = change.after or change.before
+        excess, change_text = units.duration(kernel.ns), signed_duration(change.change_ns)
+        values = change.values
+        each = words.LONGEST.text(longest=values["longest_ns"], usual=values["usual_ns"])
+        name, row = clean_text(kernel.name, MAX_NAME), self.rows.get(kernel.name)
+        if change.after:
+            return KernelRow(name, "", "", excess, each, change_text, row)
+        return KernelRow(name, excess, each, "", "", change_text, row)
 
     def _kernel(
         self, name: str, before: KernelTime | None, after: KernelTime | None, uneven: object
