@@ -195,11 +195,15 @@ def _tree(side: Side) -> None:
                     _SEVERAL.text(), kinds, "tree_by", shown=lambda code: tree_words.BY[code].text()
                 )
                 by = next((kind for kind in kinds if kind == chosen), by)
-        figure = icicle(tree(side, by), panels.mark_colours())
+        nodes = tree(side, by)
+        figure = icicle(nodes, panels.mark_colours())
         if figure is None:
             st.caption(say("No operator took any time."))
             return
         panels.chart(figure, f"tree_{by}", say("The time of a run, from classes to operators"))
+        beside = tree_words.beside_sentence(nodes[0].ns, Subject(side).run_ns)
+        if beside is not None:
+            st.caption(told(beside))
 
 
 @st.fragment

@@ -293,3 +293,22 @@ def test_what_need_not_be_is_rows_that_lead_to_the_timeline(tree: Path, open_tra
     first = data["rows"][0]
     assert "885 µs" in "".join(text for _, text in first["parts"])
     assert (first["width"], first["ways"]) == (100.0, ["Show it in the timeline"])
+
+
+def test_operators_of_two_streams_are_said_to_be_a_sum(tree: Path, open_trace: Open) -> None:
+    """Steps of 1000 us, in which two streams run a kernel of 800 us each: 1600 us together."""
+    alone = serving_json([(DECODE, 800)] * 3)
+    (tree / "open" / "a.json").write_bytes(alone)
+    document = json.loads(alone)
+    kernels = [event for event in document["traceEvents"] if event["cat"] == "kernel"]
+    document["traceEvents"] += [
+        {**kernel, "name": "other", "tid": 8, "args": {**kernel["args"], "stream": 8}}
+        for kernel in kernels
+    ]
+    (tree / "open" / "b.json").write_text(json.dumps(document))
+    page = open_trace(trace="file:b.json")
+    assert is_clean(page)
+    sentence = "Operators take 1.60 ms together in a run of 1.00 ms: a sum over streams or threads"
+    assert any(sentence in caption.value for caption in page.caption)
+    page = open_trace(trace="file:a.json")
+    assert not any("together in a run" in caption.value for caption in page.caption)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from analysis.messages import Message, say
+from analysis.messages import Message, Said, say
 from analysis.operators.classes import LABELS
 
 HIERARCHY_TITLE = Message("Where the time goes")
@@ -21,6 +21,11 @@ BY: Mapping[str, Message] = {
     "stack": Message("Call stack"),
 }
 _WHOLE = Message("all operators")
+_BESIDE = Message(
+    "Operators take {all:duration} together in a run of {run:duration}: a sum over streams or "
+    "threads, on which some run beside others."
+)
+_EQUAL = 0.005  # of a run, by which the sum of its operators may differ from it
 _UNKNOWN = Message("unknown")
 
 
@@ -33,6 +38,13 @@ class Node(Protocol):
     def label(self) -> str: ...
     @property
     def count(self) -> int: ...
+
+
+def beside_sentence(all_ns: float, run_ns: float | None) -> Said | None:
+    """Return why all operators together take longer than a run; None where they do not."""
+    if run_ns is None or all_ns <= (1 + _EQUAL) * run_ns:
+        return None
+    return _BESIDE.of(all=all_ns, run=run_ns)
 
 
 def node_text(node: Node) -> str:
