@@ -67,7 +67,7 @@ def _outlier(side: ExplainedSide, at: int, excess_ns: float, usual_ns: int) -> S
         "usual_ns": usual_ns,
         "unit": int(profile.longest_unit[at]),
     }
-    before = side.times_of([at], [float(side.ns[at])])
+    before = side.times_of([at], [excess_ns])
     calls = np.array([longest_call(side, at)])
     return Saving(
         "outlier", round(excess_ns), 1, side.module_of([at]), before, values=values, calls=calls

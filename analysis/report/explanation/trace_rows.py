@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from analysis import units
 from analysis.advice.explanation.explanation import Saving, SavingCode, TraceExplanation
+from analysis.compare.explanation.explanation import KernelTime
 from analysis.compare.explanation.sides import SHORT_CHARS
 from analysis.messages import passage
 from analysis.metrics.breakdown import by_operator
@@ -71,7 +72,7 @@ def _row(
             KernelRow(
                 clean_text(each.name, MAX_NAME),
                 units.duration(each.ns),
-                executions_text(each),
+                _each_text(saving, each),
                 "",
                 "",
                 "",
@@ -81,6 +82,15 @@ def _row(
         ),
         ways_to(shown, show=words.SHOW_ALONE, median=words.SHOW_MEDIAN_ALONE),
     )
+
+
+def _each_text(saving: Saving, kernel: KernelTime) -> str:
+    """Return how often and how long a kernel runs; of one long execution how long it and the others
+    take, since its time is what it takes longer."""
+    if saving.code == "outlier":
+        values = saving.values
+        return words.LONGEST.text(longest=values["longest_ns"], usual=values["usual_ns"])
+    return executions_text(kernel)
 
 
 def _facts(saving: Saving) -> tuple[tuple[str, str], ...]:

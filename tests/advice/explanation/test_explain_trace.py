@@ -18,6 +18,7 @@ from analysis.advice.sides import advised
 from analysis.host.runs import idle_of_runs
 from analysis.metrics.step import mean_step
 from analysis.readers import read_path
+from analysis.report.explanation.trace_rows import trace_rows
 from analysis.trace import Trace
 from analysis.work_units import units_of
 from tests.conftest import SHARED_TRACES
@@ -197,11 +198,18 @@ def test_one_layer_that_takes_longer_than_its_siblings() -> None:
 def test_one_execution_far_longer_than_those_of_other_steps() -> None:
     """400 us once instead of 40, in one of 4 steps: 90 us a step."""
     slow = (NORM, replace(QKV, us=400), ATTENTION, MLP, GELU)
-    found = explained(steps_of([LAYER * 8, LAYER * 3 + slow + LAYER * 4, LAYER * 8, LAYER * 8]))
+    trace = steps_of([LAYER * 8, LAYER * 3 + slow + LAYER * 4, LAYER * 8, LAYER * 8])
+    found = explained(trace)
     outlier = only(found)
     assert (outlier.code, outlier.ns) == ("outlier", 90_000)
     assert outlier.values["longest_ns"] == 400_000
     assert outlier.values["of"] == 32
+    assert [kernel.ns for kernel in outlier.before] == [90_000], "the others are told apart"
+    (row,) = trace_rows(found, trace, [None]).rows
+    [kernel] = row.kernels
+    assert (kernel.before, kernel.before_each) == (
+        "90.0 µs", "one takes 400 µs, the others 40.0 µs",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(("inputs", "count"), [("float32[8,8]", 1), (None, 0)])
