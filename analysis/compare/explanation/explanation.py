@@ -47,12 +47,14 @@ OtherKernels = Literal["copies", "collectives"]
 @dataclass(frozen=True)
 class KernelTime:
     """Kernels of one name in one unit: how many, on average, their time in ns, and what class of
-    operator they are, as `operators.classes` has it."""
+    operator they are, as `operators.classes` has it; with `is_copy` they are copies or fills of
+    memory, which no kernel computes."""
 
     name: str
     count: float
     ns: int
     op_class: str = "unknown"
+    is_copy: bool = False
 
 
 Calls = tuple[np.ndarray, np.ndarray]  # of both sides, as rows of the calls of their traces

@@ -151,11 +151,16 @@ class ExplainedSide:
     def others(self) -> frozenset[OtherKernels]:
         """What a unit has besides kernels that compute."""
         found: set[OtherKernels] = set()
-        if copies_of(self.trace)[self.profile.operators].any():
+        if self.are_copies[self.profile.operators].any():
             found.add("copies")
         if self.communication:
             found.add("collectives")
         return frozenset(found)
+
+    @cached_property
+    def are_copies(self) -> np.ndarray:
+        """Which operators of the trace are copies or fills of memory."""
+        return copies_of(self.trace)
 
     @cached_property
     def kernels_ns(self) -> float:
@@ -212,15 +217,17 @@ class ExplainedSide:
 
     def named_times(self, totals: Mapping[int, Sequence[float]]) -> tuple[KernelTime, ...]:
         """Return operators of the trace, with count and ns of each, by name."""
-        named: dict[tuple[str, str], list[float]] = {}
+        named: dict[tuple[str, str, bool], list[float]] = {}
         for operator, (count, ns) in totals.items():
-            key = (self.names[operator], self.kernels[operator].op_class)
+            is_copy = bool(self.are_copies[operator])
+            key = (self.names[operator], self.kernels[operator].op_class, is_copy)
             entry = named.setdefault(key, [0, 0.0])
             entry[0] += count
             entry[1] += ns
         ranked = sorted(named.items(), key=lambda item: -item[1][1])
         return tuple(
-            KernelTime(name, count, round(ns), op_class) for (name, op_class), (count, ns) in ranked
+            KernelTime(name, count, round(ns), op_class, is_copy)
+            for (name, op_class, is_copy), (count, ns) in ranked
         )
 
     def module_of(self, positions: Sequence[int]) -> tuple[str, ...]:

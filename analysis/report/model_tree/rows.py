@@ -52,7 +52,7 @@ def tree_rows(comparison: Comparison) -> TreeRows | None:
         return None
     heads = (
         say("Part of the model"),
-        say("Executions"),
+        say("Kernels and copies") if _on_device(comparison) else say("Executions"),
         say("Baseline"),
         say("Candidate"),
         say("Change"),
@@ -64,6 +64,12 @@ def tree_rows(comparison: Comparison) -> TreeRows | None:
         heads,
         _rows(tree, tree.roots, is_open=True),
     )
+
+
+def _on_device(comparison: Comparison) -> bool:
+    """Return whether both sides run kernels, of which an operator may launch several."""
+    traces = (comparison.baseline.trace, comparison.candidate.trace)
+    return all(bool((trace.operators["level"] == "device_kernel").any()) for trace in traces)
 
 
 def _rows(tree: ModelTree, nodes: tuple[Node, ...], *, is_open: bool) -> tuple[TreeRow, ...]:

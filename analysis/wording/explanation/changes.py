@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from analysis.compare.explanation.explanation import (
     Change,
     ChangeCode,
+    KernelTime,
     UnitTimes,
 )
 from analysis.messages import Message, Said, Shown
@@ -139,14 +140,42 @@ _TIME_OF = Message(
 )
 
 
+def counts_of(kernels: Sequence[KernelTime]) -> tuple[int, int]:
+    """Return how many of these are kernels, and how many are copies or fills of memory."""
+    copies = round(sum(each.count for each in kernels if each.is_copy))
+    return round(sum(each.count for each in kernels)) - copies, copies
+
+
+def counted(counts: tuple[int, int], unit: UnitTimes) -> str:
+    """Return how many kernels, copies and fills these are, of a host how many executions."""
+    kernels, copies = counts
+    if not unit.on_device:
+        return str(_EXECUTIONS.of(n=kernels + copies))
+    if copies and not kernels:
+        return str(_COPIES.of(n=copies))
+    return str((_WITH_COPIES if copies else _KERNELS).of(n=kernels + copies))
+
+
+_EXECUTIONS = Message("{n:executions}")
+_KERNELS = Message("{n:count} kernel", "{n:count} kernels")
+_COPIES = Message("{n:count} copy or fill", "{n:count} copies or fills")
+_WITH_COPIES = Message("{n:count} kernels, copies and fills")
+
+
 def _operator(change: Change, unit: UnitTimes) -> Sentence:
     op_class = change.values.get("op_class")
-    values = {**_both(change), "operator": change.where[-1]}
+    values: dict[str, Shown] = {**_both(change), "operator": change.where[-1]}
     if isinstance(op_class, str):
         return _CLASS, {**values, "operator": LABELS[op_class]}
-    counts = [round(sum(each.count for each in side)) for side in (change.before, change.after)]
-    if counts[0] != counts[1]:
-        return _OPERATOR_COUNTS, {**values, "before_n": counts[0], "after_n": counts[1]}
+    before, after = (counts_of(side) for side in (change.before, change.after))
+    if before != after:
+        if before[0] == after[0] > 0:
+            more = after[1] - before[1]
+            message = _OPERATOR_MORE if more > 0 else _OPERATOR_FEWER
+            return message, {**values, "n": after[0], "by": abs(more)}
+        texts = {"before_n": counted(before, unit), "after_n": counted(after, unit)}
+        return _OPERATOR_COUNTS, {**values, **texts}
+    values["n"] = counted(after, unit)
     if len(change.before) != 1 or len(change.after) != 1:
         return _OPERATOR, values  # the names of several kernels say less than their operator
     names = {"before": names_text(change.before), "after": names_text(change.after)}
@@ -156,15 +185,27 @@ def _operator(change: Change, unit: UnitTimes) -> Sentence:
 
 
 _OPERATOR = Message(
-    "{operator:name} takes {takes:duration} instead of {took:duration} in {n:executions}: "
+    "{operator:name} takes {takes:duration} instead of {took:duration} in {n}: "
     "**{ns:signed_duration}** {per}.",
 )
+_OPERATOR_FEWER = Message(
+    "{operator:name} takes {takes:duration} instead of {took:duration} in {n:count} kernel on both "
+    "sides, with {by:count} fewer copies or fills: **{ns:signed_duration}** {per}.",
+    "{operator:name} takes {takes:duration} instead of {took:duration} in {n:count} kernels on "
+    "both sides, with {by:count} fewer copies or fills: **{ns:signed_duration}** {per}.",
+)
+_OPERATOR_MORE = Message(
+    "{operator:name} takes {takes:duration} instead of {took:duration} in {n:count} kernel on both "
+    "sides, with {by:count} more copies or fills: **{ns:signed_duration}** {per}.",
+    "{operator:name} takes {takes:duration} instead of {took:duration} in {n:count} kernels on "
+    "both sides, with {by:count} more copies or fills: **{ns:signed_duration}** {per}.",
+)
 _OPERATOR_COUNTS = Message(
-    "{operator:name} takes {takes:duration} in {after_n:executions} instead of {took:duration} in "
-    "{before_n:executions}: **{ns:signed_duration}** {per}.",
+    "{operator:name} takes {takes:duration} in {after_n} instead of {took:duration} in {before_n}: "
+    "**{ns:signed_duration}** {per}.",
 )
 _OPERATOR_AS = Message(
-    "{operator:name} takes {takes:duration} instead of {took:duration} in {n:executions}: "
+    "{operator:name} takes {takes:duration} instead of {took:duration} in {n}: "
     "**{ns:signed_duration}** {per} ({after} instead of {before}).",
 )
 _CLASS = Message(

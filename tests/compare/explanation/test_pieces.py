@@ -86,8 +86,24 @@ def test_of_operators_with_other_kernels_both_counts_are_told() -> None:
     found = said([NORM, CONV, NORM], [NORM, *[small] * 14, NORM])
     assert found.has_other_kernels
     assert (
-        "aten::conv2d takes 4.34 ms in 14 executions instead of 5.20 ms in 1 execution: -860 µs "
+        "aten::conv2d takes 4.34 ms in 14 kernels instead of 5.20 ms in 1 kernel: -860 µs "
         "per step" in change_sentence(only(found), found.unit)
+    )
+
+
+@pytest.mark.parametrize(("word", "is_more"), [("fewer", False), ("more", True)])
+def test_fills_are_no_executions_of_an_operator(word: str, is_more: bool) -> None:
+    """Three products of 100 us with a fill of 10 each become three of 150 without."""
+    fill = Kernel("Memset (Device)", 10, "copy", "aten::mm")
+    product = Kernel("sm90_gemm", 100, "matrix_product", "aten::mm")
+    tile = Kernel("Cijk_gemm", 150, "matrix_product", "aten::mm")
+    sides = [NORM, *[fill, product] * 3], [NORM, *[tile] * 3]
+    found = said(*(reversed(sides) if is_more else sides))
+    assert found.has_other_kernels
+    times = "330 µs instead of 450 µs" if is_more else "450 µs instead of 330 µs"
+    assert (
+        f"aten::mm takes {times} in 3 kernels on both sides, with 3 {word} copies or fills: "
+        in change_sentence(only(found), found.unit)
     )
 
 
