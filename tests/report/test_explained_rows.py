@@ -7,6 +7,7 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
+from analysis.messages import language
 from analysis.report.explanation.rows import ExplainedRows, KernelRow, explained_rows
 from analysis.report.html import report_html
 from analysis.timeline.highlight import of_changes
@@ -200,3 +201,26 @@ def test_one_long_execution_has_what_it_takes_longer_and_the_others_are_told_apa
     cells = (kernel.before, kernel.before_each), (kernel.after, kernel.after_each)
     assert cells == ((("", ""), told) if side else (told, ("", "")))
     assert (row.change, kernel.change) == (("+550 µs",) * 2 if side else ("−550 µs",) * 2)
+
+
+@pytest.mark.usefixtures("translations")
+def test_a_row_says_what_of_its_kernels_another_change_has() -> None:
+    """Four products of 100 us a step take 120, and one of the 16 of four steps 920, which is 200 us
+    a step: the file has 400 and 680 us, of which the row of the products tells 400 and 480."""
+
+    def step(product: float, first: float) -> list[Kernel]:
+        times = [first, product, product, product]
+        pairs = [(Kernel("gemm", us, "matrix_product"), Kernel(f"norm{at}", 25))
+                 for at, us in enumerate(times)]  # fmt: skip
+        return [kernel for pair in pairs for kernel in pair]
+
+    before = Side("a.json", trace_of([step(100, 100)] * 4, name="a.json"))
+    slow = [step(120, 120), step(120, 120), step(120, 920), step(120, 120)]
+    comparison = compare(before, Side("b.json", trace_of(slow, name="b.json")))
+    for spoken, what in (
+        ("en", "Told as another change and not counted here"),
+        ("zh", "由另一项变化说明，此处不计"),
+    ):
+        with language.speaking(spoken):
+            facts = {row.change: dict(row.facts).get(what) for row in rows_of(comparison).rows}
+        assert facts == {"+200 µs": None, "+80.0 µs": "+200 µs"}

@@ -66,9 +66,10 @@ class Change:
     """One cause of the change: `change_ns` a unit, + is slower, at `repeats` places of a unit.
 
     `where` names modules, neighbouring kernels or shapes, the widest first; `host` what the host
-    did, outermost first. `values` are the sentence's own. `calls` are those that it is
-    about, of one unit at least; of idle time `longest` is the longest interval of each side
-    instead.
+    did, outermost first. `values` are the sentence's own. `elsewhere_ns` is what its kernels take
+    longer beyond that and another change has, which `before` and `after` are without. `calls` are
+    those that it is about, of one unit at least; of idle time `longest` is the longest interval of
+    each side instead.
     """
 
     code: ChangeCode
@@ -80,6 +81,7 @@ class Change:
     host: tuple[str, ...] = ()
     evidence: Evidence = "ordered"
     values: Mapping[str, str | int | float] = field(default_factory=lambda: MappingProxyType({}))
+    elsewhere_ns: int = 0
     calls: Calls = field(default=NO_CALLS, compare=False, repr=False)
     longest: tuple[Stretch | None, Stretch | None] = field(default=(None, None), compare=False)
 

@@ -23,6 +23,7 @@ def together(changes: Iterable[Change], code: ChangeCode) -> list[Change]:
             _named(kernel for change in same for kernel in change.before),
             _named(kernel for change in same for kernel in change.after),
             evidence=max((change.evidence for change in same), key=_WEAKEST.index),
+            elsewhere_ns=sum(change.elsewhere_ns for change in same),
             calls=_calls(same),
         )
     ]

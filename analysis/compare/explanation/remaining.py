@@ -121,10 +121,19 @@ class Remaining:
             self._times(columns, 1),
             evidence=evidence,
             values=values,
+            elsewhere_ns=round(self._change_of_file_ns(columns) - ns),
             calls=self.calls(columns),
         )
         self.after_ns[columns] = self.before_ns[columns]
         return change
+
+    def _change_of_file_ns(self, columns: np.ndarray) -> float:
+        """Return what the kernels in these columns take longer as the files have it, in ns."""
+        took, takes = (
+            float(_times_at(side.ns, positions[columns]).sum())
+            for side, positions in zip(self.sides, (self.before, self.after), strict=True)
+        )
+        return takes - took
 
     def calls(self, columns: np.ndarray) -> Calls:
         """Return the calls of both sides that stand in these columns."""

@@ -244,7 +244,9 @@ def _kind(change_ns: int, whole_ns: int) -> str:
 
 
 def _facts(change: Change) -> tuple[tuple[str, str], ...]:
+    is_parted = abs(change.elsewhere_ns) > _EQUAL * max(change.before_ns, change.after_ns)
     told = (
+        (words.ELSEWHERE, signed_duration(change.elsewhere_ns) if is_parted else ""),
         (words.WHERE, " › ".join(words.where_names(change))),
         (words.HOST, " › ".join(change.host)),
         (words.KNOWN_BY, words.known_by(change)),
