@@ -11,7 +11,7 @@ from analysis.compare.explanation.explanation import Change, IdleTime, KernelTim
 from analysis.compare.explanation.host_calls import calls_behind
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.host.causes import Cause, CauseKind
-from analysis.host.idle import HostIdle, IdleCause, idle_by_host
+from analysis.host.idle import HostIdle, IdleCause
 from analysis.metrics.some_units import in_some_units
 from analysis.metrics.step import median_run
 from analysis.metrics.stretch import Stretch, longest_idle
@@ -122,7 +122,7 @@ def _by_call(side: ExplainedSide, key: Key) -> dict[str, tuple[float, int]]:
     """Return in how many intervals of a unit, and for how many ns, the device is idle for a cause
     by the call of the host under which that lies, each time once: of launching the innermost one,
     '' from a launch to its start, else what the cause is called."""
-    units, found = side.units, _idle_of(side)
+    units, found = side.units, side.idle
     if found is None:
         return {}
     causes, of = found.piece_causes
@@ -185,7 +185,7 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
     """Return the causes of idle time with their time in each unit; None where the file does not
     show the host, or has no start of its units. Launching and the code of one file are one cause
     each."""
-    units, found = side.units, _idle_of(side)
+    units, found = side.units, side.idle
     if found is None:
         return None
     causes: dict[Key, _Waited] = {}
@@ -199,14 +199,6 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
         known = causes.setdefault(key, new)
         known.of_units[:] += by_unit[Cause(cause.kind, cause.name)]
     return causes
-
-
-def _idle_of(side: ExplainedSide) -> HostIdle | None:
-    """Return the idle time of the units by the stack of the host; None where that is not known."""
-    units = side.units
-    if (units.starts_ns < 0).any():
-        return None
-    return idle_by_host(side.trace, units.starts_ns, units.starts_ns + units.walls_ns)
 
 
 def are_shown(trace: Trace, units: Units) -> np.ndarray:

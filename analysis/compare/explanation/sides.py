@@ -13,6 +13,7 @@ from analysis.align.repeats import Repeat, fold, walk
 from analysis.align.sequence import Kernel
 from analysis.align.sequence import Sequence as KernelSequence
 from analysis.compare.explanation.explanation import KernelTime, OtherKernels, ShapedTime
+from analysis.host.idle import HostIdle, idle_by_host
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import busy_until, call_times, union_ns
 from analysis.operators.short_names import short_names
@@ -104,6 +105,15 @@ class ExplainedSide:
             is_module = name.startswith(_MODULE)
             paths.append((*above, _NUMBER.sub("", name[len(_MODULE) :])) if is_module else above)
         return tuple(paths[node] if node >= 0 else () for node in nodes.tolist())
+
+    @cached_property
+    def idle(self) -> HostIdle | None:
+        """Return the idle time of the units by the stack of the host; None where the file does not
+        show the host, or has no start of its units."""
+        starts = self.units.starts_ns
+        if (starts < 0).any():
+            return None
+        return idle_by_host(self.trace, starts, starts + self.units.walls_ns)
 
     @cached_property
     def busy_ns(self) -> float:
