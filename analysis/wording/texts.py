@@ -115,8 +115,8 @@ FIGURES: Mapping[str, FigureText] = {
         Message("idle share"),
         Message(
             "Idle time / profiled run span: the part of the run in which the device ran nothing, "
-            "waiting for the host to launch or for data. Not computable where kernels outlive "
-            "their run."
+            "waiting for the host to launch or for data. Kernels that outlive the run that started "
+            "them count where they ran."
         ),
         "lower",
     ),
@@ -506,9 +506,7 @@ REASONS: Mapping[Reason, Message] = {
     "no_start_times": Message("the file has no runs with start times"),
     "no_kernels": Message("the file has no kernels of a device"),
     "no_launches": Message("the file does not hold the calls of the host that launch kernels"),
-    "no_idle": Message(
-        "kernels outlive their run or are not in the file, or it has no start times"
-    ),
+    "no_idle": Message("kernels are not in the file, or it has no start times"),
     "kernels_missing": Message("the file lacks kernels of launched graphs"),
     "no_samples": Message("the file has no un-profiled runs"),
     "no_counter": Message("the file does not have this counter"),

@@ -323,6 +323,15 @@ def test_why_there_are_no_shares_is_told_of_what_the_sum_is_of(plain: Comparison
         assert text.startswith(f"Shares of {whole} are not shown") and "less than half" in text
 
 
+def test_an_interval_that_takes_the_shares_away_is_shown(plain: Comparison) -> None:
+    sum_ = Reconciliation("run_span", 5_000, groups_ns=5_000, low_ns=-20_000, high_ns=30_000)
+    ledger = replace(plain.ledger, reconciliation=sum_, no_shares="within_noise")
+    assert no_shares_sentence(ledger) == (
+        "Shares of the run's change are not shown: its 95 % interval, -20.0 µs to +30.0 µs, "
+        "includes no change."
+    )
+
+
 def test_without_groups_the_sentence_says_why_and_what_to_do(plain: Comparison) -> None:
     """The two profiles have shapes and no graphs; without shapes, these come first."""
     none = replace(plain, fusion=Fusion("inferred"))

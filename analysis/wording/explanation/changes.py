@@ -76,10 +76,10 @@ _REPLACED_ALIKE = Message(
     "{took:duration}, **{ns:signed_duration}** {per}.",
 )
 _REPLACED = Message(
-    "In {n:count} place {after} runs instead of {before}: {takes:duration} instead of "
-    "{took:duration}, **{ns:signed_duration}** {per}.",
-    "In {n:count} places {after} runs instead of {before}: {takes:duration} instead of "
-    "{took:duration}, **{ns:signed_duration}** {per}.",
+    "In {n:count} place the candidate runs {after} instead of {before}: {takes:duration} instead "
+    "of {took:duration}, **{ns:signed_duration}** {per}.",
+    "In {n:count} places the candidate runs {after} instead of {before}: {takes:duration} instead "
+    "of {took:duration}, **{ns:signed_duration}** {per}.",
 )
 _REPLACED_OF = Message(
     "In {n:count} place {op_class} runs as {after} instead of {before}: {takes:duration} instead "

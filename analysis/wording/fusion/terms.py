@@ -111,11 +111,12 @@ _MARKED = Message(
 )
 _NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
     ("within_noise", False): Message(
-        "Shares of the run's change are not shown: its 95 % interval includes no change."
+        "Shares of the run's change are not shown: its 95 % interval, {low:signed_duration} to "
+        "{high:signed_duration}, includes no change."
     ),
     ("within_noise", True): Message(
-        "Shares of the change of the time in operators are not shown: its 95 % interval includes "
-        "no change."
+        "Shares of the change of the time in operators are not shown: its 95 % interval, "
+        "{low:signed_duration} to {high:signed_duration}, includes no change."
     ),
     ("cancels", False): Message(
         "Shares of the run's change are not shown: gains and losses cancel each other. The change "
@@ -144,4 +145,6 @@ def no_shares_sentence(ledger: Ledger) -> str:
     """Why no line has a share of the change; '' where they have."""
     if ledger.no_shares is None or ledger.reconciliation.delta_ns is None:
         return ""
-    return _NO_SHARES[ledger.no_shares, ledger.reconciliation.of in OF_FILES].text()
+    total = ledger.reconciliation
+    message = _NO_SHARES[ledger.no_shares, total.of in OF_FILES]
+    return message.text(low=total.low_ns, high=total.high_ns)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.compare.explanation import explain
-from analysis.compare.explanation.explanation import Change, Explanation
+from analysis.compare.explanation.explanation import Change, Explanation, KernelTime
 from analysis.wording.explanation import change_sentence, leading_sentence
 from tests.step_traces import Kernel, steps_of
 
@@ -174,3 +174,15 @@ def test_any_number_of_pieces_adds_up(pieces: int, times: int, share: float, is_
     assert whole_ns == change_ns or abs(change_ns) < 0.002 * found.unit.before_ns
     if piece.us <= 0.7 * 5200 and found.changes:
         assert {change.code for change in found.changes} == {"pieces"}
+
+
+def test_several_names_that_replace_one_agree_with_their_verb() -> None:
+    """Each product of 100 us is one of four kernels of 60 us."""
+    kernels = tuple(KernelTime(f"gemm_{at}", 1, 60_000, "matrix_product") for at in range(4))
+    one = (KernelTime("softmax_old", 4, 400_000, "softmax"),)
+    change = Change("replaced", -160_000, 4, (), one, kernels)
+    told = change_sentence(change, said([NORM, CONV], [NORM, CONV, NORM]).unit)
+    assert told == (
+        "In 4 places the candidate runs matrix product (gemm_0, gemm_1 and 2 more) instead of "
+        "softmax (softmax_old): 240 µs instead of 400 µs, -160 µs per step."
+    )
