@@ -33,7 +33,7 @@ ChangeCode = Literal[
     "place",  # the same kernel takes another time in few places only, such as one layer
     "outlier",  # one execution takes far longer than the others of its kind
     "repeats",  # another number of layers
-    "clocks",  # all kernels take the same share more or less
+    "clocks",  # kernels with most of the time take nearly the same share more or less
     "idle",  # the device waits for the host
     "overlap",  # kernels of several streams run at the same time
     "communication",  # collectives, with the time they wait for other ranks
