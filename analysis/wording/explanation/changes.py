@@ -332,6 +332,8 @@ def _idle(change: Change, unit: UnitTimes) -> Sentence:
         "cause": change.values.get("cause"),
     }
     kind = change.values.get("kind")
+    if not values["took"] and kind in _IDLE_ONLY_AFTER:
+        return _IDLE_ONLY_AFTER[str(kind)], values
     calls = _IDLE_CALLS.get(str(kind))
     if calls is not None and "call" in change.values:
         told = change.values
@@ -403,6 +405,46 @@ IDLE_BY = {
     "queued": Message(
         "The device is idle for {takes:duration} instead of {took:duration} although the next "
         "kernel was launched already: **{ns:signed_duration}** {per}."
+    ),
+}
+
+# Of idle time of which the baseline has none.
+_IDLE_ONLY_AFTER = {
+    "data_loading": Message(
+        "The device waits {takes:duration} for data loading ({cause:name}), which it did not "
+        "before: **{ns:signed_duration}** {per}."
+    ),
+    "synchronisation": Message(
+        "The device is idle for {takes:duration} while the host synchronises ({cause:name}), "
+        "which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "allocation": Message(
+        "The device is idle for {takes:duration} while the host allocates or frees memory "
+        "({cause:name}), which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "copy_waits": Message(
+        "The device is idle for {takes:duration} while the host waits for a copy "
+        "({cause:name}), which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "compilation": Message(
+        "The device is idle for {takes:duration} while the host compiles ({cause:name}), "
+        "which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "garbage_collection": Message(
+        "The device is idle for {takes:duration} while the host collects garbage "
+        "({cause:name}), which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "launching": Message(
+        "The device is idle for {takes:duration} while the host launches the next kernel, "
+        "which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "python": Message(
+        "The device is idle for {takes:duration} while the host runs {cause:name}, which it "
+        "was not before: **{ns:signed_duration}** {per}."
+    ),
+    "queued": Message(
+        "The device is idle for {takes:duration} although the next kernel was launched "
+        "already, which it was not before: **{ns:signed_duration}** {per}."
     ),
 }
 

@@ -186,3 +186,12 @@ def test_several_names_that_replace_one_agree_with_their_verb() -> None:
         "In 4 places the candidate runs matrix product (gemm_0, gemm_1 and 2 more) instead of "
         "softmax (softmax_old): 240 µs instead of 400 µs, -160 µs per step."
     )
+
+
+def test_idle_time_that_was_not_there_before_is_not_instead_of_nothing() -> None:
+    values: dict[str, str | int | float] = {"before_ns": 0, "after_ns": 7_000, "kind": "launching"}
+    change = Change("idle", 7_000, 1, (), (), (), values=values)
+    assert change_sentence(change, said([NORM, CONV], [NORM, CONV, NORM]).unit) == (
+        "The device is idle for 7.00 µs while the host launches the next kernel, which it was not "
+        "before: +7.00 µs per step."
+    )
