@@ -35,12 +35,13 @@ class SlowExecution:
 
 @dataclass(frozen=True)
 class SlowExecutions:
-    """Those of one side: how many, what they add to the mean run beyond their medians, and the
-    one that adds most; None without any."""
+    """Those of one side: how many, what they add to the mean run beyond their medians, the one that
+    adds most, None without any, and what of that communication adds."""
 
     count: int = 0
     per_run_ns: float = 0.0
     largest: SlowExecution | None = None
+    communication_ns: float = 0.0
 
 
 def excess_ns(calls: pd.DataFrame, resolution_ns: float) -> np.ndarray:
@@ -100,7 +101,9 @@ def slow_executions(
         dur_ns=int(call["dur_ns"]),
         median_ns=float(call["dur_ns"] - excess[worst]),
     )
-    return SlowExecutions(count, per_run_ns, largest)
+    talks = trace.operators["is_communication"].to_numpy(dtype=bool)[calls["operator"].to_numpy()]
+    share = float(excess[talks].sum()) / float(excess.sum())
+    return SlowExecutions(count, per_run_ns, largest, per_run_ns * share)
 
 
 def _usual_sizes(operator: np.ndarray, sizes: np.ndarray) -> np.ndarray:
