@@ -130,10 +130,10 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "kernels_without_call": told(
         Message(
-            "The file lacks the call of the host that launched {n:count} execution of a kernel, "
-            "copies and fills not counted.",
-            "The file lacks the calls of the host that launched {n:count} executions of kernels, "
-            "copies and fills not counted.",
+            "The file lacks the call of the host that launched {n:count} execution of a kernel; "
+            "copies and fills are not among them.",
+            "The file lacks the calls of the host that launched {n:count} executions of kernels; "
+            "copies and fills are not among them.",
         ),
         Message("Launches are counted by such calls, so there were more of them than are counted."),
     ),

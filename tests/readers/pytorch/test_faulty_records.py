@@ -151,7 +151,7 @@ def test_kernels_whose_call_the_file_lacks_are_counted() -> None:
     trace = trace_of([step(1, 200), *launched(208, 1), *lone, copy])
     found = note(trace, "kernels_without_call")
     assert (found.severity, found.count) == ("info", 2)
-    assert "launched 2 kernels" in diagnostic_sentence(found)
+    assert "launched 2 executions of kernels; copies and fills are" in diagnostic_sentence(found)
     whole = trace_of([step(1, 200), *launched(208, 1)])
     assert "kernels_without_call" not in {one.code for one in whole.diagnostics}
     none = trace_of([step(1, 200), *lone])  # launches are unknown: there are none to compare with
