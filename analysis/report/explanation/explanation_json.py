@@ -110,8 +110,21 @@ def _change(change: Change, unit: UnitTimes) -> dict[str, Any]:
         "before": _kernels(change.before),
         "after": _kernels(change.after),
         "host": list(change.host),
+        "call": _call(change.values),
         "waits": _waits(change.values),
         "evidence": change.evidence,
+    }
+
+
+def _call(values: Mapping[str, str | int | float]) -> dict[str, Any] | None:
+    """Return the call of the host behind idle time, how often it is made in a unit and how long it
+    takes itself; None where no call is named on both sides."""
+    if "call_before_ns" not in values:
+        return None
+    return {
+        "name": values["call"],
+        "before": {"count": values["call_before_count"], "ns": values["call_before_ns"]},
+        "after": {"count": values["call_after_count"], "ns": values["call_after_ns"]},
     }
 
 

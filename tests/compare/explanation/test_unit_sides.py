@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from analysis.compare.explanation import explain
 from analysis.compare.explanation.explanation import IdleTime, UnitOfSide, UnitParts
+from analysis.report.explanation.explanation_json import explanation_values
 from analysis.trace import Trace
 from analysis.wording.explanation import leading_sentence
 from analysis.wording.explanation.units import earlier_said
@@ -81,6 +82,24 @@ def test_idle_time_is_told_by_cause_the_longest_first() -> None:
     assert one.parts is not None and one.parts.idle_ns == 300_000
     assert one.idle[0] == IdleTime("data_loading", "DataLoader.__next__", 199_000)
     assert sum(each.ns for each in one.idle) == 300_000
+
+
+def test_idle_time_names_the_call_behind_it_with_its_own_time() -> None:
+    """Data loading takes 199 and 99 us itself; the device is idle for all of it."""
+
+    def loaded(us: int) -> Trace:
+        step = [Kernel("a", 50, after_us=us + 1), Kernel("b", 50, after_us=100)]
+        name = "enumerate(DataLoader)#_X.__next__"
+        spans: list[Span] = [(0, "operator", name, 0, us * 1_000)]
+        return steps_of([step], spans=spans, launches=[(0, float(us)), (0, us + 150.0)])
+
+    values = explanation_values(explain(loaded(199), loaded(99)))
+    assert values is not None
+    (change,) = [one for one in values["changes"] if one["code"] == "idle"]
+    assert change["change_ns"] == -100_000
+    assert change["call"]["before"] == {"count": 1, "ns": 199_000}
+    assert change["call"]["after"] == {"count": 1, "ns": 99_000}
+    assert "__next__" in change["call"]["name"]
 
 
 @settings(deadline=None, max_examples=30)
