@@ -218,8 +218,8 @@ class Subject:
         return max(1, round(float(self.operators["count"].to_numpy(dtype=float)[chosen].sum())))
 
     def matters(self, ns: float) -> bool:
-        """Whether so much time is worth a finding: of a run, and where a file marks none of all
-        operators, because between its runs nothing need run."""
+        """Return True for time that is worth a finding: of a run, or where a file marks none, of
+        all operators, because between its runs nothing need run."""
         run_ns = (self.run_ns or 0.0) if self.trace.has_runs else 0.0
         whole_ns = max(run_ns, self.operators_ns)
         return whole_ns > 0 and ns >= MIN_SHARE * whole_ns

@@ -23,10 +23,11 @@ _BAR_HEIGHT = 36
 
 
 def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
-    """From the baseline's to the candidate's time per run, one bar a step, top to bottom.
+    """Return the steps from the baseline's to the candidate's time per run, one bar each, top to
+    bottom; None where there are none (`steps_of`).
 
-    Groups, or changes, that gained or lost have their colours; grey is what may be either, hatched
-    what is no group, or what no change accounts for. None where there are no steps (`steps_of`).
+    Groups or changes that are faster or slower have their colours; grey may be either, and hatched
+    is what belongs to no group, or what no change accounts for.
     """
     steps = steps_of(comparison)
     return falling(steps, _axis(comparison), colours) if steps else None

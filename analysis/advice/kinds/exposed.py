@@ -70,7 +70,7 @@ def _exposed(
 
 
 def _waiting(subject: Subject) -> Waiting | None:
-    """What the collectives of the file wait for other ranks; None where nothing says it."""
+    """Return what the collectives of the file wait for other ranks; None where nothing says it."""
     talks = subject.trace.operators["is_communication"].to_numpy(dtype=bool)
     return waiting(subject.trace, np.flatnonzero(talks[subject.trace.calls["operator"].to_numpy()]))
 

@@ -38,8 +38,8 @@ def other_kernels_of_operators(left: Remaining, least_ns: float) -> list[Change]
 
 
 def work_in_pieces(left: Remaining, least_ns: float) -> list[Change]:
-    """Return what runs in another number of executions as changes. What makes less than `least_ns`
-    a unit is no change, and nothing is left of it either: no kernel came or went."""
+    """Return what runs in another number of executions as changes. Below `least_ns` a unit there is
+    no change; the kernels count as explained all the same, since none came or went."""
     found = []
     for pieces in left.pieces:
         before, after = pieces.positions

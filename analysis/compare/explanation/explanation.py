@@ -198,8 +198,8 @@ class UnitOfSide:
 
 
 # Why two traces are not compared by what changed: two phases of one model, another number of
-# devices, stages of a pipeline, so little in common that these are two models, or so many names
-# that there is no order.
+# devices, stages of a pipeline, so little in common that these are two models, or more
+# names than are aligned.
 Difference = Literal[
     "capture", "phases", "sizes", "devices", "stages", "models", "names", "no_times"
 ]
