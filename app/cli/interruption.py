@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 # A terminal that is closed, or a connection that is lost, hangs up.
 _POLITE = (signal.SIGTERM, signal.SIGHUP)
@@ -49,6 +50,25 @@ def end_at_once(clean: Callable[[], None]) -> None:
     for polite in _POLITE:
         if signal.getsignal(polite) is not signal.SIG_IGN:
             signal.signal(polite, end)
+
+
+@contextlib.contextmanager
+def put_off() -> Iterator[None]:
+    """A polite signal that comes meanwhile takes effect at the end: what is being made, and has no
+    name yet that could be removed, is made."""
+    came: list[int] = []
+    before = {
+        polite: signal.signal(polite, lambda number, _frame: came.append(number))
+        for polite in _POLITE
+        if signal.getsignal(polite) is not signal.SIG_IGN
+    }
+    try:
+        yield
+    finally:
+        for polite, handler in before.items():
+            signal.signal(polite, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def _interrupt(_signal: int, _frame: object) -> None:

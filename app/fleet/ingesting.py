@@ -36,6 +36,8 @@ _TRACKER_WARNING = "ignore:resource_tracker:UserWarning"
 
 Progress = Callable[[int, int], None]
 
+_sockets: str | None = None  # the folder of this process in which a pool's sockets lie
+
 
 @dataclass(frozen=True)
 class Ingested:
@@ -113,7 +115,7 @@ def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entr
     fewer of them. Raises FuseScopeError where a single one is ended, too."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["app.fleet.reading"])
-    _place_for_sockets()
+    place_for_sockets()
     _start_servers()
     # The largest first, so that none is left alone in the end.
     left = {unit.path: unit for unit in sorted(todo, key=lambda unit: -unit.size)}
@@ -152,24 +154,33 @@ def abandon() -> None:
     What is in the store stays; what was being written has no name yet."""
     for child in multiprocessing.active_children():
         child.kill()
-    shutil.rmtree(util.get_temp_dir(), ignore_errors=True)
+    if _sockets is not None:
+        shutil.rmtree(_sockets, ignore_errors=True)
 
 
-def _place_for_sockets() -> None:
-    """Has the processes talk to each other in a folder whose path is short enough for a socket, if
-    that of the temporary folder is not. Raises FuseScopeError where there is none."""
+def place_for_sockets() -> None:
+    """Make the folder in which the processes talk to each other, once: the temporary folder, or
+    another one if its path is too long for a socket. `abandon` removes it; it does not ask for its
+    name, since a signal may come while Python's `tempfile` holds the lock that this would take.
+    Raises FuseScopeError where there is none."""
+    global _sockets
+    if _sockets is None:
+        _sockets = _short_folder()
+
+
+def _short_folder() -> str:
     try:
         own = tempfile.gettempdir()
     except OSError as error:
         where = os.environ.get("TMPDIR", "/tmp")
         raise FuseScopeError("temporary_folder_missing", where=where) from error
     length = len(os.fsencode(own))
-    if length <= _LONGEST:
-        return
-    before, tempfile.tempdir = tempfile.tempdir, _SHORT
+    before, tempfile.tempdir = tempfile.tempdir, own if length <= _LONGEST else _SHORT
     try:
-        util.get_temp_dir()  # which makes one, and removes it when this process ends
+        return util.get_temp_dir()  # which makes one, and removes it when this process ends
     except OSError as error:
+        if length <= _LONGEST:
+            raise FuseScopeError("temporary_folder_missing", where=own) from error
         raise FuseScopeError(
             "temporary_folder_long", where=own, n=length, limit=_LONGEST
         ) from error

@@ -82,3 +82,47 @@ def test_who_is_ended_politely_leaves_nothing(
     while left := list(temporary.iterdir()):
         assert time.monotonic() < deadline, left
         time.sleep(0.05)
+
+
+def test_ending_waits_for_no_lock() -> None:
+    """A signal comes wherever the main thread is, as where `tempfile` tries its first folder."""
+    code = (
+        "import tempfile\n"
+        "from app.fleet.ingesting import abandon\n"
+        "with tempfile._once_lock:\n"
+        "    abandon()\n"
+        "print('ended')\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=GIVE_UP_S,
+    )
+    assert ended.stdout == "ended\n", ended.stderr
+
+
+def test_a_signal_that_is_put_off_takes_effect_at_the_end() -> None:
+    code = (
+        "import signal\n"
+        "from app.cli import interruption\n"
+        "interruption.heed()\n"
+        "try:\n"
+        "    with interruption.put_off():\n"
+        "        signal.raise_signal(signal.SIGHUP)\n"
+        "        print('made')\n"
+        "    print('not interrupted')\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        check=False,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=GIVE_UP_S,
+    )
+    assert ended.stdout == "made\ninterrupted\n", ended.stderr

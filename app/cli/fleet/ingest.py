@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
+from analysis.errors import FuseScopeError
 from analysis.messages import say
 from app.cli import interruption, memory
 from app.cli.limits import LimitOption
@@ -61,10 +63,12 @@ def ingest(
 ) -> None:
     """Read the traces of all ranks of a job into a store, each once."""
     with memory.lasting():
-        from app.fleet.ingesting import abandon
+        from app.fleet.ingesting import abandon, place_for_sockets
         from app.fleet.ingesting import ingest as ingest_all
         from app.sources import places
 
+    with interruption.put_off(), contextlib.suppress(FuseScopeError):  # said where it is needed
+        place_for_sockets()
     interruption.end_at_once(abandon)
     with _Progress() as progress:
         done = ingest_all(
