@@ -12,6 +12,7 @@ from analysis.compare.explanation.explanation import KernelTime
 from analysis.compare.explanation.idle import are_shown
 from analysis.host.causes import CauseKind
 from analysis.host.idle import IdleCause, idle_by_host
+from analysis.host.uncached import uncached_memory
 from analysis.host_activity import RUNTIME
 from analysis.metrics.device import copies_of
 from analysis.metrics.some_units import in_some_units
@@ -82,7 +83,22 @@ def _idle(traced: Traced, causes: list[IdleCause], intervals: int, of_units: np.
     calls = _calls(traced, most.name) if most.kind in _CALLS else 0
     if calls:
         values |= {"calls": round(calls / count), "all_calls": calls}
+    if most.kind == "allocation":
+        values |= _uncached(traced)
     return Saving("idle", ns, places, host=named, values=values)
+
+
+def _uncached(traced: Traced) -> dict[str, str | int | float]:
+    """Return the calls of a unit that free memory, where the allocator keeps none."""
+    host, count = traced.trace.host, traced.units.count
+    found = uncached_memory(host, *traced.edges) if host is not None else None
+    if found is None:
+        return {}
+    return {
+        "freed_by": found.name,
+        "frees": round(found.frees / count),
+        "freeing_ns": round(found.freeing_ns / count),
+    }
 
 
 def _calls(traced: Traced, name: str) -> int:

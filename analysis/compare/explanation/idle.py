@@ -12,6 +12,7 @@ from analysis.compare.explanation.host_calls import calls_behind
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.host.causes import Cause, CauseKind
 from analysis.host.idle import HostIdle, IdleCause
+from analysis.host.uncached import uncached_memory
 from analysis.metrics.some_units import in_some_units
 from analysis.metrics.step import median_run
 from analysis.metrics.stretch import Stretch, longest_idle
@@ -57,6 +58,7 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
         change = replace(change, longest=longest)
         if abs(change.change_ns) >= max(least_ns, noise_ns):
             found.append(_with_calls(change, sides, (took, takes), key))
+    found = [_with_uncached(change, sides) for change in found]
     return _without_other_moments(found, least_ns)
 
 
@@ -122,6 +124,24 @@ def _with_calls(
             "call_after_count": calls[1].count,
         }
     return replace(change, before=before, after=after, values=values)
+
+
+def _with_uncached(change: Change, sides: tuple[ExplainedSide, ExplainedSide]) -> Change:
+    """Return a change of what frees memory with how often that is called in a unit of each side
+    whose allocator keeps none."""
+    if change.values.get("kind") != "allocation":
+        return change
+    values = dict(change.values)
+    for number, side in enumerate(sides):
+        starts, host, count = side.units.starts_ns, side.trace.host, side.units.count
+        found = uncached_memory(host, starts, starts + side.units.walls_ns) if host else None
+        if found is not None and found.name == values["cause"]:
+            values |= {
+                "freed_by": found.name,
+                f"frees_{number}": round(found.frees / count),
+                f"freeing_{number}_ns": round(found.freeing_ns / count),
+            }
+    return replace(change, values=values)
 
 
 def _by_call(side: ExplainedSide, key: Key) -> dict[str, tuple[float, int]]:

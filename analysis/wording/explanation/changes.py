@@ -15,6 +15,7 @@ from analysis.operators.classes import LABELS
 from analysis.wording.explanation.alone import added, removed
 from analysis.wording.explanation.kernels import common_class, kernel_text, names_text
 from analysis.wording.explanation.some_units import with_some_units
+from analysis.wording.explanation.uncached import with_uncached
 from analysis.wording.explanation.units import PER, word
 
 
@@ -22,6 +23,7 @@ def change_said(change: Change, unit: UnitTimes) -> Said:
     """Return one change as a sentence, with its time in each unit."""
     message, values = _SENTENCES[change.code](change, unit)
     said = message.of(ns=change.change_ns, per=PER[unit.kind], **values)
+    said = with_uncached(said, change.values, PER[unit.kind])
     return with_some_units(said, change.values, word(unit.kind, unit.name))
 
 

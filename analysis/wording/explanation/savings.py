@@ -8,6 +8,7 @@ from analysis.advice.explanation.explanation import Saving, SavingCode, TracedUn
 from analysis.messages import Message, Said, Shown
 from analysis.wording.explanation.kernels import kernel_text
 from analysis.wording.explanation.some_units import with_some_units
+from analysis.wording.explanation.uncached import UNCACHED, uncached_values
 from analysis.wording.explanation.units import per, word
 
 Sentence = tuple[Message, Mapping[str, Shown]]
@@ -27,6 +28,9 @@ def _idle(saving: Saving, unit: TracedUnit) -> Sentence:
     if kind is None:
         return _IDLE[unit.on_device], {}
     told = {"cause": values.get("cause"), "part": values.get("cause_ns"), "n": values.get("calls")}
+    uncached = uncached_values(values)
+    if uncached:
+        return UNCACHED, {**told, **uncached}
     calls = _IDLE_CALLS.get(str(kind))
     if calls is not None and values.get("calls") and not values.get("some_units"):
         return calls, told
