@@ -21,9 +21,8 @@ from analysis.metrics.traffic import bytes_moved
 from analysis.metrics.utilisation import model_flops
 from analysis.operators.device_peaks import device_peaks
 from analysis.quantity import Reason
-from analysis.readers import READERS
-from analysis.readers.experiment import JAX, OPENVINO
-from analysis.readers.reader import FIELDS
+from analysis.readers.experiment import EXPERIMENT, JAX, OPENVINO
+from analysis.readers.reader import FIELDS, Reader
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, Value
 
@@ -141,7 +140,16 @@ class Examination:
 
 def format_title(name: str) -> str:
     """What users call a format, untranslated; the name itself where no reader has it."""
-    return next((reader.title for reader in READERS if reader.name == name), name)
+    reader = _reader(name)
+    return name if reader is None else reader.title
+
+
+def _reader(name: str) -> Reader | None:
+    if name == EXPERIMENT.name:
+        return EXPERIMENT
+    from analysis.readers.formats import READERS  # all formats, which take long to load
+
+    return next((reader for reader in READERS if reader.name == name), None)
 
 
 def examine(value: Trace | Experiment) -> Examination:
@@ -334,7 +342,7 @@ def _switch(meta: Meta, name: str) -> str | None:
     """What the format's reader says of a field: a switch, '' for always, None for never."""
     if meta.format == "experiment" and name in _NEVER_OF.get(meta.tool, ()):
         return None
-    reader = next((reader for reader in READERS if reader.name == meta.format), None)
+    reader = _reader(meta.format)
     return reader.fields.get(name) if reader is not None else None
 
 

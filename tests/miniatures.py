@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.readers import READERS, find
+from analysis.readers import find
+from analysis.readers.formats import READERS
 from analysis.readers.input.folder import folder_sources
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader

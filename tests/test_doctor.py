@@ -12,8 +12,9 @@ from msgspec import structs
 
 from analysis.doctor import FIELDS, Examination, examine, fields
 from analysis.experiment import Experiment
-from analysis.readers import READERS, read
+from analysis.readers import read
 from analysis.readers.building.trace_tables import build_trace
+from analysis.readers.formats import READERS
 from analysis.readers.input.source import Source
 from analysis.report.exports.inspection import doctor, inspection
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame

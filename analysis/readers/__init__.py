@@ -1,4 +1,4 @@
-"""Readers: bytes -> Trace or Experiment. One file a format, one entry in READERS.
+"""Readers: bytes -> Trace or Experiment. One file a format, one entry in `formats`.
 
 Content decides, the most specific format first; names only label messages.
 """
@@ -15,18 +15,6 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.limits import DEFAULT_LIMITS, Limits
 from analysis.messages import Message
-from analysis.readers.amd.rocpd import ROCPD
-from analysis.readers.amd.rocprof import ROCPROF
-from analysis.readers.amd.stats import ROCPROF_STATS
-from analysis.readers.ascend.database import ASCEND_DATABASE
-from analysis.readers.ascend.kernel_details import KERNEL_DETAILS
-from analysis.readers.ascend.msprof_op import MSPROF_OP
-from analysis.readers.ascend.msprof_timeline import MSPROF_TIMELINE
-from analysis.readers.ascend.op_statistic import OP_STATISTIC
-from analysis.readers.ascend.op_summary import OP_SUMMARY
-from analysis.readers.ascend.task_time import TASK_TIME
-from analysis.readers.ascend.trace_view import TRACE_VIEW
-from analysis.readers.chrome_trace import CHROME_TRACE
 from analysis.readers.companions import companion
 from analysis.readers.experiment import (
     EXPERIMENT,
@@ -39,71 +27,11 @@ from analysis.readers.foreign import foreign_error, spreadsheet_among
 from analysis.readers.input.folder import folder_sources, source_with_neighbours, zip_sources
 from analysis.readers.input.source import HEAD_BYTES, Source
 from analysis.readers.input.tar import is_tar, tar_sources
-from analysis.readers.mindspore.cpu import (
-    MINDSPORE_CPU,
-    MINDSPORE_CPU_SUMMARY,
-    MINDSPORE_CPU_TIMELINE,
-)
-from analysis.readers.mindspore.legacy import (
-    MINDSPORE_LEGACY,
-    MINDSPORE_LEGACY_DISPLAY,
-    MINDSPORE_LEGACY_SUMMARY,
-)
-from analysis.readers.nvidia.nsys import NSYS
-from analysis.readers.nvidia.nsys_stats import NSYS_STATS
-from analysis.readers.nvidia.tensorrt import TENSORRT_PROFILE
-from analysis.readers.nvidia.tensorrt_times import TENSORRT_TIMES
-from analysis.readers.onnxruntime.profile import ONNXRUNTIME
-from analysis.readers.openvino.profile import OPENVINO_COUNTERS, OPENVINO_GRAPH
 from analysis.readers.packed.report import contents, expanded, is_report
-from analysis.readers.packed.tables import PACKED
-from analysis.readers.pytorch.autograd_list import AUTOGRAD_LIST
-from analysis.readers.pytorch.kineto import KINETO
-from analysis.readers.reader import Reader, anything
+from analysis.readers.reader import anything
 from analysis.readers.recordings import Found, find_recordings, read_value
-from analysis.readers.xla.xplane import XPLANE
 from analysis.text import display_name
 from analysis.trace import Trace
-
-# The most specific first. Where several files tell of one recording, the first one that any
-# reader knows is read, with the others beside it.
-READERS: tuple[Reader, ...] = (
-    EXPERIMENT,
-    ONNXRUNTIME,
-    # Ascend and MindSpore, richest first
-    KERNEL_DETAILS,
-    OP_SUMMARY,
-    ASCEND_DATABASE,
-    TRACE_VIEW,
-    MSPROF_TIMELINE,
-    TASK_TIME,
-    MSPROF_OP,
-    OP_STATISTIC,
-    MINDSPORE_CPU,
-    MINDSPORE_CPU_TIMELINE,
-    MINDSPORE_CPU_SUMMARY,
-    MINDSPORE_LEGACY,
-    MINDSPORE_LEGACY_DISPLAY,
-    MINDSPORE_LEGACY_SUMMARY,
-    KINETO,
-    AUTOGRAD_LIST,
-    # TensorRT, OpenVINO
-    TENSORRT_PROFILE,
-    TENSORRT_TIMES,
-    OPENVINO_COUNTERS,
-    OPENVINO_GRAPH,
-    # Nsight Systems, AMD, XLA
-    NSYS,
-    NSYS_STATS,
-    ROCPD,
-    ROCPROF,
-    ROCPROF_STATS,
-    XPLANE,
-    CHROME_TRACE,
-)
-
-# Readers of files that only a report contains; users do not see them as formats.
-_ALL = (*READERS, PACKED)
 
 _PICKLE = Message("a Python pickle")
 _HTML = Message("an HTML page")
@@ -148,19 +76,23 @@ def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
         _check_parts(found, source.name)
         return _only(found, source.name, members)
     head = source.whole_head
-    for reader in _ALL:
-        if reader is EXPERIMENT and wanted is not None and reader.sniff(head):
-            return read_variants(source, wanted)
+    if EXPERIMENT.sniff(head):
+        return read_value(EXPERIMENT, source) if wanted is None else read_variants(source, wanted)
+    from analysis.readers.formats import ALL_READERS
+
+    for reader in ALL_READERS:
         if reader.sniff(head):
-            return read_value(reader, source, _ALL)
+            return read_value(reader, source, ALL_READERS)
     raise _unknown(source)
 
 
 def taken_beside(source: Source) -> tuple[Source, ...] | None:
     """The files beside `source` on which its reading may rest; None where that may be any. What
     its reader does not look at is among them: only the whole file tells."""
+    from analysis.readers.formats import ALL_READERS
+
     heads = {source.head, source.whole_head}
-    readers = [reader for reader in _ALL if any(map(reader.sniff, heads))]
+    readers = [reader for reader in ALL_READERS if any(map(reader.sniff, heads))]
     tests = [reader.takes for reader in readers if reader.takes is not None]
     if not tests or anything in tests:
         return None
@@ -226,8 +158,10 @@ def read_all(sources: Sequence[Source]) -> Found:
 
 def find(sources: Sequence[Source]) -> Found:
     """The recordings among files of one folder, reports among them opened."""
+    from analysis.readers.formats import ALL_READERS
+
     files, failed = expanded(sources)
-    found = find_recordings(files, _ALL)
+    found = find_recordings(files, ALL_READERS)
     return replace(found, failed=(*failed, *found.failed)) if failed else found
 
 

@@ -97,8 +97,9 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of scipy the quantiles alone, and those only for an interval; no report and no page. Modules
-    are out of the way of the search for garbage, which goes on; no idle thread spins."""
+    """Of scipy the quantiles alone, and those only for an interval; readers of other formats not
+    for a recording made here; no report and no page. Modules are out of the way of the search for
+    garbage, which goes on; no idle thread spins."""
     code = (
         "import gc, os, sys\n"
         "from app.cli.main import main\n"
@@ -111,7 +112,7 @@ def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.Monkey
     unused |= {"streamlit", "plotly", "collectors", "onnx", "onnxruntime", "rich"}
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     (here / "few.json").write_bytes(profile_json(FUSED_OPERATORS, runs=2))
-    for files, needs_quantiles in ((["e.zip"], True), (["before.json", "few.json"], False)):
+    for files, is_recording in ((["e.zip"], True), (["before.json", "few.json"], False)):
         done = subprocess.run(
             [sys.executable, "-c", code, "compare", *files, "--json"],
             cwd=here, env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -120,7 +121,8 @@ def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.Monkey
         loaded = set(re.findall(r"'([\w.]+)'", done.stderr))
         assert json.loads(done.stdout)["verdict"]
         assert not unused & loaded, files
-        assert ("scipy.special" in loaded) == needs_quantiles, files
+        assert ("scipy.special" in loaded) == is_recording, files
+        assert ("analysis.readers.formats" in loaded) != is_recording, "all formats, for a trace"
 
 
 def test_the_answer_stands_before_the_figures(here: Path) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from analysis.doctor import fields
 from analysis.messages import language
-from analysis.readers import READERS, read_path
+from analysis.readers import read_path
+from analysis.readers.formats import READERS
 from analysis.readers.reader import ALWAYS, FIELDS, Reader
 from analysis.wording.doctor import FIELD_LABELS
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from analysis.errors import FuseScopeError
-from analysis.readers import READERS, read, read_path
+from analysis.readers import read, read_path
 from analysis.readers.companions import companion
+from analysis.readers.formats import READERS
 from analysis.readers.input.source import Source
 from tests import miniatures
 from tests.conftest import SHARED_TRACES

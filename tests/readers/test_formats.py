@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from analysis.errors import FuseScopeError
-from analysis.readers import READERS, read, read_path
+from analysis.readers import read, read_path
+from analysis.readers.formats import READERS
 from analysis.readers.input.source import Source
 from analysis.readers.reader import FIELDS, Reader
 from analysis.trace import Trace

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from analysis.errors import FuseScopeError
-from analysis.readers import READERS, read
+from analysis.readers import read
 from analysis.readers.companions import companion
+from analysis.readers.formats import READERS
 from analysis.readers.input.source import Source
 from tests import miniatures
 

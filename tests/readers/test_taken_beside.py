@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from analysis.errors import FuseScopeError
-from analysis.readers import READERS, read, taken_beside
+from analysis.readers import read, taken_beside
+from analysis.readers.formats import READERS
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Reader, anything
 from analysis.trace import Trace

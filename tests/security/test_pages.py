@@ -79,7 +79,7 @@ def test_a1_what_files_say_is_no_markup(start: Start) -> None:  # noqa: F811
 
 
 def _doctors() -> None:
-    from analysis.readers import READERS
+    from analysis.readers.formats import READERS
     from app.parts import doctor
     from tests.security import planted
 

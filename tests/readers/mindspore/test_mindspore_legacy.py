@@ -14,7 +14,8 @@ from analysis.doctor import examine
 from analysis.metrics.breakdown import by_type
 from analysis.metrics.small_ops import small_ops
 from analysis.metrics.warmup import steady_runs
-from analysis.readers import READERS, read, read_all, read_path
+from analysis.readers import read, read_all, read_path
+from analysis.readers.formats import READERS
 from analysis.readers.input.source import Source
 from analysis.readers.mindspore.beside import MindSporeBeside
 from analysis.report.exports.inspection import inspection
