@@ -82,7 +82,7 @@ DiagnosticCode = Literal[
     "recordings_differ", "requests_at_once", "rounded_starts", "rows_lost", "rows_twice",
     "runs_averaged",
     "runs_differ",
-    "runs_annotated", "runs_beside", "runs_entered", "runs_hold_earlier", "runs_of_device",
+    "runs_annotated", "runs_beside", "runs_entered", "run_behind_earlier", "runs_of_device",
     "runs_of_other_work", "runs_repeated", "runs_twice", "runs_unknown", "runs_untold",
     "runs_without_operators",
     "same_file", "same_variant", "samples_profiled", "samples_summed", "samples_twice",
@@ -112,8 +112,8 @@ ENDS_EARLY: frozenset[DiagnosticCode] = frozenset(
 
 # Kinds of runs that are units of work of a file that marks no runs: annotations of its host, and
 # repetitions of its kernels. Tables of them have the annotation of each as `name`; those of periods
-# of a device have `host_ns`, how long one takes on the host, and `is_earlier`, launched before the
-# file began.
+# of a device have `host_ns`, how long one takes on the host, `is_earlier`, launched before the file
+# began, and `is_behind`, where a single one begins behind what was launched before the file began.
 UNIT_RUNS: tuple[Literal["annotation", "repeat"], ...] = ("annotation", "repeat")
 
 # column -> (dtype, may be null). Int64/Float64/boolean are pandas' nullable types.

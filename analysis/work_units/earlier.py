@@ -3,12 +3,15 @@ file begins, as part of work that it does not show, or still running after their
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from analysis.metrics.spans import call_times
+from analysis.metrics.spans import call_times, union_ns
 from analysis.trace import Trace
 from analysis.work_units.units import OUTSIDE, Units
 
+_MUCH = 0.05  # of a unit, in which the device runs what was launched before the file begins
 _LAUNCHED = 0.5  # of the calls of a device: with fewer, the file does not say what was launched
 
 
@@ -31,6 +34,34 @@ def launched_earlier(trace: Trace) -> np.ndarray:
     np.minimum.at(first, streams[is_known], starts[is_known])
     earlier: np.ndarray = mine & ~is_known & (starts < first[streams])
     return earlier
+
+
+def behind_earlier(trace: Trace, units: Units, much: float = _MUCH) -> Units:
+    """Return a single unit as the device runs it: from where that is done with what was launched
+    before the file begins until the unit and its last kernel have ended. Unchanged where
+    earlier kernels take less than the share `much` of it; several units begin one by another."""
+    starts, lasts = call_times(trace.calls)
+    mine = units.unit_of == 0
+    if units.count != 1 or units.starts_ns[0] < 0 or not mine.any():
+        return units
+    if units.host_ns is not None or bool(trace.calls["start_ns"].isna().any()):
+        return units
+    begin, length = int(units.starts_ns[0]), int(units.walls_ns[0])
+    earlier = launched_earlier(trace) & ~mine
+    earlier &= (starts + lasts > begin) & (starts < begin + length)
+    first = np.maximum(starts[earlier], begin)
+    if union_ns(first, (starts + lasts)[earlier] - first) < much * length:
+        return units
+    end = max(begin + length, int((starts + lasts)[mine].max()))
+    free = min(int((starts + lasts)[earlier].max(initial=begin)), int(starts[mine].min()))
+    free = max(begin, free)
+    return replace(
+        units,
+        starts_ns=np.array([free]),
+        walls_ns=np.array([end - free]),
+        host_ns=length,
+        is_behind=True,
+    )
 
 
 def after_the_end_ns(trace: Trace, units: Units) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analysis.trace import Trace
+from analysis.work_units.earlier import behind_earlier
 from analysis.work_units.marked import units_of_annotations, units_of_runs
 from analysis.work_units.repeated import common_repeats, units_of_repeats
 from analysis.work_units.units import Units, whole_file
@@ -21,10 +22,13 @@ def units_of(trace: Trace) -> Units:
 
 def common_units(before: Trace, after: Trace) -> tuple[Units, Units]:
     """Return units of both traces that mean the same: where one side has only repeats or the file,
-    and the other side named steps, repeats of both if both repeat, else the files."""
+    and the other side named steps, repeats of both if both repeat, else the files. Where a single
+    step of one side begins behind earlier kernels, so does that of the other side."""
     named = [_named(trace) for trace in (before, after)]
     first, second = named
     if first is not None and second is not None:
+        if first.is_behind != second.is_behind:
+            first, second = behind_earlier(before, first, 0), behind_earlier(after, second, 0)
         return first, second
     repeats = common_repeats(before, after)
     if repeats is not None:

@@ -13,6 +13,7 @@ from analysis.host_activity import ANNOTATION, HostActivity
 from analysis.metrics.spans import busy_until, call_times
 from analysis.trace import UNIT_RUNS, Trace
 from analysis.work_units.device_period import device_windows, launch_times
+from analysis.work_units.earlier import behind_earlier
 from analysis.work_units.units import NUMBER, OUTSIDE, UnitKind, Units, title_of
 
 _COVERED = 0.5  # of the launches, which annotations must hold to be units of work
@@ -40,7 +41,7 @@ def units_of_runs(trace: Trace) -> Units | None:
     runs = runs if len(runs) else trace.told_runs
     found = _units(trace, runs)
     if found.kind == "step" and found.host_ns is None:
-        return _by_device(trace, found)
+        return behind_earlier(trace, _by_device(trace, found))
     return found
 
 
@@ -59,6 +60,7 @@ def _units(trace: Trace, runs: pd.DataFrame) -> Units:
         names,
         int(runs["host_ns"].iloc[0]) if is_period else None,
         int(runs["is_earlier"].sum()) if is_period else 0,
+        is_period and bool(runs["is_behind"].any()),
     )
 
 
@@ -95,7 +97,8 @@ def units_of_annotations(trace: Trace) -> Units | None:
                 marks.ends - marks.starts,
                 marks.names,
             )
-            return _until_last_kernel(trace, _by_device(trace, units))
+            units = behind_earlier(trace, _by_device(trace, units))
+            return units if units.is_behind else _until_last_kernel(trace, units)
     return None
 
 

@@ -41,11 +41,7 @@ def with_unit_runs(trace: Trace, work: Work | None = None) -> Trace:
 
 def with_common_runs(before: Trace, after: Trace, work: Work | None = None) -> tuple[Trace, Trace]:
     """Return both traces with runs that are units of the same work; of two phases of serving each
-    with its own, and as they are where units of one side mean nothing on the other.
-
-    A single unit has all that runs in it, also what was launched before the file begins: its time
-    changes with that.
-    """
+    with its own, and as they are where units of one side mean nothing on the other."""
     if not (_can_have_units(before) and _can_have_units(after)):
         return before, after
     if are_two_phases(before, after):
@@ -56,28 +52,7 @@ def with_common_runs(before: Trace, after: Trace, work: Work | None = None) -> t
     chosen = same_work(*found, work)
     others = [units.count - mine.count for units, mine in zip(found, chosen, strict=True)]
     first, second = map(_with_runs, (before, after), chosen, others)
-    return _with_earlier(first), _with_earlier(second)
-
-
-def _with_earlier(trace: Trace) -> Trace:
-    """Return a trace of a single run with the kernels that run in it and were launched before the
-    file begins."""
-    runs = trace.profiled_runs
-    if len(runs) != 1 or runs["start_ns"].isna().any():
-        return trace
-    begin, length = int(runs["start_ns"].iloc[0]), int(runs["dur_ns"].iloc[0])
-    starts, lasts = call_times(trace.calls)
-    earlier = launched_earlier(trace) & trace.calls["run"].isna().to_numpy()
-    earlier &= (starts + lasts > begin) & (starts < begin + length)
-    if not earlier.any():
-        return trace
-    run = trace.calls["run"].mask(earlier, int(runs["run"].iloc[0]))
-    notes = [note for note in trace.diagnostics if note.code != "launched_before"]
-    time_ns = int(trace.calls["dur_ns"].to_numpy()[earlier].sum())
-    notes.append(
-        Diagnostic("info", "runs_hold_earlier", int(earlier.sum()), values={"time": time_ns})
-    )
-    return replace(trace, calls=trace.calls.assign(run=run), diagnostics=tuple(notes))
+    return first, second
 
 
 def has_unit_runs(trace: Trace) -> bool:
@@ -100,7 +75,7 @@ def _with_runs(trace: Trace, units: Units, others: int) -> Trace:
     if units.kind == "file" or _are_runs(trace, units):
         return trace
     notes = [note for note in trace.diagnostics if note.code != "no_runs"]
-    notes += [_note(units), *_others_notes(others), *_outside_notes(trace, units)]
+    notes += [*_notes(units), *_others_notes(others), *_outside_notes(trace, units)]
     run = pd.array(units.unit_of, "Int64")
     run[units.unit_of < 0] = pd.NA
     calls = trace.calls.assign(run=run)
@@ -117,15 +92,18 @@ def _are_runs(trace: Trace, units: Units) -> bool:
     return not is_period and units.kind == (kind if kind in UNIT_RUNS else "step")
 
 
-def _note(units: Units) -> Diagnostic:
-    """Return what counts as a run, and why."""
+def _notes(units: Units) -> Iterator[Diagnostic]:
+    """Yield what counts as a run, and why."""
+    host: dict[str, Value] = {"host": units.host_ns}
     if units.kind == "repeat":
-        return Diagnostic("info", "runs_repeated", units.count)
-    if units.kind == "annotation":
+        yield Diagnostic("info", "runs_repeated", units.count)
+    elif units.kind == "annotation":
         name: dict[str, Value] = {"name": clean_text(units.name, _CHARS)}
-        return Diagnostic("info", "runs_annotated", units.count, values=name)
-    values: dict[str, Value] = {"host": units.host_ns}
-    return Diagnostic("info", "runs_of_device", units.count, values=values)
+        yield Diagnostic("info", "runs_annotated", units.count, values=name)
+    elif units.host_ns is not None and not units.is_behind:
+        yield Diagnostic("info", "runs_of_device", units.count, values=host)
+    if units.is_behind:
+        yield Diagnostic("info", "run_behind_earlier", 1, values=host)
 
 
 def _others_notes(others: int) -> Iterator[Diagnostic]:
@@ -136,13 +114,14 @@ def _others_notes(others: int) -> Iterator[Diagnostic]:
 def _outside_notes(trace: Trace, units: Units) -> Iterator[Diagnostic]:
     """Yield how long the file shows the device before the first run, between runs and after the
     last one, and what runs in none, of which what was launched before the file begins apart;
-    nothing of a file that is nearly all runs, and without starts."""
+    nothing of a file that is nearly all runs, and without starts. Where a run begins behind that,
+    its own note says what is before it."""
     calls = trace.calls
     if (units.starts_ns < 0).any() or bool(calls["start_ns"].isna().any()):
         return
     starts, lasts = call_times(calls)
     ends_ns = units.starts_ns + units.walls_ns
-    before = int(units.starts_ns[0]) - int(starts.min())
+    before = 0 if units.is_behind else int(units.starts_ns[0]) - int(starts.min())
     after = int((starts + lasts).max()) - int(ends_ns[-1])
     between = int(np.maximum(0, units.starts_ns[1:] - ends_ns[:-1]).sum())
     earlier = launched_earlier(trace) & (units.unit_of < 0)
@@ -186,6 +165,7 @@ def _period(units: Units) -> dict[str, object]:
     return {
         "host_ns": [units.host_ns] * units.count,
         "is_earlier": np.arange(units.count) < units.earlier,
+        "is_behind": [units.is_behind] * units.count,
     }
 
 

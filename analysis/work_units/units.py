@@ -14,7 +14,8 @@ from analysis.metrics.spans import call_times
 from analysis.trace import Trace
 from analysis.work_units.work import Work, work_of
 
-UnitKind = Literal["step", "annotation", "repeat", "file"]
+# *earlier* is what a device ran before its only step: work that was launched before the file began.
+UnitKind = Literal["step", "annotation", "repeat", "file", "earlier"]
 UnitEvidence = Literal["named", "ordered", "guessed"]
 OUTSIDE = -1
 NUMBER = re.compile(r"\d+")
@@ -29,7 +30,8 @@ class Units:
     units that follow one another from start to start. `names` are those of their annotations, ''
     for none, `name` stands for all of them. `host_ns` is the median unit of the host where the
     walls are those of the device, whose period is another, None elsewhere. The first `earlier`
-    units were launched before the file began, so it does not say by what.
+    units were launched before the file began, so it does not say by what. A single unit that
+    `is_behind` begins where the device is done with what was launched before the file began.
     """
 
     kind: UnitKind
@@ -41,6 +43,7 @@ class Units:
     names: tuple[str, ...]
     host_ns: int | None = None
     earlier: int = 0
+    is_behind: bool = False
 
     @cached_property
     def work(self) -> tuple[Work, ...]:
@@ -85,6 +88,7 @@ class Units:
             names,
             self.host_ns,
             int((chosen < self.earlier).sum()),
+            self.is_behind,
         )
 
     def launched(self) -> Units:

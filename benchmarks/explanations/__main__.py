@@ -92,11 +92,21 @@ def _named(explanation: Explanation, truth: Truth) -> Change | None:
 
 
 def _off(explanation: Explanation, truth: Truth) -> float | None:
-    """Return by which share of the planted time the change that is it differs; None without one."""
+    """Return by which share of the planted time the change that is it differs; None without one.
+    What was planted into the work before the only step is a change of that work."""
     change = _named(explanation, truth)
     if change is None:
         return None
-    return change.change_ns / 1e3 * _units(explanation) / truth.change_us - 1
+    named_us = change.change_ns / 1e3 * _units(explanation)
+    return (named_us + _earlier_us(explanation, truth, named_us)) / truth.change_us - 1
+
+
+def _earlier_us(explanation: Explanation, truth: Truth, named_us: float) -> float:
+    """Return the time of the change of the work before the only step that is planted too: with that
+    of the step nearest to what was planted; 0 without one."""
+    changes = explanation.earlier.changes if explanation.earlier is not None else ()
+    times = [change.change_ns / 1e3 for change in changes if change.code in truth.codes]
+    return min((0.0, *times), key=lambda us: abs(named_us + us - truth.change_us))
 
 
 def _trace(path: Path) -> Trace:

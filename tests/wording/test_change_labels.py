@@ -116,4 +116,4 @@ def test_layers_of_before_the_file_are_told_behind_the_rows() -> None:
     rows = explained_rows(comparison, [None] * len(comparison.explanation.changes))
     assert rows is not None and rows.rows
     text = "".join(part.text for sentence in rows.after for part in sentence)
-    assert text.count("In the step also run 10 layers that the host launched before") == 1
+    assert text.count("Before the step the device ran 10 layers of the work before it") == 1

@@ -81,6 +81,8 @@ def test_every_saving_is_a_whole_sentence(code: SavingCode, spoken: str) -> None
         UNIT,
         replace(UNIT, count=1, range_ns=(100_000_000, 100_000_000), earlier_ns=13_000_000),
         replace(UNIT, host_ns=16_000_000, ahead_ns=29_000_000),
+        replace(UNIT, count=1, host_ns=113_000_000, behind_ns=13_000_000),
+        replace(UNIT, count=1, host_ns=113_000_000, behind_ns=13_000_000, behind_layers=10),
         replace(UNIT, kind="repeat", name="", evidence="ordered"),
         replace(UNIT, kind="file", name="", count=1),
         replace(UNIT, kind="file", name="", count=1, on_device=False, has_starts=False),

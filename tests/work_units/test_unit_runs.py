@@ -22,6 +22,7 @@ from analysis.metrics.breakdown import by_operator
 from analysis.timeline.payload import trace_payload
 from analysis.trace import Diagnostic, Trace, runs_frame
 from analysis.wording import findings as words
+from analysis.wording.explanation import leading_sentence
 from analysis.wording.explanation.trace import trace_sentence
 from analysis.wording.explanation.works import after_said
 from analysis.wording.single import trace_facts, trace_parts
@@ -171,8 +172,9 @@ def test_two_phases_are_each_by_their_own_units() -> None:
     assert found.figure("kernels").candidate.value == 2
 
 
-def test_kernels_that_were_launched_before_the_file_begins_are_in_no_run() -> None:
-    """One step from 1 to 500 us; kernels of 100 us run in it, of which 1 us before it begins."""
+def test_a_single_step_begins_behind_what_was_launched_before_the_file_begins() -> None:
+    """A step from 1 to 500 us; the device runs earlier kernels of 50 us until 100, then own ones of
+    60 us at 100, 200 and 300: on the device the step takes the 400 us that are left."""
     earlier: list[Placed] = [(at, replace(GEMM, us=50), None) for at in (0, 50)]
     own: list[Placed] = [(at, GEMM, 5.0) for at in (100, 200, 300)]
     subject, found = explained(file_of([*earlier, *own], [("execute_model", 1.0, 500.0)]))
@@ -180,34 +182,60 @@ def test_kernels_that_were_launched_before_the_file_begins_are_in_no_run() -> No
     assert by_operator(subject.trace)["per_run_ns"].sum() == 180_000
     note = note_of(subject.trace, "launched_before")
     assert (note.count, note.values["ns"]) == (2, 100_000)
-    assert found.unit.earlier_ns == 99_000
-    told = trace_sentence(found)
+    assert note_of(subject.trace, "run_behind_earlier").values["host"] == 499_000
+    assert not any(note.code == "runs_beside" for note in subject.trace.diagnostics), "said once"
+    assert (found.unit.wall_ns, found.unit.host_ns) == (400_000, 499_000)
+    assert (found.unit.behind_ns, found.unit.earlier_ns) == (100_000, 0)
+    assert (found.unit.parts.computing_ns, found.unit.parts.idle_ns) == (180_000, 220_000)
     assert (
-        "Of the time in which the device is not idle, 99.0 µs goes to kernels that were launched "
-        "before the file begins; the times of layers and classes are without them." in told
+        "A step takes 400 µs on the device; the file shows one. Before it the device ran what the "
+        "host had launched before the file began (100 µs), so on the host the step takes 499 µs."
+        in trace_sentence(found)
     )
+
+
+def test_earlier_kernels_on_another_stream_run_in_a_step_that_does_not_wait_for_them() -> None:
+    """Earlier kernels run until 50 and, beside the step's own from 60 on, until 150."""
+    own: list[Placed] = [(60 + 50 * at, WARM, 5.0) for at in range(4)]
+    beside: Placed = (50, replace(GEMM, us=100, at_us=50), None)
+    trace = step_to_300([(0, replace(GEMM, us=50), None), *own, beside])
+    _, found = explained(trace)
+    assert (found.unit.wall_ns, found.unit.earlier_ns, found.unit.behind_ns) == (
+        240_000, 90_000, 60_000,
+    )  # fmt: skip
 
 
 def step_to_300(placed: Sequence[Placed]) -> Trace:
     """A file that marks one step, from 1 to 300 us; what was launched before is not of it."""
+    return step_to(300, placed)
+
+
+def step_to(end_us: int, placed: Sequence[Placed]) -> Trace:
+    """The same with another end."""
     file = file_of(placed, [("forward", 1.0, 2.0)])
     run = pd.array([None if by is None else 0 for *_, by in placed], "Int64")
-    runs = runs_frame(run=[0], kind=["step"], start_ns=[1000], dur_ns=[299_000], profiled=[True])
+    length = end_us * 1000 - 1000
+    runs = runs_frame(run=[0], kind=["step"], start_ns=[1000], dur_ns=[length], profiled=[True])
     return replace(file, runs=runs, calls=file.calls.assign(run=run))
 
 
 def test_kernels_that_run_after_the_end_of_a_step_are_said_to() -> None:
-    """A step from 1 to 300 us: an earlier kernel until 50, own ones at 100, 200 and 290, the last
+    """A step from 1 to 300 us: an earlier kernel until 10, own ones at 100, 200 and 290, the last
     50 us after the end, and another of 20 wholly after it."""
-    earlier: list[Placed] = [(0, replace(GEMM, us=50), None)]
+    earlier: list[Placed] = [(0, replace(GEMM, us=10), None)]
     own: list[Placed] = [(at, GEMM, 5.0) for at in (100, 200, 290)]
     trace = step_to_300([*earlier, *own, (350, RELU, 6.0)])
     _, found = explained(trace)
-    assert (found.unit.wall_ns, found.unit.parts.idle_ns) == (299_000, 120_000)
-    assert (found.unit.parts.computing_ns, found.unit.earlier_ns) == (179_000, 49_000)
+    assert (found.unit.wall_ns, found.unit.parts.idle_ns) == (299_000, 160_000)
+    assert (found.unit.parts.computing_ns, found.unit.earlier_ns) == (139_000, 9_000)
     assert found.unit.after_ns == 70_000
     in_classes = sum(one.ns for one in found.classes)
-    assert in_classes - found.unit.after_ns + found.unit.earlier_ns == 179_000
+    assert in_classes - found.unit.after_ns + found.unit.earlier_ns == 139_000
+    told = trace_sentence(found)
+    assert (
+        "Of the time in which the device is not idle, 9.00 µs goes to kernels that were launched "
+        "before the file begins; the times of layers and classes are without them." in told
+    )
     said = "Of the times of layers and classes, 70.0 µs is after the step ends."
     assert said in trace_sentence(found)
 
@@ -257,23 +285,46 @@ def test_units_are_found_once() -> None:
     assert with_unit_runs(once) is once, "the file is the whole"
 
 
-def test_a_pair_of_single_steps_counts_all_that_runs_in_them() -> None:
-    """Kernels that were launched before the file begins take 50 us more: so does the step."""
+def step_behind(us: float) -> Trace:
+    """A step from 1 to 180 us in which an earlier product of `us` runs until 110, none for 0, then
+    three kernels of 20 us."""
+    earlier: list[Placed] = [(110 - us, replace(GEMM, us=us), None)] if us else []
+    own: list[Placed] = [(110 + 20 * at, replace(RELU, us=20), 5.0) for at in range(3)]
+    return step_to(180, [*earlier, *own])
 
-    def step(us: float) -> Trace:
-        earlier: list[Placed] = [(10, replace(GEMM, us=us), None)]
-        own: list[Placed] = [(10 + us + 20 * at, replace(RELU, us=20), 5.0) for at in range(3)]
-        trace = file_of([*earlier, *own], [("execute_model", 1.0, 80 + us)])
-        return trace
 
-    found = compare(side_of_trace(step(100)), side_of_trace(step(150)))
-    assert found.explanation is not None
-    assert found.explanation.unit.change_ns == 50_000
-    [change] = found.explanation.changes
-    assert (change.change_ns, change.before[0].name) == (50_000, "gemm")
+def test_what_changed_before_a_pair_of_single_steps_is_no_change_of_them() -> None:
+    """Kernels that were launched before the file begins take 50 us more, on the same device: each
+    trace shows alone what the pair shows of it."""
+    before, after = step_behind(50), step_behind(100)
+    found = compare(side_of_trace(before), side_of_trace(after))
+    told = found.explanation
+    assert told is not None and told.earlier is not None
+    assert (told.outcome, told.unit.before_ns, told.unit.change_ns) == ("no_change", 70_000, 0)
+    assert [explained(trace)[1].unit.wall_ns for trace in (before, after)] == [70_000, 70_000]
+    earlier = told.earlier
+    assert (earlier.unit.before_ns, earlier.unit.after_ns) == (50_000, 100_000)
+    [change] = earlier.changes
+    assert (change.code, change.change_ns, change.before[0].name) == ("time", 50_000, "gemm")
     table = found.op_types.set_index("op_type")["delta_ns"]
-    assert table["gemm"] == 50_000
-    assert note_of(found.candidate.trace, "runs_hold_earlier").values["time"] == 150_000
+    assert "gemm" not in table.index
+    said = leading_sentence(told)
+    assert (
+        "Before the step the device ran what the host had launched before the file began: 100 µs, "
+        "in the baseline 50.0 µs." in said
+    )
+    assert "takes 100 µs instead of 50.0 µs: +50.0 µs in that earlier work." in said
+
+
+def test_a_step_beside_one_that_begins_behind_earlier_kernels_is_of_the_device_too() -> None:
+    """The device is free when the other step begins, and runs it from its start to 180 us."""
+    found = compare(side_of_trace(step_behind(100)), side_of_trace(step_behind(0)))
+    told = found.explanation
+    assert told is not None and told.earlier is None
+    assert (told.unit.before_ns, told.unit.after_ns) == (70_000, 179_000)
+    assert all(
+        note_of(side.trace, "run_behind_earlier") for side in (found.baseline, found.candidate)
+    )
 
 
 def test_a_queued_unit_begins_where_the_device_is_free() -> None:

@@ -64,10 +64,11 @@ class TracedUnit:
     `others` counts units of the file that do other work, `set_aside` slow ones at its beginning.
     `host_ns` is the median step of the host where the device's own period is the unit, `ahead_ns`
     the median time from a launch to its start. `earlier_ns` is the time of kernels that run in a
-    unit and were launched before the file begins, `after_ns` of those of a unit after it ends.
-    `kernels` counts those of a unit, with
-    `other_kernels` besides those that compute. Without
-    `has_starts` the file has no start of each call, so that nothing is known of idle time.
+    unit and were launched before the file begins, `after_ns` of those of a unit after it ends. A
+    single unit that begins behind the former has `behind_ns`, the time of those that ran before it,
+    in `behind_layers` layers. `kernels` counts those of a unit, with `other_kernels` besides those
+    that compute. Without `has_starts` the file has no start of each call, so that nothing is known
+    of idle time.
     """
 
     kind: UnitKind
@@ -89,6 +90,8 @@ class TracedUnit:
     has_starts: bool = True
     other_kernels: frozenset[OtherKernels] = frozenset()
     after_ns: int = 0
+    behind_ns: int = 0
+    behind_layers: int = 0
 
 
 @dataclass(frozen=True)

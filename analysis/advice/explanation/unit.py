@@ -6,7 +6,9 @@ import numpy as np
 
 from analysis.advice.explanation.explanation import TracedUnit, Uneven
 from analysis.advice.explanation.traced import Traced
+from analysis.compare.explanation.earlier import layers_in
 from analysis.host.latency import launch_latency
+from analysis.metrics.spans import call_times, union_ns
 from analysis.work_units.earlier import after_the_end_ns, launched_earlier
 
 _FEWEST = 3  # units, of which some take longer than the others
@@ -38,6 +40,7 @@ def unit_of(traced: Traced) -> TracedUnit:
         traced.has_starts,
         traced.side.others,
         after_the_end_ns(trace, units),
+        *_behind(traced),
     )
 
 
@@ -60,6 +63,20 @@ def uneven(walls_ns: np.ndarray, busy_ns: np.ndarray) -> Uneven | None:
         (int(walls_ns[fast].min()), int(walls_ns[fast].max())),
         (round(float(busy_ns[slow].mean())), round(float(busy_ns[fast].mean()))),
     )
+
+
+def _behind(traced: Traced) -> tuple[int, int]:
+    """Return how long the device ran what was launched before the file began, before a single unit
+    that begins behind it, and how many layers that is; 0 of other units."""
+    if not traced.units.is_behind:
+        return 0, 0
+    earlier = launched_earlier(traced.trace)
+    starts, lasts = call_times(traced.trace.calls)
+    begin = int(traced.units.starts_ns[0])
+    before = earlier & (starts < begin)
+    layers = layers_in(traced.trace, np.flatnonzero(before))
+    ends = np.minimum(starts + lasts, begin)[before]
+    return union_ns(starts[before], ends - starts[before]), layers
 
 
 def _earlier_ns(traced: Traced) -> int:

@@ -14,6 +14,7 @@ from analysis.compare.explanation.differing import (
     other_kernels_of_operators,
     work_in_pieces,
 )
+from analysis.compare.explanation.earlier import earlier_units
 from analysis.compare.explanation.explanation import (
     Change,
     ChangeCode,
@@ -73,7 +74,24 @@ def _explained(before: Trace, after: Trace, ranks: RankPair | None) -> Explanati
     sides = (ExplainedSide.of(before, units[0]), ExplainedSide.of(after, units[1]))
     times = _times(sides)
     found = _of_sides(before, after, sides, times, ranks)
-    return replace(found, sides=(unit_of_side(sides[0]), unit_of_side(sides[1])))
+    return replace(
+        found,
+        sides=(unit_of_side(sides[0]), unit_of_side(sides[1])),
+        earlier=_earlier(found, before, after) if all(one.is_behind for one in units) else None,
+    )
+
+
+def _earlier(found: Explanation, before: Trace, after: Trace) -> Explanation | None:
+    """Return what changed in what was launched before the files began; None where a side has
+    nothing of it. The files do not name its operators, so kernels of two devices are not
+    compared."""
+    sides = [ExplainedSide.of(trace, earlier_units(trace)) for trace in (before, after)]
+    if not all(len(side.profile.operators) for side in sides):
+        return None
+    pair = (sides[0], sides[1])
+    if found.has_other_kernels:
+        return _not_compared("models", _times(pair), pair)
+    return _of_sides(before, after, pair, _times(pair), None)
 
 
 def _of_sides(

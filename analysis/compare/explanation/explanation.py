@@ -178,8 +178,9 @@ class UnitParts:
 @dataclass(frozen=True)
 class UnitOfSide:
     """The units of one side. `launched_ns` is the time of the kernels of a unit that the host
-    launched in the file, `earlier_ns` of those that ran in a unit and were launched before, in
-    `earlier_layers` layers (0 where they repeat in none); None where the file has no launches.
+    launched in the file, `earlier_ns` of those that ran in a unit, or before the only one where it
+    begins behind them, and were launched before the file began, in `earlier_layers` layers
+    (0 where they repeat in none); None where the file has no launches.
     `graph_launches` and `graph_kernels` are of graphs, in a unit. `devices` are those of the
     file. `after_ns` is how long the kernels of a unit run after it ends."""
 
@@ -233,6 +234,7 @@ class Explanation:
     graph: CapturedGraph | None = None
     sides: tuple[UnitOfSide, UnitOfSide] | None = None
     batch: float | None = None
+    earlier: Explanation | None = None
 
     @property
     def rest_ns(self) -> int:

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.align.repeats import fold, walk
+from analysis.compare.explanation.earlier import layers_in
 from analysis.compare.explanation.explanation import UnitOfSide, UnitParts
 from analysis.compare.explanation.idle import idle_times
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.graphs.names_by_order import replays
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import busy_until, call_times
-from analysis.work_units.earlier import after_the_end_ns
+from analysis.work_units.earlier import after_the_end_ns, launched_earlier
 from analysis.work_units.units import OUTSIDE
 
 _LAUNCHED = 0.5  # of the kernels of a unit, whose launches a file has that shows launches
-_IN_LAYERS = 0.7  # of the kernels launched before the file, which its layers hold
-_FEWEST = 3  # layers
 
 
 def unit_of_side(side: ExplainedSide) -> UnitOfSide:
@@ -66,7 +64,8 @@ def _parts(side: ExplainedSide) -> UnitParts | None:
 
 def _launched(side: ExplainedSide) -> tuple[int | None, int | None, int]:
     """Return the time of the kernels of a unit that were launched in the file, of those that run
-    in a unit and were not, and how many layers these are."""
+    in a unit, or before one that begins behind them, and were not, and how many layers these are:
+    0 of several units."""
     trace, units = side.trace, side.units
     if trace.host is None or not _has_starts(side):
         return None, None, 0
@@ -78,31 +77,27 @@ def _launched(side: ExplainedSide) -> tuple[int | None, int | None, int]:
     mine = on_device[calls["operator"].to_numpy()]
     if not (is_mine & mine).any() or is_known[is_mine & mine].mean() < _LAUNCHED:
         return None, None, 0
-    starts, _ = call_times(calls)
-    at = np.searchsorted(units.starts_ns, starts, side="right") - 1
-    inside = (at >= 0) & (starts < (units.starts_ns + units.walls_ns)[np.maximum(at, 0)])
-    earlier = np.flatnonzero(mine & inside & ~is_known)
+    earlier = np.flatnonzero(mine & ~is_known & _counts(side))
     dur_ns = calls["dur_ns"].to_numpy()
     launched = mine & is_mine & is_known
     return (
         round(float(dur_ns[launched].sum()) / units.count),
         round(float(dur_ns[earlier].sum()) / units.count),
-        _layers(side, earlier[np.argsort(starts[earlier], kind="stable")]),
+        layers_in(trace, earlier) if units.count == 1 else 0,
     )
 
 
-def _layers(side: ExplainedSide, calls: np.ndarray) -> int:
-    """Return how many layers these calls of one unit are; 0 of several, and where most do not
-    repeat."""
-    if side.units.count != 1 or not len(calls):
-        return 0
-    families = side.trace.operators["op_type"].cat.codes.to_numpy("int64")
-    ids = families[side.trace.calls["operator"].to_numpy()[calls]] + 1
-    found = [repeat for _, repeat in walk(fold(ids)) if repeat.copies >= _FEWEST]
-    best = max(found, key=lambda repeat: repeat.covered, default=None)
-    if best is None or best.covered < _IN_LAYERS * len(ids):
-        return 0
-    return best.copies
+def _counts(side: ExplainedSide) -> np.ndarray:
+    """Return which calls start in a unit; of a unit that begins behind earlier kernels these."""
+    trace, units = side.trace, side.units
+    if units.is_behind:
+        return launched_earlier(trace)
+    starts, _ = call_times(trace.calls)
+    at = np.searchsorted(units.starts_ns, starts, side="right") - 1
+    inside: np.ndarray = (at >= 0) & (
+        starts < (units.starts_ns + units.walls_ns)[np.maximum(at, 0)]
+    )
+    return inside
 
 
 def _graphs(side: ExplainedSide) -> tuple[float, float]:

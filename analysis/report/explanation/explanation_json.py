@@ -15,6 +15,7 @@ from analysis.compare.explanation.explanation import (
 )
 from analysis.ranks.pair import RankPair
 from analysis.wording.explanation import change_sentence, leading_sentence
+from analysis.wording.explanation.earlier import earlier_sentence
 
 
 def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None:
@@ -54,6 +55,23 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
         },
         "changes": [_change(change, explanation.unit) for change in explanation.changes],
         "rest_ns": explanation.rest_ns,
+        "earlier": None
+        if explanation.earlier is None
+        else _earlier(explanation, explanation.earlier),
+    }
+
+
+def _earlier(explanation: Explanation, earlier: Explanation) -> dict[str, Any]:
+    """Return what the devices ran before their only step, which adds up by itself."""
+    return {
+        "outcome": earlier.outcome,
+        "sentence": str(earlier_sentence(explanation, earlier)),
+        "before_ns": earlier.unit.before_ns,
+        "after_ns": earlier.unit.after_ns,
+        "kernels_before": earlier.unit.kernels[0],
+        "kernels_after": earlier.unit.kernels[1],
+        "changes": [_change(change, earlier.unit) for change in earlier.changes],
+        "rest_ns": earlier.rest_ns,
     }
 
 

@@ -23,7 +23,7 @@ from analysis.wording.explanation import (
     told_changes,
 )
 from analysis.wording.explanation import details as words
-from analysis.wording.explanation.units import earlier_said
+from analysis.wording.explanation.earlier import earlier_said
 
 _SLIGHT = 0.005  # of the unit's change, below which a change has no colour
 _EQUAL = 0.001  # of a time, by which two that are told as one may differ

@@ -51,6 +51,8 @@ def _unit(unit: TracedUnit) -> dict[str, Any]:
         "host_ns": unit.host_ns,
         "ahead_ns": unit.ahead_ns,
         "earlier_ns": unit.earlier_ns,
+        "behind_ns": unit.behind_ns,
+        "behind_layers": unit.behind_layers,
         "uneven": None if uneven is None else asdict(uneven),
         "has_starts": unit.has_starts,
     }

@@ -74,13 +74,12 @@ UNIT_RUNS: Mapping[DiagnosticCode, NoteTexts] = {
         ),
     ),
     "runs_beside": _beside,
-    "runs_hold_earlier": told(
+    "run_behind_earlier": told(
         Message(
-            "{n:count} kernel that runs in the only run ({time:duration}) was launched before the "
-            "file begins, as part of the work before it.",
-            "{n:count} kernels that run in the only run ({time:duration}) were launched before the "
-            "file begins, as part of the work before it.",
+            "On the host the only step takes {host:duration}, but the device first runs what was "
+            "launched before the file begins. The run is the step as the device runs it: from "
+            "where that is done with the work before it to the end of the step and of its last "
+            "kernel.",
         ),
-        Message("They count in it, because its time changes with them."),
     ),
 }

@@ -12,12 +12,12 @@ from analysis.compare.explanation.explanation import (
 )
 from analysis.messages import Message, Part, Said, paragraph, passage
 from analysis.wording.explanation.changes import change_said
+from analysis.wording.explanation.earlier import earlier_said
 from analysis.wording.explanation.graphs import graph_sentences
 from analysis.wording.explanation.ranks import ranks_sentences
 from analysis.wording.explanation.units import (
     PER,
     batch_sentence,
-    earlier_said,
     same_sentence,
     unit_sentence,
 )
@@ -25,6 +25,7 @@ from analysis.wording.explanation.works import (
     after_said,
     devices_sentence,
     phases_sentences,
+    rates_said,
     sizes_sentence,
 )
 
@@ -60,10 +61,10 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
     if explanation.outcome == "not_comparable":
         return (*first, _MODELS.of())
     if explanation.outcome == "no_change":
-        return (*first, same_sentence(unit))
+        return (*first, same_sentence(unit), *earlier_said(explanation))
     lead = leading_change(explanation)
     if lead is None:
-        return (*first, unit_sentence(unit), _UNEXPLAINED.of())
+        return (*first, unit_sentence(unit), _UNEXPLAINED.of(), *earlier_said(explanation))
     return (*first, change_said(lead, unit), unit_sentence(unit), *earlier_said(explanation))
 
 
@@ -119,6 +120,7 @@ def _first(explanation: Explanation) -> list[Said]:
     is_compared = explanation.outcome == "changed"
     if explanation.has_other_kernels and is_compared:
         said += [devices_sentence(explanation), *after_said(explanation)]
+        said += rates_said(explanation)
     return said
 
 

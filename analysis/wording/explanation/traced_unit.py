@@ -39,6 +39,19 @@ _STEP_OF_DEVICE = Message(
     "A step takes **{wall:duration}** on the device, the mean of {n:count}. The host runs "
     "{ahead:duration} ahead, so its own steps of {host:duration} are not the period.",
 )
+_STEP_BEHIND = Message(
+    "A step takes **{wall:duration}** on the device; the file shows one. Before it the device ran "
+    "what the host had launched before the file began ({behind:duration}), so on the host the step "
+    "takes {host:duration}."
+)
+_STEP_BEHIND_LAYERS = Message(
+    "A step takes **{wall:duration}** on the device; the file shows one. Before it the device ran "
+    "{n:count} layer of the work before it ({behind:duration}), so on the host the step takes "
+    "{host:duration}.",
+    "A step takes **{wall:duration}** on the device; the file shows one. Before it the device ran "
+    "{n:count} layers of the work before it ({behind:duration}), so on the host the step takes "
+    "{host:duration}.",
+)
 _REPEAT = Message(
     "The file marks no steps, but its kernels repeat: one repetition of {kernels} "
     "takes **{wall:duration}**, the mean of {n:count}."
@@ -159,6 +172,10 @@ def _takes(unit: TracedUnit) -> Said:
         sizes = {"tokens": unit.work.tokens, "batch": unit.work.batch}
         phases = _ONE_PHASE if unit.count == 1 else _PHASES
         return phases[unit.work.phase].of(**values, **sizes)
+    if unit.behind_ns:
+        message = _STEP_BEHIND_LAYERS if unit.behind_layers else _STEP_BEHIND
+        values |= {"host": unit.host_ns, "behind": unit.behind_ns, "n": unit.behind_layers}
+        return message.of(**values)
     if unit.host_ns is not None:
         return _STEP_OF_DEVICE.of(**values, ahead=unit.ahead_ns, host=unit.host_ns)
     if unit.kind == "file" and not unit.has_starts:

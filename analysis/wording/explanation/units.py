@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.compare.explanation.explanation import Explanation, OtherKernels, UnitTimes
+from analysis.compare.explanation.explanation import OtherKernels, UnitTimes
 from analysis.messages import Message, Said
 from analysis.work_units.units import UnitKind
 
@@ -14,6 +14,7 @@ PER: Mapping[UnitKind, Message] = {
     "annotation": Message("per step"),
     "repeat": Message("per repetition"),
     "file": Message("in the file"),
+    "earlier": Message("in that earlier work"),
 }
 _PER_RUN = Message("per run")
 _ONE: Mapping[UnitKind, Message] = {
@@ -137,36 +138,6 @@ _BATCH = Message(
     "Nearly all tensors of the candidate are {factor:factor} as large in one dimension, as with "
     "another batch: for as much work it takes {each:duration} instead of {before:duration} "
     "({change:change})."
-)
-
-
-def earlier_said(explanation: Explanation) -> list[Said]:
-    """Return what of a single step the host launched before the file began, where that is much of
-    it: in how many layers where they repeat in as many on both sides."""
-    unit, sides = explanation.unit, explanation.sides
-    if sides is None or unit.counts != (1, 1) or unit.kind == "file":
-        return []
-    before, after = sides
-    if before.earlier_ns is None or after.earlier_ns is None:
-        return []
-    if max(before.earlier_ns, after.earlier_ns) < _EARLIER * unit.before_ns:
-        return []
-    values = {"before": before.earlier_ns, "after": after.earlier_ns}
-    if before.earlier_layers == after.earlier_layers > 0:
-        return [_EARLIER_LAYERS.of(n=before.earlier_layers, **values)]
-    return [_EARLIER_KERNELS.of(**values)]
-
-
-_EARLIER = 0.05  # of a step, below which it is not told
-_EARLIER_LAYERS = Message(
-    "In the step also runs {n:count} layer that the host launched before the file began "
-    "({after:duration}, before {before:duration}).",
-    "In the step also run {n:count} layers that the host launched before the file began "
-    "({after:duration}, before {before:duration}).",
-)
-_EARLIER_KERNELS = Message(
-    "In the step also run kernels that the host launched before the file began ({after:duration}, "
-    "before {before:duration})."
 )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.compare.explanation.explanation import Explanation
+from analysis.compare.explanation.explanation import Explanation, ShapedTime
 from analysis.messages import Message, Said
-from analysis.operators.classes import is_heavy
+from analysis.operators.classes import is_heavy, is_light
 from analysis.wording.explanation.kernels import kernel_text
-from analysis.wording.explanation.units import word
+from analysis.wording.explanation.units import PER, word
 from analysis.work_units.work import Phase, Work
 
 _PHASES: Mapping[Phase, Message] = {
@@ -29,12 +29,48 @@ _HEAVIEST = Message(
     "The largest part of the baseline's time is in {before} ({before_n:executions}, "
     "{took:duration}), that of the candidate's in {after} ({after_n:executions}, {takes:duration})."
 )
-_TWO_DEVICES = Message(
-    "The two sides run different kernels. Matrix products, attention and convolutions take "
-    "{heavy_after:duration} instead of {heavy_before:duration} "
-    "(**{heavy_change:signed_duration}**), all other operators {light_after:duration} instead of "
-    "{light_before:duration} (**{light_change:signed_duration}**)."
+# By whether nearly all other operators are of classes that memory limits, and whether collectives,
+# whose time is that of the other devices too, are left out.
+_TWO_DEVICES = {
+    (True, False): Message(
+        "The two sides run different kernels, which take {after:duration} instead of "
+        "{before:duration} {per} (**{change:signed_duration}**): matrix products, attention and "
+        "convolutions {heavy_after:duration} instead of {heavy_before:duration} "
+        "(**{heavy_change:signed_duration}**), all others, which memory limits rather than "
+        "arithmetic, {light_after:duration} instead of {light_before:duration} "
+        "(**{light_change:signed_duration}**)."
+    ),
+    (False, False): Message(
+        "The two sides run different kernels, which take {after:duration} instead of "
+        "{before:duration} {per} (**{change:signed_duration}**): matrix products, attention and "
+        "convolutions {heavy_after:duration} instead of {heavy_before:duration} "
+        "(**{heavy_change:signed_duration}**), all others {light_after:duration} instead of "
+        "{light_before:duration} (**{light_change:signed_duration}**)."
+    ),
+    (True, True): Message(
+        "The two sides run different kernels, which without communication take {after:duration} "
+        "instead of {before:duration} {per} (**{change:signed_duration}**): matrix products, "
+        "attention and convolutions {heavy_after:duration} instead of {heavy_before:duration} "
+        "(**{heavy_change:signed_duration}**), all others, which memory limits rather than "
+        "arithmetic, {light_after:duration} instead of {light_before:duration} "
+        "(**{light_change:signed_duration}**)."
+    ),
+    (False, True): Message(
+        "The two sides run different kernels, which without communication take {after:duration} "
+        "instead of {before:duration} {per} (**{change:signed_duration}**): matrix products, "
+        "attention and convolutions {heavy_after:duration} instead of {heavy_before:duration} "
+        "(**{heavy_change:signed_duration}**), all others {light_after:duration} instead of "
+        "{light_before:duration} (**{light_change:signed_duration}**)."
+    ),
+}
+_BY_MEMORY = 0.95  # of the time of all others, which is of classes that memory limits
+_RATES = Message(
+    "The matrix product over {inputs:name} runs at {after:flop_rate} instead of "
+    "{before:flop_rate}.",
+    "The {n:count} matrix products over {inputs:name} run at {after:flop_rate} instead of "
+    "{before:flop_rate}.",
 )
+_SAME_RATE = 0.05  # by which rates differ that are not said
 
 _AFTER = {
     "step": Message(
@@ -79,14 +115,25 @@ def phases_sentences(explanation: Explanation) -> Sequence[Said]:
 
 def devices_sentence(explanation: Explanation) -> Said:
     """Return what operators that compute much and what all others take on two devices."""
-    heavy, light = [0, 0], [0, 0]
+    heavy, light, known = [0, 0], [0, 0], [0, 0]
     for each in explanation.classes:
         if each.op_class == "communication":
             continue
-        total = heavy if is_heavy(each.op_class) else light
-        total[0] += each.before_ns
-        total[1] += each.after_ns
-    return _TWO_DEVICES.of(
+        times = (each.before_ns, each.after_ns)
+        for total in (
+            heavy if is_heavy(each.op_class) else light,
+            known if is_light(each.op_class) else [0, 0],
+        ):
+            total[0] += times[0]
+            total[1] += times[1]
+    talks = any(each.op_class == "communication" for each in explanation.classes)
+    by_memory = all(part >= _BY_MEMORY * of for part, of in zip(known, light, strict=True))
+    before, after = (heavy[side] + light[side] for side in (0, 1))
+    return _TWO_DEVICES[by_memory, talks].of(
+        per=PER[explanation.unit.kind],
+        before=before,
+        after=after,
+        change=after - before,
         heavy_before=heavy[0],
         heavy_after=heavy[1],
         heavy_change=heavy[1] - heavy[0],
@@ -94,6 +141,39 @@ def devices_sentence(explanation: Explanation) -> Said:
         light_after=light[1],
         light_change=light[1] - light[0],
     )
+
+
+def rates_said(explanation: Explanation) -> list[Said]:
+    """Return at what rates both devices compute the matrix products of most time that both have,
+    with the shapes that both have; nothing where the files do not show it, or rates are alike."""
+    before, after = (
+        {each.shapes: each for each in kernels[::-1] if _is_product(each)}
+        for kernels in explanation.kernels
+    )
+    shapes = max(
+        before.keys() & after.keys(),
+        key=lambda both: (before[both].time.ns + after[both].time.ns, both),
+        default=None,
+    )
+    if shapes is None or before[shapes].time.count != after[shapes].time.count:
+        return []
+    rates = [_rate(of[shapes]) for of in (before, after)]
+    if abs(rates[1] / rates[0] - 1) < _SAME_RATE:
+        return []
+    n = round(before[shapes].time.count)
+    return [_RATES.of(n=n, inputs=shapes, before=rates[0], after=rates[1])]
+
+
+def _is_product(kernel: ShapedTime) -> bool:
+    return bool(
+        kernel.shapes and kernel.flops and kernel.time.ns
+        and kernel.time.op_class == "matrix_product"
+    )  # fmt: skip
+
+
+def _rate(kernel: ShapedTime) -> float:
+    """Return the operations per second of kernels whose operations are known."""
+    return (kernel.flops or 0) / kernel.time.ns * 1e9
 
 
 def after_said(explanation: Explanation) -> list[Said]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,7 @@ from analysis.compare.explanation.explanation import IdleTime, UnitOfSide, UnitP
 from analysis.report.explanation.explanation_json import explanation_values
 from analysis.trace import Trace
 from analysis.wording.explanation import leading_sentence
-from analysis.wording.explanation.units import earlier_said
+from analysis.wording.explanation.earlier import earlier_said
 from tests.compare.graphs.captures import LAYER, replay, trace_of
 from tests.host.hosts import Span
 from tests.step_traces import Kernel, Launch, steps_of
@@ -38,14 +39,16 @@ def test_the_parts_of_a_unit_add_up_to_it() -> None:
     assert (one.launched_ns, one.earlier_ns, one.graph_kernels, one.devices) == (None, None, 0, 1)
 
 
-def with_earlier(layers: int) -> Trace:
-    """A step of 14 layers of 100 us, in which `layers` of the step before run first."""
+def with_earlier(layers: int, gemm_us: int = 60) -> Trace:
+    """A step of 14 layers of 100 us, before which the device runs `layers` of the step before."""
     others = [Kernel(name, 8) for name in ("norm", "add", "gelu", "mul", "cast")]
-    layer = [GEMM, *others]
+    layer = [replace(GEMM, us=gemm_us), *others]
     launches: list[Launch] = [None] * (6 * layers)
     launches += [(0, 1.0 + at) for at in range(6 * 14)]
     spans: list[Span] = [(0, "operator", "aten::mm", 0, 900_000)]
-    return steps_of([layer * (14 + layers)], spans=spans, launches=launches)
+    trace = steps_of([layer * (14 + layers)], spans=spans, launches=launches)
+    run = pd.array([None if launch is None else 0 for launch in launches], "Int64")
+    return replace(trace, calls=trace.calls.assign(run=run))
 
 
 def test_layers_that_were_launched_before_the_file_are_counted() -> None:
@@ -54,17 +57,38 @@ def test_layers_that_were_launched_before_the_file_are_counted() -> None:
     assert [side.earlier_ns for side in found.sides] == [1_000_000, 1_000_000]
     assert [side.launched_ns for side in found.sides] == [1_400_000, 1_400_000]
     assert [side.earlier_layers for side in found.sides] == [10, 10]
+    assert found.unit.before_ns == 1_400_000, "what the step launched is its time"
     (said,) = earlier_said(found)
     assert str(said) == (
-        "In the step also run 10 layers that the host launched before the file began (1.00 ms, "
-        "before 1.00 ms)."
+        "Before the step the device ran 10 layers of the work before it, which the host had "
+        "launched before the file began: 1.00 ms on both sides."
     )
     more = explain(with_earlier(10), with_earlier(11))
-    assert more is not None
+    assert more is not None and more.outcome == "no_change"
     assert (
-        "In the step also run kernels that the host launched before the file began (1.10 ms, "
-        "before 1.00 ms)." in leading_sentence(more)
+        "Before the step the device ran what the host had launched before the file began: 1.10 ms, "
+        "in the baseline 1.00 ms. How much of it a file shows depends on when it begins."
+        in leading_sentence(more)
     )
+
+
+def test_a_slower_kernel_is_named_in_the_step_and_in_the_work_before_it() -> None:
+    """A product takes 30 us more in each of 14 layers, and in each of 10 before them."""
+    found = explain(with_earlier(10), with_earlier(10, gemm_us=90))
+    values = explanation_values(found)
+    assert found is not None and values is not None
+    assert (values["unit"]["before_ns"], values["unit"]["after_ns"]) == (1_400_000, 1_820_000)
+    assert [one["change_ns"] for one in values["changes"]] == [420_000]
+    earlier = values["earlier"]
+    assert (earlier["before_ns"], earlier["after_ns"]) == (1_000_000, 1_300_000)
+    assert [one["change_ns"] for one in earlier["changes"]] == [300_000]
+    for part in (values | values["unit"], earlier):
+        told = sum(one["change_ns"] for one in part["changes"])
+        assert told + part["rest_ns"] == part["after_ns"] - part["before_ns"]
+    said = leading_sentence(found)
+    assert "take 1.26 ms instead of 840 µs: +420 µs per step." in said
+    assert "10 layers of the work before it" in said and "1.30 ms instead of 1.00 ms" in said
+    assert "+300 µs in that earlier work." in said
 
 
 def test_kernels_of_graphs_are_counted_in_a_unit() -> None:
