@@ -14,6 +14,7 @@ from analysis.advice.explanation.unit import unit_of
 from analysis.advice.explanation.unusual import layout_changes, unusual
 from analysis.advice.explanation.waits import communication, copies, idle
 from analysis.advice.subject import MIN_SHARE, Subject
+from analysis.compare.explanation.products import products_of
 from analysis.compare.graphs.names_by_order import with_own_names_by_order
 from analysis.metrics.memo import once
 from analysis.metrics.spans import lacks_kernels
@@ -26,7 +27,7 @@ def explain_subject(subject: Subject) -> TraceExplanation | None:
     """Return what the trace of a side shows, with matrix products that could be faster; None as of
     `explain_trace`, and of a variant of a recording, whose findings say it."""
     found = explain_trace(subject.trace) if subject.side.experiment is None else None
-    return None if found is None else _with(found, slow_products(subject))
+    return None if found is None else _with(found, slow_products(subject, found.products))
 
 
 def _with(found: TraceExplanation, savings: list[Saving]) -> TraceExplanation:
@@ -50,6 +51,7 @@ def explain_trace(trace: Trace) -> TraceExplanation | None:
         classes_of(side),
         collectives,
         _savings(traced, collectives),
+        products_of(side),
     )
 
 

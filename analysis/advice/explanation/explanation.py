@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from analysis.compare.explanation.explanation import NO_CALLS, Evidence, KernelTime, OtherKernels
+from analysis.compare.explanation.product import Product
 from analysis.metrics.stretch import Stretch
 from analysis.work_units import UnitKind
 from analysis.work_units.units import UnitEvidence
@@ -163,11 +164,13 @@ class Saving:
 
 @dataclass(frozen=True)
 class TraceExplanation:
-    """What one trace shows. `layers`, `classes` and `collectives` come with most time first, and
-    `savings` too, behind which stand those that no program can avoid."""
+    """What one trace shows. `layers`, `classes`, `collectives` and `products` (the matrix products)
+    come with most time first, and `savings` too, behind which stand those that no program can
+    avoid."""
 
     unit: TracedUnit
     layers: tuple[Layers, ...] = ()
     classes: tuple[ClassOfUnit, ...] = ()
     collectives: tuple[Collective, ...] = ()
     savings: tuple[Saving, ...] = ()
+    products: tuple[Product, ...] = ()

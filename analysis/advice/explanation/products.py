@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from analysis.advice.explanation.explanation import Saving
 from analysis.advice.kinds.products import slow_product
 from analysis.advice.subject import Subject
 from analysis.compare.explanation.explanation import KernelTime
+from analysis.compare.explanation.product import Product
+from analysis.compare.explanation.products import factors_of
 from analysis.trace import Trace, Value
 
 
-def slow_products(subject: Subject) -> list[Saving]:
+def slow_products(subject: Subject, products: Sequence[Product]) -> list[Saving]:
     """Return what large matrix products would take less at the rate of the others, of a unit, as
-    the finding has it."""
+    the finding has it, with which of these products each is."""
     found = slow_product(subject)
     if isinstance(found, str):
         return []
@@ -31,11 +35,23 @@ def slow_products(subject: Subject) -> list[Saving]:
                 (inputs,) if inputs else (),
                 (KernelTime(name, executions, round(ns), "matrix_product"),),
                 evidence="ordered",
-                values={"rate": _number(values["rate"]), "others": _number(values["others"])},
+                values={
+                    "rate": _number(values["rate"]),
+                    "others": _number(values["others"]),
+                    **_projection(inputs, products),
+                },
                 calls=_calls(subject.trace, name, inputs),
             )
         )
     return savings
+
+
+def _projection(inputs: str, products: Sequence[Product]) -> dict[str, str]:
+    """Return which product of a layer has these inputs; nothing where several do or none."""
+    factors = factors_of(inputs)
+    found = {each.projection for each in products if factors and each.factors == factors}
+    projection = found.pop() if len(found) == 1 else None
+    return {} if projection is None else {"projection": projection}
 
 
 def _calls(trace: Trace, name: str, inputs: str) -> np.ndarray:

@@ -33,6 +33,7 @@ from analysis.compare.explanation.operators import (
     share_in_common,
 )
 from analysis.compare.explanation.pieces import all_positions
+from analysis.compare.explanation.products import products_of_phases
 from analysis.compare.explanation.remaining import Remaining
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.explanation.single import outliers, slow_layers
@@ -106,7 +107,8 @@ def _of_sides(
         return replace(_not_compared("capture", times, sides), graph=graph)
     phases = {work.phase for work in times.works} - {None}
     if len(phases) > 1:
-        return _not_compared("phases", times, sides)
+        found = _not_compared("phases", times, sides)
+        return replace(found, products=products_of_phases(sides, times.works))
     least_ns = _LEAST * min(times.before_ns, sides[0].kernels_ns)
     alignment = align(sides[0].sequence, sides[1].sequence)
     left = Remaining.of(sides, alignment)

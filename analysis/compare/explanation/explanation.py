@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from analysis.compare.explanation.product import Product
 from analysis.compare.graphs.captured import CapturedGraph
 from analysis.host.causes import CauseKind
 from analysis.metrics.stretch import Stretch
@@ -176,13 +177,24 @@ class UnitParts:
 
 
 @dataclass(frozen=True)
+class HostWait:
+    """Calls of the host of one name that wait for the device in a whole file: how many, and their
+    time in ns."""
+
+    name: str
+    count: int
+    ns: int
+
+
+@dataclass(frozen=True)
 class UnitOfSide:
     """The units of one side. `launched_ns` is the time of the kernels of a unit that the host
     launched in the file, `earlier_ns` of those that ran in a unit, or before the only one where it
     begins behind them, and were launched before the file began, in `earlier_layers` layers
     (0 where they repeat in none); None where the file has no launches.
-    `graph_launches` and `graph_kernels` are of graphs, in a unit. `devices` are those of the
-    file. `after_ns` is how long the kernels of a unit run after it ends."""
+    `graph_launches` and `graph_kernels` are of graphs, in a unit, `graph_call` what launches them.
+    `devices` are those of the file. `after_ns` is how long the kernels of a unit run after it
+    ends. `host_waits` are of the whole file, the longest first."""
 
     median_ns: int
     shortest_ns: int
@@ -196,6 +208,8 @@ class UnitOfSide:
     devices: int
     idle: tuple[IdleTime, ...]
     after_ns: int
+    graph_call: str = ""
+    host_waits: tuple[HostWait, ...] = ()
 
 
 # Why two traces are not compared by what changed: two phases of one model, another number of
@@ -218,7 +232,8 @@ class Explanation:
     place. `ranks` is how two files of ranks belong together, None of others. `graph` is what one
     file captures and the other one replays, None of any other pair. `sides` is what a unit of each
     side consists of, None where there is no order of kernels. `batch` is how many times as
-    large the tensors of the candidate are in one dimension, None where most are not."""
+    large the tensors of the candidate are in one dimension, None where most are not. `products`
+    are the matrix products of each side, of two phases."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -235,6 +250,7 @@ class Explanation:
     sides: tuple[UnitOfSide, UnitOfSide] | None = None
     batch: float | None = None
     earlier: Explanation | None = None
+    products: tuple[tuple[Product, ...], tuple[Product, ...]] = ((), ())
 
     @property
     def rest_ns(self) -> int:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import numpy as np
 
 from analysis.compare.explanation.earlier import layers_in
-from analysis.compare.explanation.explanation import UnitOfSide, UnitParts
+from analysis.compare.explanation.explanation import HostWait, UnitOfSide, UnitParts
 from analysis.compare.explanation.idle import idle_times
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.graphs.names_by_order import replays
+from analysis.host_activity import RUNTIME
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import busy_until, call_times
+from analysis.trace import Trace
 from analysis.work_units.earlier import after_the_end_ns, launched_earlier
 from analysis.work_units.units import OUTSIDE
 
@@ -36,6 +38,8 @@ def unit_of_side(side: ExplainedSide) -> UnitOfSide:
         max(1, len(side.trace.units)),
         idle_times(side),
         after_the_end_ns(side.trace, side.units),
+        _graph_call(side) if launches else "",
+        host_waits(side.trace),
     )
 
 
@@ -107,3 +111,38 @@ def _graphs(side: ExplainedSide) -> tuple[float, float]:
     inside = [rows for rows in groups if (units.unit_of[rows] != OUTSIDE).any()]
     kernels = sum(int((units.unit_of[rows] != OUTSIDE).sum()) for rows in inside)
     return len(inside) / units.count, kernels / units.count
+
+
+def _graph_call(side: ExplainedSide) -> str:
+    """Return the call of the host that launches graphs; '' where the file does not name it."""
+    host = side.trace.host
+    names = () if host is None else host.names
+    return next((name for name in names if name.endswith("GraphLaunch")), "")
+
+
+def host_waits(trace: Trace) -> tuple[HostWait, ...]:
+    """Return how long the host waits for the device in a file, by the call to the runtime that
+    waits, else by the operator around it; the longest first."""
+    waits = trace.host_waits
+    if waits is None:
+        return ()
+    calls = _calls_by_start(trace)
+    totals: dict[str, list[int]] = {}
+    for of, start, end in zip(
+        waits.name_of.tolist(), waits.starts_ns.tolist(), waits.ends_ns.tolist(), strict=True
+    ):
+        entry = totals.setdefault(calls.get(start, waits.names[of]), [0, 0])
+        entry[0] += 1
+        entry[1] += end - start
+    found = [HostWait(name, count, ns) for name, (count, ns) in totals.items() if ns > 0]
+    return tuple(sorted(found, key=lambda each: -each.ns))
+
+
+def _calls_by_start(trace: Trace) -> dict[int, str]:
+    """Return the names of the calls to the runtime by when they begin."""
+    host = trace.host
+    if host is None:
+        return {}
+    chosen = np.flatnonzero(host.kind_of == RUNTIME)
+    names = (host.names[at] for at in host.name_of[chosen].tolist())
+    return dict(zip(host.starts_ns[chosen].tolist(), names, strict=True))

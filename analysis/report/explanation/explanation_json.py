@@ -13,6 +13,7 @@ from analysis.compare.explanation.explanation import (
     ShapedTime,
     UnitTimes,
 )
+from analysis.compare.explanation.product import Product
 from analysis.ranks.pair import RankPair
 from analysis.wording.explanation import change_sentence, leading_sentence
 from analysis.wording.explanation.earlier import earlier_sentence
@@ -52,6 +53,10 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
         "kernels": {
             side: [_shaped(each) for each in kernels]
             for side, kernels in zip(("before", "after"), explanation.kernels, strict=True)
+        },
+        "products": {
+            side: [product_values(each) for each in products]
+            for side, products in zip(("before", "after"), explanation.products, strict=True)
         },
         "changes": [_change(change, explanation.unit) for change in explanation.changes],
         "rest_ns": explanation.rest_ns,
@@ -171,6 +176,25 @@ def _shaped(each: ShapedTime) -> dict[str, Any]:
         "shortest_ns": each.shortest_ns,
         "longest_ns": each.longest_ns,
         "flop_rate": rate,
+    }
+
+
+def product_values(each: Product) -> dict[str, Any]:
+    """Return matrix products of one kind as plain values."""
+    factors = each.factors
+    return {
+        "projection": each.projection,
+        "module": each.module,
+        "kernel": each.kernel,
+        "count": each.count,
+        "ns": each.ns,
+        "mean_ns": each.ns / each.count,
+        "rows": factors and factors.rows,
+        "weight": factors and [factors.inputs, factors.outputs],
+        "flop_rate": each.flops_per_s,
+        "weight_bytes_per_s": each.weight_bytes_per_s,
+        "evidence": each.evidence,
+        "weight_of_other": each.is_of_other,
     }
 
 

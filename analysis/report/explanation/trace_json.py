@@ -15,6 +15,7 @@ from analysis.advice.explanation.explanation import (
     TraceExplanation,
 )
 from analysis.compare.explanation.explanation import KernelTime
+from analysis.report.explanation.explanation_json import product_values
 from analysis.wording.explanation.savings import saving_said
 from analysis.wording.explanation.trace import trace_sentence
 
@@ -29,6 +30,7 @@ def trace_explanation_values(found: TraceExplanation | None) -> dict[str, Any] |
         "layers": [_layers(each) for each in found.layers],
         "classes": [asdict(each) for each in found.classes],
         "collectives": [_collective(each) for each in found.collectives],
+        "products": [product_values(each) for each in found.products],
         "changes": [_saving(each, found.unit) for each in found.savings],
     }
 

@@ -13,6 +13,7 @@ from analysis.advice.explanation.explanation import (
 from analysis.messages import Message, Said, listed
 from analysis.operators.classes import LABELS
 from analysis.wording.explanation.kernels import kernel_text
+from analysis.wording.explanation.products import products_of_trace
 from analysis.wording.explanation.units import word
 
 _CLASSES = 3  # that are told
@@ -67,6 +68,7 @@ def blocks_said(found: TraceExplanation) -> list[Said]:
     if classes:
         message = _BY_CLASS if found.unit.on_device else _BY_CLASS_OF_HOST
         told.append(message.of(classes=classes))
+    told += products_of_trace(found.products, found.unit.wall_ns)
     unit = found.unit
     if told and unit.earlier_ns >= _LEAST * unit.wall_ns:
         told.append(_EARLIER.of(n=unit.count, earlier=unit.earlier_ns))

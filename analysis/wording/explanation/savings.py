@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from analysis.advice.explanation.explanation import Saving, SavingCode, TracedUnit
 from analysis.messages import Message, Said, Shown
 from analysis.wording.explanation.kernels import kernel_text
+from analysis.wording.explanation.products import NAMES
 from analysis.wording.explanation.some_units import with_some_units
 from analysis.wording.explanation.uncached import UNCACHED, uncached_values
 from analysis.wording.explanation.units import per, word
@@ -235,14 +236,20 @@ _LAYOUT = {
 
 def _product(saving: Saving, unit: TracedUnit) -> Sentence:
     values = saving.values
-    return _PRODUCT, {
+    name = next((name for of, name in NAMES.items() if of == values.get("projection")), None)
+    return _PRODUCT if name is None else _PROJECTION, {
         "n": saving.repeats,
+        "name": name,
         "inputs": saving.where[0] if saving.where else saving.before[0].name,
         "rate": values["rate"],
         "others": values["others"],
     }
 
 
+_PROJECTION = Message(
+    "{name:name} runs at {rate:flop_rate}, the other matrix products at {others:flop_rate}: "
+    "**{ns:duration}** {per} could be saved ({n:executions} over {inputs:name}).",
+)
 _PRODUCT = Message(
     "The matrix product over {inputs:name} runs at {rate:flop_rate}, the others at "
     "{others:flop_rate}: **{ns:duration}** {per} could be saved.",

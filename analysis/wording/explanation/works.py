@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.compare.explanation.explanation import Explanation, ShapedTime
+from analysis.compare.explanation.products import faster
 from analysis.messages import Message, Said
 from analysis.operators.classes import is_heavy, is_light
 from analysis.wording.explanation.kernels import kernel_text
+from analysis.wording.explanation.products import faster_said, products_of_side
 from analysis.wording.explanation.units import PER, word
 from analysis.work_units.work import Phase, Work
 
@@ -18,13 +20,34 @@ _PHASES: Mapping[Phase, Message] = {
 }
 _TWO_PHASES = Message(
     "The two files show two phases of serving, which do different work: the baseline {before} "
-    "({took:duration} of the device), the candidate {after} ({takes:duration} of the device)."
+    "(**{took:duration}** of the device), the candidate {after} "
+    "(**{takes:duration}** of the device)."
 )
 _SIZES = Message(
     "The two files process different amounts at once: the baseline is {before}, the candidate "
     "{after}."
 )
-_LAYERS = Message("Both run the same number of layers, {n:count}.")
+_TWO_PHASES_OF_LAYERS = Message(
+    "The two files show two phases of serving, which do different work in {n:count} layers each: "
+    "the baseline {before} (**{took:duration}** of the device), the candidate {after} "
+    "(**{takes:duration}** of the device)."
+)
+_GRAPH = (
+    Message("The baseline launches {n:count} kernels as one graph ({call:name})."),
+    Message("The candidate launches {n:count} kernels as one graph ({call:name})."),
+)
+# Longer than its own step takes, the host cannot wait for the kernels of that step.
+_WAITS = (
+    Message(
+        "The baseline's host waits {ns:duration} for the device in {call:name}, longer than the "
+        "step takes, so for what was launched before it."
+    ),
+    Message(
+        "The candidate's host waits {ns:duration} for the device in {call:name}, longer than the "
+        "step takes, so for what was launched before it."
+    ),
+)
+_WORTH = 0.02  # of the device's time, from which it is told what a product could win
 _HEAVIEST = Message(
     "The largest part of the baseline's time is in {before} ({before_n:executions}, "
     "{took:duration}), that of the candidate's in {after} ({after_n:executions}, {takes:duration})."
@@ -84,33 +107,54 @@ _LEAST = 0.005  # of a unit, below which kernels that run after its end are not 
 
 
 def phases_sentences(explanation: Explanation) -> Sequence[Said]:
-    """Return which phases the two sides are, how many layers they have, and which kernels take most
-    of each."""
+    """Return which phases the two sides are, how many layers they have, what their matrix products
+    take and could win, and what the host waits for."""
     unit = explanation.unit
+    copies = [max((each.copies for each in side), default=0) for side in explanation.layers]
+    has_layers = copies[0] == copies[1] > 0
     said = [
-        _TWO_PHASES.of(
+        (_TWO_PHASES_OF_LAYERS if has_layers else _TWO_PHASES).of(
             before=work_said(unit.works[0]),
             after=work_said(unit.works[1]),
             took=unit.busy_ns[0],
             takes=unit.busy_ns[1],
+            n=copies[0],
         )
     ]
-    copies = [max((each.copies for each in side), default=0) for side in explanation.layers]
-    if copies[0] == copies[1] > 0:
-        said.append(_LAYERS.of(n=copies[0]))
-    if all(explanation.kernels):
-        before, after = (kernels[0].time for kernels in explanation.kernels)
-        said.append(
-            _HEAVIEST.of(
-                before=kernel_text([before]),
-                after=kernel_text([after]),
-                before_n=round(before.count),
-                after_n=round(after.count),
-                took=before.ns,
-                takes=after.ns,
-            )
-        )
+    for side in (0, 1):
+        said += _of_side(explanation, side)
+    if not any(explanation.products) and all(explanation.kernels):
+        said.append(_heaviest(explanation))
     return said
+
+
+def _of_side(explanation: Explanation, side: int) -> list[Said]:
+    """Return what the step of one side consists of."""
+    products = explanation.products[side]
+    said = products_of_side(products, side, explanation.unit.busy_ns[side])
+    could = faster(products)
+    if could is not None and could.ns >= _WORTH * explanation.unit.busy_ns[side]:
+        said.append(faster_said(could))
+    of = explanation.sides[side] if explanation.sides else None
+    if of is not None and of.graph_call and round(of.graph_launches) == 1:
+        said.append(_GRAPH[side].of(n=round(of.graph_kernels), call=of.graph_call))
+    waits = of.host_waits[:1] if of is not None else ()
+    unit_ns = (explanation.unit.before_ns, explanation.unit.after_ns)[side]
+    return said + [
+        _WAITS[side].of(ns=each.ns, call=each.name) for each in waits if each.ns >= unit_ns
+    ]
+
+
+def _heaviest(explanation: Explanation) -> Said:
+    before, after = (kernels[0].time for kernels in explanation.kernels)
+    return _HEAVIEST.of(
+        before=kernel_text([before]),
+        after=kernel_text([after]),
+        before_n=round(before.count),
+        after_n=round(after.count),
+        took=before.ns,
+        takes=after.ns,
+    )
 
 
 def devices_sentence(explanation: Explanation) -> Said:

@@ -20,6 +20,7 @@ from analysis.metrics.step import mean_step
 from analysis.readers import read_path
 from analysis.report.explanation.trace_rows import trace_rows
 from analysis.trace import Trace
+from analysis.wording.explanation.trace import trace_sentence
 from analysis.work_units import units_of
 from tests.conftest import SHARED_TRACES
 from tests.host.hosts import Span
@@ -342,3 +343,22 @@ def test_a_training_that_waits_for_gradients_and_computes_its_forward_pass_twice
     assert exposed.code == "communication"
     assert exposed.ns / 1e6 == pytest.approx(11.76, rel=0.02)
     assert (again.values["executions"], again.values["repeated"]) == (117, 57)
+
+
+def test_products_of_layers_are_told_by_what_they_are() -> None:
+    """8 layers of four products; gate/up: 2 · 4096 · 1024 · 6144 operations in 100 us."""
+
+    def mm(us: float, inputs: int, outputs: int) -> Kernel:
+        shapes = f"bfloat16[4096,{inputs}]; bfloat16[{inputs},{outputs}]"
+        return Kernel("gemm", us, "matrix_product", by="aten::mm", inputs=shapes)
+
+    layer = (
+        ATTENTION, mm(20, 1024, 1024), NORM, mm(100, 1024, 6144), GELU, mm(60, 3072, 1024), NORM,
+        mm(30, 1024, 1536),
+    )  # fmt: skip
+    found = explained(steps_of([layer * 8] * 2))
+    assert [(one.projection, one.ns) for one in found.products] == [
+        ("gate_up", 800_000), ("down", 480_000), ("qkv", 240_000), ("attention_output", 160_000),
+    ]  # fmt: skip
+    assert "gate/up 800 µs (8 × 100 µs, 515 TFLOP/s)" in trace_sentence(found)
+    assert "Matrix products in the order" not in trace_sentence(explained(steps_of([LAYER * 8])))

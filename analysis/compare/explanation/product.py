@@ -1,0 +1,83 @@
+"""Matrix products of one kind in a unit: which of a layer they are, their sizes, time and rates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.operators.projections import Projection
+from analysis.work_units.units import UnitEvidence
+
+_INTENSE = 100.0  # FLOP/B below which memory, not arithmetic, may set the rate
+
+
+@dataclass(frozen=True)
+class Factors:
+    """One product [rows, inputs] x [inputs, outputs] of numbers of `item_bytes` each."""
+
+    rows: int
+    inputs: int
+    outputs: int
+    item_bytes: float
+
+    @property
+    def flops(self) -> int:
+        """Return its operations: 2 · rows · inputs · outputs."""
+        return 2 * self.rows * self.inputs * self.outputs
+
+    @property
+    def weight_bytes(self) -> float:
+        """Return the bytes of its weight, which it reads at least once."""
+        return self.inputs * self.outputs * self.item_bytes
+
+    @property
+    def intensity(self) -> float:
+        """Return its operations / the bytes of both factors and the result, in FLOP/B."""
+        results = self.rows * (self.inputs + self.outputs) * self.item_bytes
+        return self.flops / (self.weight_bytes + results)
+
+
+@dataclass(frozen=True)
+class Product:
+    """Matrix products of one kind in a unit: how many on average, and their time in ns.
+
+    `projection` is which product of a layer they are, None where nothing says it; `module` the
+    innermost type of module around them, '' for none. `evidence` says what both rest on: *named* by
+    modules of the file, *ordered* by their place in a layer, or *guessed*, of a kernel by its name.
+    With `is_of_other` the `factors` have the weight that the same product has in the other file.
+    """
+
+    projection: Projection | None
+    module: str
+    kernel: str
+    count: float
+    ns: int
+    factors: Factors | None
+    evidence: UnitEvidence
+    is_of_other: bool = False
+
+    @property
+    def flops_per_s(self) -> float | None:
+        """Return operations / time; None where the sizes are not known."""
+        return self._rate(self.factors.flops) if self.factors else None
+
+    @property
+    def weight_bytes_per_s(self) -> float | None:
+        """Return bytes of the weights / time, each weight read once; None likewise."""
+        return self._rate(self.factors.weight_bytes) if self.factors else None
+
+    def _rate(self, of_one: float) -> float:
+        return of_one * self.count / max(1, self.ns) * 1e9
+
+    @property
+    def computes(self) -> bool:
+        """Return whether arithmetic rather than memory sets how fast they are."""
+        return self.factors is not None and self.factors.intensity >= _INTENSE
+
+
+@dataclass(frozen=True)
+class Faster:
+    """Products that would take `ns` less at the rate that the others reach together."""
+
+    product: Product
+    others_per_s: float
+    ns: int
