@@ -8,7 +8,7 @@ from dataclasses import replace
 import pandas as pd
 
 from analysis.compare.assumptions import Assumptions, cache_size, tau
-from analysis.compare.comparison import Comparison
+from analysis.compare.comparison import Comparison, explanation_of
 from analysis.compare.doubts import doubts
 from analysis.compare.figures import OF_RUNS, figures
 from analysis.compare.graphs.captured import captured_graph
@@ -38,7 +38,13 @@ from analysis.compare.runs.entered import assumed_per_run, with_entered_runs
 from analysis.compare.runs.units import with_shared_runs
 from analysis.compare.side import Side, check_whole, ranks_of
 from analysis.compare.timing.latency import judge
-from analysis.compare.timing.verdict import OTHER_WORK, CannotTell, Verdict, without_change
+from analysis.compare.timing.verdict import (
+    OTHER_WORK,
+    CannotTell,
+    Verdict,
+    unchanged,
+    without_change,
+)
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import short_ops, small_ops
 from analysis.ranks.pair import RankPair
@@ -92,6 +98,11 @@ def compare(
         differ, fusion = True, Fusion("none")
     elif ranks is not None and ranks.is_one_job:
         verdict = without_change(verdict, "two_ranks" if ranks.is_named else "like_two_ranks")
+    explained = None
+    if verdict.outcome == "noise_unknown":
+        explained = explanation_of(baseline, candidate, ranks)
+        if explained is not None and explained.outcome == "no_change":
+            verdict = unchanged(verdict)
     if differ or verdict.reason == "runs_unknown":
         joined = [without_changes(table) for table in joined]
     operators, op_types, op_classes = joined
@@ -142,6 +153,7 @@ def compare(
         ),
         given=given,
         assumptions=assumptions,
+        explained=explained,
     )
 
 

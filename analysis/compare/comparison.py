@@ -90,6 +90,7 @@ class Comparison:
     diagnostics: tuple[Diagnostic, ...]
     given: tuple[Side, Side]
     assumptions: Assumptions
+    explained: Explanation | None = None  # where the verdict rests on it
 
     @property
     def has_changes(self) -> bool:
@@ -107,10 +108,7 @@ class Comparison:
     def explanation(self) -> Explanation | None:
         """What changed from trace to trace; None of recordings, whose groups are proven, and of a
         side of several files."""
-        sides = (self.baseline, self.candidate)
-        if any(side.experiment is not None or side.files for side in sides):
-            return None
-        return explain(self.baseline.trace, self.candidate.trace, self.ranks)
+        return self.explained or explanation_of(self.baseline, self.candidate, self.ranks)
 
     @property
     def is_explained(self) -> bool:
@@ -127,3 +125,10 @@ class Comparison:
             if figure.code == code:
                 return figure
         raise KeyError(code)
+
+
+def explanation_of(baseline: Side, candidate: Side, ranks: RankPair | None) -> Explanation | None:
+    """Return what changed from trace to trace, as `Comparison.explanation`."""
+    if any(side.experiment is not None or side.files for side in (baseline, candidate)):
+        return None
+    return explain(baseline.trace, candidate.trace, ranks)

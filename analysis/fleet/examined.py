@@ -10,6 +10,7 @@ from analysis.fleet.differing import Stages, stages
 from analysis.fleet.fleet import Fleet
 from analysis.fleet.links import SlowLink, Transfer, slow_links, transfers
 from analysis.fleet.outliers import Outlier, outliers
+from analysis.fleet.rank_waits import RankWait, rank_waits
 from analysis.fleet.slow_ranks import SlowRank, slow_ranks, step_count, votes
 from analysis.fleet.step_split import Delays, Split
 from analysis.fleet.straggler_free import StragglerFree, straggler_free
@@ -28,6 +29,7 @@ class Examined:
     steps: int
     slow: tuple[SlowRank, ...]
     causes: tuple[Cause, ...]
+    waits: tuple[RankWait, ...]
     links: tuple[SlowLink, ...]
     transfers: tuple[Transfer, ...]
     stages: Stages
@@ -52,6 +54,7 @@ def examine(fleet: Fleet) -> Examined:
         step_count(fleet),
         slow,
         causes(fleet, found, slow),
+        rank_waits(fleet, found),
         slow_links(found),
         transfers(found),
         told,

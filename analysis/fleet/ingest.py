@@ -78,16 +78,16 @@ def _tables(value: Trace | Experiment, source: Source, pattern: str | None) -> R
     if value.others:
         known = ", ".join(value.units)
         raise FuseScopeError("fleet_file_of_several", where=source.name, known=known)
-    return tables_of(value, source, job_of(value, source, compiled(pattern)))
+    return tables_of(value, source.path, job_of(value, source, compiled(pattern)))
 
 
-def tables_of(trace: Trace, source: Source, job: Job) -> RankTables:
-    """The tables of a trace that was read from `source`."""
+def tables_of(trace: Trace, path: str, job: Job) -> RankTables:
+    """The tables of a trace that was read from the file at `path`."""
     talk = talk_of(trace)
     rank = job.rank
     facts = RankFacts(
         rank=0 if rank is None else rank,
-        file=clean_text(source.path, 200),
+        file=clean_text(path, 200),
         sha256=trace.meta.sha256,
         format=trace.meta.format,
         tool=trace.meta.tool,

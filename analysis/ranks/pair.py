@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -76,6 +77,22 @@ def rank_pair(first: Trace, second: Trace, names: tuple[str, str] = ("", "")) ->
         return None
     relation: Relation = "unknown_jobs" if together is None else "other_jobs"
     return RankPair(relation, pair.ranks, worlds, is_named=True)
+
+
+def ranks_of_one_job(traces: Sequence[tuple[str, Trace]]) -> dict[int, int]:
+    """Return which of these traces, each with the name of its file, are ranks of one job: their
+    places by their ranks. Of several jobs the one of most ranks; none of a single rank."""
+    found: list[dict[int, int]] = []
+    for first, (name, trace) in enumerate(traces):
+        job: dict[int, int] = {}
+        for place, (other_name, other) in enumerate(traces):
+            pair = None if place == first else rank_pair(trace, other, (name, other_name))
+            if pair is not None and pair.is_one_job and None not in pair.ranks:
+                one, rank = pair.ranks
+                job.setdefault(one or 0, first)
+                job.setdefault(rank or 0, place)
+        found.append(dict(sorted(job.items())))
+    return max(found, key=len, default={})
 
 
 def _holds_several(meta: Meta) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.ranks.aligned import aligned
+from analysis.ranks.awaited import awaited
 from analysis.ranks.collectives import collectives
 from analysis.trace import Trace
 
@@ -23,9 +24,7 @@ _SINCE_1970 = 10**18  # ns: a start beyond it is on a clock that both ranks have
 KNOWN = 0.5  # of the time of collectives, of which the wait must be known
 LEAST = 0.05  # of it, below which the wait is not told of one rank
 _FEWEST = 3  # executions, of which the shortest bounds the transfer
-# By how much two executions of one collective may end apart, beyond what the clocks are apart.
-_APART_NS = 200_000
-_APART = 0.05  # of the longer one
+# By how much two executions of one collective may end apart on a clock that both have.
 _CLOCKS_NS = 1_000_000
 
 
@@ -105,22 +104,20 @@ def waits_of_pair(first: Trace, second: Trace) -> tuple[Waits, Waits] | None:
     found = aligned(rows[rows["group"] != ""].reset_index(drop=True))
     if not len(found.table):
         return None
+    waited = awaited(found)
     order = np.lexsort((found.rows["rank"].to_numpy(), found.of))
-    pairs = found.rows.iloc[order]
+    pairs = found.rows.iloc[order].assign(ns=waited.ns[order], alike=waited.ends_alike[order])
     one, other = pairs.iloc[0::2], pairs.iloc[1::2]
     longer = np.maximum(one["dur_ns"].to_numpy("int64"), other["dur_ns"].to_numpy("int64"))
-    later = (other["end_ns"].to_numpy("int64") - one["end_ns"].to_numpy("int64")).astype("float64")
-    kept = np.abs(later - np.median(later)) <= np.maximum(_APART_NS, _APART * longer)
+    later = other["end_ns"].to_numpy("int64") - one["end_ns"].to_numpy("int64")
     is_numbered = one["is_numbered"].to_numpy() & other["is_numbered"].to_numpy()
     on_a_clock = one["on_a_clock"].to_numpy() & other["on_a_clock"].to_numpy()
     at_once = on_a_clock & (np.abs(later) <= np.maximum(_CLOCKS_NS, longer))
-    kept &= is_numbered | at_once
+    kept = one["alike"].to_numpy() & other["alike"].to_numpy() & (is_numbered | at_once)
     if not kept.any():
         return None
-    one, other = one[kept], other[kept]
-    least = np.minimum(one["dur_ns"].to_numpy("int64"), other["dur_ns"].to_numpy("int64"))
     first_waits, second_waits = (
-        _waits("measured", side, side["dur_ns"].to_numpy("int64") - least) for side in (one, other)
+        _waits("measured", side[kept], side["ns"].to_numpy("int64")[kept]) for side in (one, other)
     )
     return first_waits, second_waits
 

@@ -35,6 +35,7 @@ _LIKE_TWO_RANKS = Message("{baseline:name} and {candidate:name} look like two ra
 _OTHER_RANKS = Message("{baseline:name} and {candidate:name} are ranks that run different work")
 _OTHER_JOBS = Message("{baseline:name} and {candidate:name} are of jobs of different sizes")
 _MARKED = Message("{baseline:name} and {candidate:name} are compared by operators, not by runs")
+_NO_CHANGE = Message("**No change is shown** between {baseline:name} and {candidate:name}")
 _NOT_COMPARED: Mapping[VerdictReason | None, Message] = {
     "different_models": _OTHER_MODELS,
     "different_phases": _OTHER_PHASES,
@@ -44,6 +45,7 @@ _NOT_COMPARED: Mapping[VerdictReason | None, Message] = {
     "two_ranks": _TWO_RANKS,
     "like_two_ranks": _LIKE_TWO_RANKS,
     "marked": _MARKED,
+    "no_change": _NO_CHANGE,
 }
 _TOOK = Message("{candidate:name} took **{factor:factor} the time** of {baseline:name}.")
 _TOOK_TIMES = Message(
@@ -220,7 +222,7 @@ def verdict_basis(verdict: Verdict) -> str:
     """What the verdict rests on, and the smallest effect that would have been seen."""
     cannot_tell = verdict.outcome == "cannot_tell"
     guess = seen = ""
-    if verdict.speedup is not None and cannot_tell:
+    if verdict.speedup is not None and cannot_tell and verdict.reason != "no_change":
         guess = say("Best guess {speedup:factor}.", speedup=verdict.speedup)
     if verdict.visible_change is not None:
         seen = (_SEEN_BEYOND_CONTROL if _is_control(verdict) else _SEEN).text(
@@ -473,9 +475,12 @@ def _sum_change(table: pd.DataFrame) -> str:
 
 
 def change_sentence(comparison: Comparison) -> str:
-    """The change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one. Of files
-    that do not mark their runs, whose throughput is not known: 'Time in operators -52.8 %.'"""
+    """The change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one that is
+    shown. Of files that do not mark their runs, whose throughput is not known: 'Time in operators
+    -52.8 %.'"""
     verdict = comparison.verdict
+    if verdict.reason == "no_change":
+        return ""
     if verdict.latency_change is None or verdict.throughput_change is None:
         return ""
     latency = relative_text(verdict.latency_change)

@@ -542,6 +542,9 @@ CANNOT_TELL: Mapping[VerdictReason, Message] = {
     "like_two_ranks": Message(
         "Ranks of one job wait for one another, so how long they take does not say which is faster."
     ),
+    "no_change": Message(
+        "The two times differ by less than 2 %, or by no more than the runs of one file do."
+    ),
     "within_process_spread": Message(
         "Recordings of the same graph made one after the other can differ by 12 %, since the "
         "machine drifts."

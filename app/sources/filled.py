@@ -7,6 +7,7 @@ from typing import Literal
 
 from app.sources import places
 from app.sources.engines import recorded
+from app.sources.fleets import open_ranks
 from app.sources.recordings import recordings
 from app.sources.sweeps import sweeps
 from app.state.opened import Opened
@@ -20,7 +21,7 @@ def filled(opened: Mapping[str, Opened]) -> list[Name]:
     is_there: dict[Name, bool] = {
         "engines": _has_several_engines(opened),
         "scaling": bool(sweeps(opened)),
-        "fleet": bool(places.fleets()),
+        "fleet": bool(places.fleets() or open_ranks(opened.values())),
         "releases": bool(places.histories()),
     }
     return [name for name, has in is_there.items() if has]

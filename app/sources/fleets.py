@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
-from analysis.fleet.examined import Examined
+from analysis.fleet.examined import Examined, examine
+from analysis.fleet.of_traces import fleet_of_traces
 from analysis.fleet.step_split import Split
+from analysis.ranks.pair import ranks_of_one_job
+from analysis.trace import Trace
 from app.fleet import store
 from app.state.opened import Opened
+
+OPEN = "open"  # in addresses, what stands for the ranks among the open files
 
 
 def load(path: Path) -> Examined:
@@ -24,6 +29,34 @@ def load(path: Path) -> Examined:
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _examined(path: str, content: int, is_being_written: bool) -> Examined:
     return store.examined(store.opened(path))
+
+
+def open_ranks(files: Iterable[Opened]) -> dict[int, Opened]:
+    """Return the open files that are ranks of one job, by rank; none of a single rank."""
+    traces = [file for file in files if isinstance(file.value, Trace)]
+    places = _ranks_of_one_job(tuple(file.id for file in traces), traces)
+    return {rank: traces[place] for rank, place in places.items()}
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _ranks_of_one_job(ids: tuple[str, ...], _files: list[Opened]) -> dict[int, int]:
+    traces = [(file.name, file.value) for file in _files if isinstance(file.value, Trace)]
+    return ranks_of_one_job(traces)
+
+
+def load_open(ranks: Mapping[int, Opened]) -> Examined:
+    """Return what is found of ranks that are open, once for each set of them."""
+    return _examined_open(tuple((rank, file.id) for rank, file in ranks.items()), ranks)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _examined_open(ids: tuple[tuple[int, str], ...], _ranks: Mapping[int, Opened]) -> Examined:
+    traces = {
+        rank: (file.name, file.value)
+        for rank, file in _ranks.items()
+        if isinstance(file.value, Trace)
+    }
+    return examine(fleet_of_traces(OPEN, traces))
 
 
 def median_rank(found: Examined, rank: int) -> int | None:

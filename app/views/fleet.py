@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -25,6 +26,7 @@ from app.parts import panels
 from app.parts.start import opening
 from app.parts.table import ROW_HEIGHT, whole_height
 from app.sources import fleets, loading, places
+from app.state.opened import Opened
 
 TABLE = "fleet_ranks"
 MAX_ROWS = 12  # that are shown without scrolling
@@ -32,6 +34,8 @@ _COMMANDS = "fusescope ingest traces/ --to ranks\nfusescope serve ranks"
 _NAME_CHARS = 60
 _PARTS = ("step_ns", "computing_ns", "uncovered_ns", "free_ns")
 _HINT = Message("A click on a rank compares it with the median rank of its stage.")
+_WAITS = Message("{ns:duration} for rank {rank}")
+_OPEN = Message("Open files: ranks {ranks} of one job")
 _SLOW, _DIFFERS, _LINKED = Message("slow"), Message("other kernels"), Message("slow link")
 
 
@@ -40,19 +44,21 @@ def show(compare_page: st.Page) -> None:
     with panels.page():
         opening.greet()
         stores = places.fleets()
-        if not stores:
+        opened = fleets.open_ranks(state.files.opened().values())
+        if not stores and not opened:
             st.subheader(say("No ranks of a job are here"), anchor=False)
             st.markdown(say("Read the traces of all ranks into a store, and open that:"))
             st.code(_COMMANDS, language=None)
             return
-        name = _choose(stores)
+        name = _choose([*stores, *([fleets.OPEN] if opened else [])], list(opened))
+        path = stores.get(name)
         with panels.guarded(say("This store cannot be shown.")):
             with st.spinner(say("Looking at the ranks …")):
-                found = fleets.load(stores[name])
+                found = fleets.load_open(opened) if path is None else fleets.load(path)
             _answers(found)
             rank = _ranks(found)
             if rank is not None:
-                _compare(stores[name], found, rank, compare_page)
+                _compare(path, opened, found, rank, compare_page)
             _delays(found)
             _split(found)
             _links(found)
@@ -60,17 +66,22 @@ def show(compare_page: st.Page) -> None:
             _formulas(found)
 
 
-def _choose(stores: dict[str, Path]) -> str:
+def _choose(names: list[str], ranks: list[int]) -> str:
+    """The store that is shown, or the `ranks` that are open."""
     asked = state.pages.fleet()
-    shown = asked if asked in stores else next(iter(stores))
+    shown = asked if asked in names else names[0]
     state.pages.keep_fleet(shown)
-    if len(stores) > 1:
+    of_open = _OPEN.text(ranks=ranks_text(ranks))
+    if len(names) > 1:
         st.selectbox(
             say("Job"),
-            list(stores),
+            names,
             key=state.pages.FLEET_KEY,
             on_change=state.pages.pick_fleet,
+            format_func=lambda name: of_open if name == fleets.OPEN else name,
         )
+    elif shown == fleets.OPEN:
+        st.subheader(of_open, anchor=False)
     return shown
 
 
@@ -110,6 +121,11 @@ def _ranks(found: Examined) -> int | None:
     columns[say("waited for")] = [
         units.duration(slow[rank].waited_ns) if rank in slow else "" for rank in ranks
     ]
+    longest = {wait.rank: wait for wait in reversed(found.waits)}
+    columns[say("waits")] = [
+        _WAITS.text(ns=longest[rank].ns, rank=longest[rank].awaited) if rank in longest else ""
+        for rank in ranks
+    ]
     st.subheader(say("Ranks"), anchor=False)
     st.caption(_HINT.text())
     key = f"{TABLE}_{hashlib.sha256(repr(ranks).encode()).hexdigest()[:12]}"
@@ -127,14 +143,23 @@ def _ranks(found: Examined) -> int | None:
     return ranks[picked[0]] if picked else None
 
 
-def _compare(path: Path, found: Examined, rank: int, compare_page: st.Page) -> None:
+def _compare(
+    path: Path | None,
+    opened: Mapping[int, Opened],
+    found: Examined,
+    rank: int,
+    compare_page: st.Page,
+) -> None:
     """Opens the rank beside the median rank of its stage, on the Compare page."""
     other = fleets.median_rank(found, rank)
     if other is None:
         st.caption(say("There is no other rank to compare it with."))
         return
-    files = [fleets.opened_rank(path, found, one) for one in (other, rank)]
-    state.files.tell(loading.closed(state.files.remember(files)))
+    if path is None:
+        files = [opened[other], opened[rank]]
+    else:
+        files = [fleets.opened_rank(path, found, one) for one in (other, rank)]
+        state.files.tell(loading.closed(state.files.remember(files)))
     query = {"baseline": files[0].id, "candidate": files[1].id}
     st.switch_page(compare_page, query_params=query)
 
@@ -220,7 +245,7 @@ def _table(rows: list[dict[str, object]], alt: Message) -> None:
 
 def _formulas(found: Examined) -> None:
     """What the sentences above rest on."""
-    asked: list[Question] = ["slow", "cause", "links", "differing"]
+    asked: list[Question] = ["slow", "cause", "waits", "links", "differing"]
     if found.straggler_free is not None:
         asked.append("free")
     with st.expander(say("How each answer is found")):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ from streamlit.testing.v1 import AppTest
 from analysis.limits import DEFAULT_LIMITS
 from app.fleet import ingesting
 from app.sources import places
+from app.state.opened import Opened
 from benchmarks.fleet_job import Job, write
 from tests.app.pages import address, is_clean, markdown_texts
 from tests.patience import GIVE_UP_S
+from tests.ranks.test_waits import rank_of
 
 SCRIPT = """
 import streamlit as st
@@ -22,6 +25,12 @@ from app.views import fleet
 compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
 fleet_page = st.Page(lambda: fleet.show(compare_page), title="Fleet", default=True)
 st.navigation([fleet_page, compare_page], position="top").run()
+"""
+OPEN = """
+from app import state
+from tests.app.test_fleet_page import open_files
+
+state.files.remember(open_files())
 """
 # The longest delay that a rank can have: its matrix products take three times as long.
 JOB = Job(nodes=2, devices=4, steps=4, layers=4, slow=5, factor=3.0, truncated=6)
@@ -35,8 +44,32 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "ranks"
 
 
-def opened() -> AppTest:
-    return AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+def opened(before: str = "") -> AppTest:
+    return AppTest.from_string(before + SCRIPT, default_timeout=GIVE_UP_S).run()
+
+
+def open_files() -> list[Opened]:
+    """Two ranks of one job, which wait for one another, and a trace of no job."""
+    first = rank_of(0, [(100, 210), (300, 350)])
+    second = rank_of(1, [(170, 210), (280, 350)])
+    alone = replace(first, meta=replace(first.meta, job=None))
+    traces = {"a.json": first, "b.json": second, "alone.json": alone}
+    return [Opened(f"upload:{name}", name, trace) for name, trace in traces.items()]
+
+
+def test_ranks_that_are_open_are_judged_without_a_store(tree: Path) -> None:
+    page = opened(OPEN)
+    assert is_clean(page) and address(page)["fleet"] == "open"
+    assert page.subheader[0].value == "Open files: ranks 0 and 1 of one job"
+    assert "Rank 0 waits 70.0 µs for rank 1" in " ".join(markdown_texts(page))
+    table = page.dataframe[0].value
+    assert table["rank"].tolist() == [0, 1]
+    assert table["waits"].tolist() == ["70.0 µs for rank 1", "20.0 µs for rank 0"]
+    [key] = [name for name in page.session_state._state.filtered_state if "fleet_ranks" in name]
+    page.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    page.run()
+    query = address(page)
+    assert (query["baseline"], query["candidate"]) == ("upload:b.json", "upload:a.json")
 
 
 def test_without_a_store_the_page_says_how_to_fill_one(tree: Path) -> None:

@@ -241,8 +241,9 @@ def test_json(filled: Path) -> None:
     values = json.loads(told.output)
     assert list(values) == [
         "schema_version", "ranks", "world", "missing", "damaged", "is_being_written", "steps",
-        "collectives", "slow_ranks", "causes", "slow_links", "differing_ranks", "transfers",
-        "step_split", "outliers", "delays", "straggler_free", "sentences", "formulas", "against",
+        "collectives", "slow_ranks", "causes", "waits", "slow_links", "differing_ranks",
+        "transfers", "step_split", "outliers", "delays", "straggler_free", "sentences", "formulas",
+        "against",
     ]  # fmt: skip
     assert values["schema_version"] == 1 and values["world"] == 6 and values["steps"] == 2
     assert [rank["rank"] for rank in values["ranks"]] == list(range(6))

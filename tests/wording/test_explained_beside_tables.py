@@ -17,7 +17,12 @@ from analysis.wording.counted import figure_text
 from analysis.wording.explanation import explained_parts, leading_sentence
 from analysis.wording.explanation.savings import saving_said
 from analysis.wording.fusion.terms import no_shares_sentence
-from analysis.wording.sentences import light_work
+from analysis.wording.sentences import (
+    change_sentence,
+    light_work,
+    verdict_basis,
+    verdict_sentence,
+)
 from tests.step_traces import Kernel, steps_of
 
 NORM = Kernel("layer_norm_kernel", 5, "normalisation")
@@ -111,8 +116,18 @@ def test_a_mean_that_differs_as_units_of_one_file_do_is_said_with_both_times() -
     before, after = (
         steps_of([(replace(NORM, after_us=us), *STEP[1:]) for us in side]) for side in waits
     )
-    explanation = compared(before, after).explanation
+    comparison = compared(before, after)
+    explanation = comparison.explanation
     assert explanation is not None and explanation.outcome == "no_change"
+    assert (comparison.verdict.outcome, comparison.verdict.reason) == ("cannot_tell", "no_change")
+    assert verdict_sentence(comparison) == (
+        "No change is shown between t (baseline) and t (candidate)"
+    )
+    assert verdict_basis(comparison.verdict) == (
+        "The two times differ by less than 2 %, or by no more than the runs of one file do. "
+        "Profiled run time, 4 and 4 runs, not paired."
+    )
+    assert change_sentence(comparison) == ""
     assert leading_sentence(explanation) == (
         "On average a step takes 700 µs instead of 660 µs (+6.1 %), but steps of one file differ "
         "by as much. Its kernels take 360 µs, before 360 µs."

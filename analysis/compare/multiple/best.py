@@ -82,4 +82,5 @@ def find_best(sides: Sequence[Side], verdicts: Sequence[Verdict]) -> Best:
 def _noise(close: Sequence[Verdict]) -> Noise:
     if any(verdict.reason == "control_differs" for verdict in close):
         return "control_differs"
-    return "unknown" if any(verdict.outcome == "noise_unknown" for verdict in close) else "known"
+    is_unknown = (one.outcome == "noise_unknown" or one.reason == "no_change" for one in close)
+    return "unknown" if any(is_unknown) else "known"

@@ -33,7 +33,7 @@ TimeSource = Literal["unprofiled_wall", "run_span", "busy_union", "kernel_sum"]
 CannotTell = Literal[
     "no_times", "runs_unknown", "different_models", "different_phases", "within_noise",
     "within_process_spread", "control_differs", "marked", "two_ranks", "like_two_ranks",
-    "different_ranks", "different_jobs", "capture_and_replay",
+    "different_ranks", "different_jobs", "capture_and_replay", "no_change",
 ]  # fmt: skip
 NoiseUnknown = Literal["single_run", "one_process", "few_runs"]
 VerdictReason = CannotTell | NoiseUnknown
@@ -84,7 +84,8 @@ class Verdict:
     different_models, different_phases (of serving), capture_and_replay (of a graph),
     different_ranks or different_jobs that run
     different work, two_ranks and like_two_ranks (of one job, by ids in the files or by ranks and
-    times), marked (a side also copies the results of operators out).
+    times), marked (a side also copies the results of operators out); where nothing in two traces
+    of unknown noise changed by more than their units of work differ: no_change.
     `samples` are blocks, files or runs (baseline, candidate), as `pairing` says: of unpaired_runs,
     where a side is a single process. `processes` are behind them, `averaged` the iterations that
     the single time of a side is the mean of, `decided_at` the look that settled it, `alpha` its
@@ -295,6 +296,11 @@ def without_change(verdict: Verdict, reason: CannotTell) -> Verdict:
         decided_at=None,
         times_ns=None,
     )
+
+
+def unchanged(verdict: Verdict) -> Verdict:
+    """Return the verdict on two traces in which nothing changed; their times and the ratio stay."""
+    return replace(verdict, outcome="cannot_tell", reason="no_change")
 
 
 def decided(record: ExperimentRecord) -> bool:

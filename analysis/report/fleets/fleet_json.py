@@ -89,6 +89,17 @@ def fleet_values(found: Examined, against: Versus | None = None) -> dict[str, An
             }
             for cause in found.causes
         ],
+        "waits": [
+            {
+                "rank": wait.rank,
+                "awaited": wait.awaited,
+                "ns": wait.ns,
+                "share": wait.share,
+                "kinds": [{"kind": kind, "ns": ns} for kind, ns in wait.kinds],
+                "basis": "measured",
+            }
+            for wait in found.waits
+        ],
         "slow_links": [
             {
                 "ranks": list(link.ranks),

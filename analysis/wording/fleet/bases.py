@@ -8,12 +8,13 @@ from typing import Literal
 from analysis.messages import Message
 
 Question = Literal[
-    "slow", "cause", "links", "transfers", "split", "outliers", "differing", "delays", "free",
-    "versus",
+    "slow", "cause", "waits", "links", "transfers", "split", "outliers", "differing", "delays",
+    "free", "versus",
 ]  # fmt: skip
 TITLES: Mapping[Question, Message] = {
     "slow": Message("Slow ranks"),
     "cause": Message("Why they are late"),
+    "waits": Message("Who waits for whom"),
     "links": Message("Slow links"),
     "transfers": Message("Communication apart from waiting"),
     "split": Message("Where a step goes"),
@@ -35,6 +36,11 @@ BASES: Mapping[Question, Message] = {
         "Measured. Time since the collective before, on the slow rank minus the median of the "
         "other ranks, summed over its votes; of operators and idle time likewise. Below 80 % "
         "explained, the cause is not measured."
+    ),
+    "waits": Message(
+        "Measured. In each collective a rank waits for the rank of the shortest execution, by as "
+        "much as its own is longer; sum over the collectives of a step, send and receive too. Told "
+        "from 1 % of the step on."
     ),
     "links": Message(
         "Measured. Transfer: the shortest execution of a collective, which waits for nobody. Slow: "

@@ -9,6 +9,7 @@ from analysis.fleet.differing import Difference, What
 from analysis.fleet.examined import Examined
 from analysis.fleet.fleet import DamageCode, Damaged
 from analysis.fleet.links import SlowLink
+from analysis.fleet.rank_waits import RankWait
 from analysis.fleet.slow_ranks import SlowRank
 from analysis.fleet.straggler_free import StragglerFree
 from analysis.messages import Message, Part, Said, Shown, listed, passage
@@ -60,6 +61,19 @@ _SLOW = Message(
 _NOT_SLOW = Message(
     "**No rank is slow**: none came last more often than chance explains while the others waited "
     "at least 1 % of the steps for it."
+)
+_NOT_SLOW_ITSELF = Message(
+    "**No rank is slow by its own delay**: none came last more often than chance explains while "
+    "the others waited at least 1 % of the steps for it. Send and receive have no vote, since "
+    "whoever sends is always last."
+)
+_WAITS = Message(
+    "**Rank {rank} waits {waited:duration} for rank {other}** in a step of {step:duration}: "
+    "{kinds}."
+)
+_IN_KIND = Message("{ns:duration} in {kind}")
+_COMPUTES_LONGER = Message(
+    "Rank {other} computes for {longer:duration} in a step, rank {rank} for {shorter:duration}."
 )
 _NO_COLLECTIVES = Message(
     "Which rank is slow **cannot be told**: no collective is in the traces of two ranks."
@@ -122,6 +136,8 @@ _FREE = Message(
 _OTHERS_LATE = Message(
     "That is less than its group waits for it: in most steps the job then waits for another rank."
 )
+_MAX_WAITS = 3
+_SAID = 0.01  # of a wait, below which a kind of collectives is not told
 # A saving below this part of what is waited for needs a word.
 _LITTLE = 0.5
 KINDS: Mapping[str, Message] = {
@@ -175,16 +191,18 @@ def damaged_sentence(one: Damaged) -> str:
 
 def answer_sentences(found: Examined) -> list[Sentence]:
     """Which rank is slow and why, which link, whose kernels differ, and what that costs."""
+    waits = told_waits(found)
     if not found.collectives:
         told = [_NO_COLLECTIVES.parts()]
     elif not found.slow:
-        told = [_NOT_SLOW.parts()]
+        told = [(_NOT_SLOW_ITSELF if waits else _NOT_SLOW).parts()]
     else:
         causes = {cause.rank: cause for cause in found.causes}
         told = []
         for slow in found.slow:
             cause = causes.get(slow.rank)
             told.append(passage(slow_parts(slow), cause_parts(cause) if cause else ()))
+    told += [wait_parts(wait, found) for wait in waits]
     if found.straggler_free is not None:
         told.append(free_parts(found.straggler_free, found.slow))
     told += [link_parts(link) for link in found.links]
@@ -204,6 +222,29 @@ def slow_parts(slow: SlowRank) -> Sentence:
         waited=slow.waited_ns,
         cost=slow.cost,
     )
+
+
+def told_waits(found: Examined) -> list[RankWait]:
+    """Return the longest waits of a rank for another one, without those for a rank that is slow,
+    of which it is said how long others wait for it."""
+    slow = {one.rank for one in found.slow}
+    return [wait for wait in found.waits if wait.awaited not in slow][:_MAX_WAITS]
+
+
+def wait_parts(wait: RankWait, found: Examined) -> Sentence:
+    """Who waits for whom, in which collectives, and how long both compute where that tells why."""
+    kinds = [
+        _IN_KIND.of(ns=ns, kind=KINDS[kind]) for kind, ns in wait.kinds if ns >= _SAID * wait.ns
+    ]
+    told = _WAITS.parts(
+        rank=wait.rank, other=wait.awaited, waited=wait.ns, step=wait.step_ns, kinds=_joined(kinds)
+    )
+    computing = {split.rank: split.computing_ns for split in found.by_rank}
+    shorter, longer = computing.get(wait.rank), computing.get(wait.awaited)
+    if shorter is None or longer is None or longer <= shorter:
+        return told
+    why = _COMPUTES_LONGER.parts(rank=wait.rank, other=wait.awaited, shorter=shorter, longer=longer)
+    return passage(told, why)
 
 
 def cause_parts(cause: Cause) -> Sentence:

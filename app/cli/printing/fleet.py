@@ -20,6 +20,7 @@ from analysis.wording.fleet.sentences import (
     answer_sentences,
     ranks_text,
     state_sentences,
+    told_waits,
 )
 from analysis.wording.fleet.versus import versus_sentences
 
@@ -39,6 +40,8 @@ def print_fleet(found: Examined, against: Versus | None) -> None:
     if found.slow:
         _basis(console, "slow")
         _basis(console, "cause")
+    if told_waits(found):
+        _basis(console, "waits")
     if found.straggler_free is not None:
         _basis(console, "free")
     if found.links:

@@ -1,0 +1,34 @@
+"""The ranks of one job among traces that are open, as a fleet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from analysis.fleet.fleet import Fleet, fleet_of
+from analysis.fleet.ingest import tables_of
+from analysis.fleet.tables import ROWS, SMALL
+from analysis.job import Job
+from analysis.trace import Trace
+
+
+def fleet_of_traces(name: str, traces: Mapping[int, tuple[str, Trace]]) -> Fleet:
+    """Return the fleet of these traces, by rank and each with the name of its file."""
+    read = {
+        rank: tables_of(trace, file, Job(rank, (trace.meta.job or Job()).world))
+        for rank, (file, trace) in traces.items()
+    }
+    tables = {
+        table: pd.concat(
+            [one.tables[table].assign(sha256=one.facts.sha256) for one in read.values()],
+            ignore_index=True,
+        )
+        for table in SMALL
+    }
+    return fleet_of(
+        name,
+        [one.facts for one in read.values()],
+        tables,
+        lambda rank, columns: read[rank].tables[ROWS][list(columns)],
+    )

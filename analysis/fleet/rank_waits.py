@@ -1,0 +1,55 @@
+"""Who waits for whom: how long each rank waits for each other one in a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from analysis.fleet.fleet import Fleet
+from analysis.fleet.slow_ranks import MIN_COST, step_count, step_time
+from analysis.ranks.aligned import Aligned
+from analysis.ranks.awaited import awaited
+
+
+@dataclass(frozen=True)
+class RankWait:
+    """A rank that waits for another one: `ns` in a step, which is that `share` of the step;
+    `kinds` are the collectives in which it does, with the time in each, the longest first."""
+
+    rank: int
+    awaited: int
+    ns: float
+    share: float
+    step_ns: float
+    kinds: tuple[tuple[str, float], ...]
+
+
+def rank_waits(fleet: Fleet, found: Aligned) -> tuple[RankWait, ...]:
+    """Return who waits for whom at least 1 % of the steps, the longest first; none without steps.
+
+    An execution waits for the rank of the shortest one, by as much as it is longer; those that do
+    not end together are left out, as in `ranks.waits.waits_of_pair`. Waiting of the mean step.
+    """
+    steps, total = step_count(fleet), step_time(fleet)
+    if not steps or total <= 0 or not len(found.rows):
+        return ()
+    waited = awaited(found)
+    table = pd.DataFrame(
+        {
+            "rank": found.rows["rank"].to_numpy("int64"),
+            "awaited": waited.rank,
+            "kind": found.rows["kind"].astype("str").to_numpy(),
+            "ns": waited.ns,
+        }
+    )[waited.ends_alike & (waited.ns > 0)]
+    waits = []
+    for _, of_pair in table.groupby(["rank", "awaited"]):
+        rank, other = (int(of_pair[name].iloc[0]) for name in ("rank", "awaited"))
+        ns = float(of_pair["ns"].sum())
+        if ns < MIN_COST * total:
+            continue
+        sums = of_pair.groupby("kind")["ns"].sum().sort_values(ascending=False, kind="stable")
+        kinds = tuple((str(kind), float(took) / steps) for kind, took in sums.items())
+        waits.append(RankWait(rank, other, ns / steps, ns / total, total / steps, kinds))
+    return tuple(sorted(waits, key=lambda wait: -wait.ns))
