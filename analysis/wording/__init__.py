@@ -53,6 +53,7 @@ from analysis.wording.roofline import (
 from analysis.wording.sentences import (
     agreement_text,
     assumptions_sentence,
+    basis_beside_others,
     basis_text,
     change_sentence,
     change_text,

@@ -568,7 +568,7 @@ def basis_text(figure: Figure) -> str:
 
 def source_text(figure: Figure, verdict: Verdict) -> str:
     """Which clock a figure's times come from: 'un-profiled wall time'; '' where none ran."""
-    if figure.code in ("latency", "throughput"):
+    if figure.code in ("latency", "throughput", "compute_utilisation"):
         time = TIME_SOURCES[verdict.of]
         return (
             say("{time}, of the whole file", time=time) if verdict.of in OF_FILES else time.text()
@@ -576,6 +576,22 @@ def source_text(figure: Figure, verdict: Verdict) -> str:
     return say("operator times of the profile") if figure.code in _FROM_PROFILE else ""
 
 
+def basis_beside_others(comparison: Comparison, figure: Figure) -> str:
+    """Return what a figure rests on where it stands beside others: of utilisations also which time
+    they divide by, where one is un-profiled and others are of the profile."""
+    basis, time = basis_text(figure), _TIMES_OF_UTILISATION.get(figure.code)
+    is_known = figure.baseline.value is not None or figure.candidate.value is not None
+    if time is None or not is_known or comparison.verdict.of != "unprofiled_wall":
+        return basis
+    return say("{basis}, {source}", basis=basis, source=time)
+
+
+_PROFILED = Message("as profiled")
+_TIMES_OF_UTILISATION: Mapping[str, Message] = {
+    "compute_utilisation": Message("un-profiled run"),
+    "operator_utilisation": _PROFILED,
+    "roofline_share": _PROFILED,
+}
 _FROM_PROFILE = frozenset(
     ("small_op_time", "small_op_count", "light_time", "light_count")
     + ("short_op_time", "short_op_count", "dispatch_gap", "operator_utilisation", "roofline_share")

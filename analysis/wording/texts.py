@@ -116,7 +116,8 @@ FIGURES: Mapping[str, FigureText] = {
         Message(
             "Idle time / profiled run span: the part of the run in which the device ran nothing, "
             "waiting for the host to launch or for data. Kernels that outlive the run that started "
-            "them count where they ran."
+            "them count where they ran; of a run whose start is not in the file those that it "
+            "started count, and where they take longer than it, nothing is said."
         ),
         "lower",
     ),
@@ -162,8 +163,9 @@ FIGURES: Mapping[str, FigureText] = {
         Message(
             "sum(FLOPs) / sum(time × peak) over the operators whose FLOPs are counted, by the "
             "profile: the mean of their utilisation, weighted with their time. Unlike compute "
-            "utilisation it leaves out the time between and beside them. Products of 8-bit "
-            "numbers are compared with the peak of such products."
+            "utilisation it leaves out the time between and beside them; where latency is of "
+            "un-profiled runs, it can be the lower one of the two, since a profiler slows "
+            "operators down. Products of 8-bit numbers are compared with the peak of such products."
         ),
         "higher",
     ),
@@ -255,7 +257,9 @@ FIGURES: Mapping[str, FigureText] = {
         Message("idle time"),
         Message(
             "Profiled run span - time in it in which an operator ran: {mean}. Kernels that "
-            "outlive the run that started them count where they ran."
+            "outlive the run that started them count where they ran; of a run whose start is not "
+            "in the file those that it started count, and where they take longer than it, nothing "
+            "is said."
         ),
         "lower",
     ),
@@ -506,7 +510,10 @@ REASONS: Mapping[Reason, Message] = {
     "no_start_times": Message("the file has no runs with start times"),
     "no_kernels": Message("the file has no kernels of a device"),
     "no_launches": Message("the file does not hold the calls of the host that launch kernels"),
-    "no_idle": Message("kernels are not in the file, or it has no start times"),
+    "no_idle": Message(
+        "kernels are not in the file, or it lacks starts: of kernels, or of a run that is shorter "
+        "than they are"
+    ),
     "kernels_missing": Message("the file lacks kernels of launched graphs"),
     "no_samples": Message("the file has no un-profiled runs"),
     "no_counter": Message("the file does not have this counter"),

@@ -161,6 +161,18 @@ def _print_trace(console: Console, trace: Trace) -> None:
             ),
             style="dim",
         )
+    outside = int(trace.calls["n"][trace.calls["run"].isna()].sum())
+    if facts["fields"]["runs"] and outside:
+        console.print(
+            say(
+                "Count, total and ratio are of the whole file, with {n:count} execution in no run. "
+                "Per run leaves it out.",
+                "Count, total and ratio are of the whole file, with {n:count} executions in no "
+                "run. Per run leaves them out.",
+                n=outside,
+            ),
+            style="dim",
+        )
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("OP Type"))
     columns = [say("Count"), say("Total"), say("Ratio")]

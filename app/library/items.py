@@ -88,15 +88,21 @@ def items() -> list[Item]:
     return ordered((_with_facts(item, said) for item in found), "date")
 
 
-def last_used(maximum: int) -> list[tuple[str, str, str]]:
-    """Return the ids of kept traces, their names and when they were used last in ISO 8601, the
-    newest in front; nothing where the library is off."""
+def last_used(maximum: int) -> list[tuple[str, str, str, str]]:
+    """Return the ids of kept traces, their names, when they were used last in ISO 8601 and the
+    SHA-256 of their files, the newest in front; nothing where the library is off."""
     try:
         held = [one for one in store().held() if not one.entry.recording]
     except (FuseScopeError, OSError):
         return []
     return [
-        (f"{KEPT}{one.entry.key}", one.entry.name, _minute(one.used_ns)) for one in held[:maximum]
+        (
+            f"{KEPT}{one.entry.key}",
+            one.entry.name,
+            _minute(one.used_ns),
+            one.entry.header.meta.sha256,
+        )
+        for one in held[:maximum]
     ]
 
 

@@ -237,7 +237,7 @@ def card(
     change = wording.change_text(figure)
     missing = figure.baseline.value is None and figure.candidate.value is None
     before = wording.quantity_text(figure.baseline)
-    basis = wording.basis_text(figure)
+    basis = wording.basis_beside_others(comparison, figure)
     was = None if missing or not change else own(say("from {before}", before=before))
     if not change and not missing:
         basis = say("baseline: {before}; {basis}", before=before, basis=basis)

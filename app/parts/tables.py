@@ -27,7 +27,7 @@ EXECUTIONS = Counted(Message("Executions per run."), Message("Executions in the 
 MEAN = Message("Mean of the executions.")
 _RATIO = Figure(
     "share",
-    Head(Message("Ratio"), "%"),
+    Head(Message("Of operator time"), "%"),
     Message("Share of the time in all operators of that side, without communication."),
     0.01,
     "%.1f",

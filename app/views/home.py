@@ -85,8 +85,10 @@ def _recent(pages: Mapping[Shows, StreamlitPage], library_page: st.Page) -> None
     """Draw what was used last; nothing where nobody has opened or recorded anything."""
     if not is_local():
         return
-    kept = [Recent(name, used, (id_,)) for id_, name, used in last_used(recent.MAX_LISTED)]
-    found = recent.recent(state.files.opened(), state.pair.compared(), kept)
+    opened = state.files.opened()
+    used_last = last_used(recent.MAX_LISTED + len(opened))  # the newest may be those that are open
+    kept = [Recent(name, used, (id_,), content) for id_, name, used, content in used_last]
+    found = recent.recent(opened, state.pair.compared(), kept)
     if not found:
         return
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):

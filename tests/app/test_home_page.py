@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -11,10 +12,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis.report.sample_card import FILE, Bar, Card, Cards, Piece
+from app.parts.start.recent import Recent, recent
 from app.sources import places
+from app.state.opened import Opened
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts, turn_to
 from tests.compare.multiple.test_scaling import recorded_zip
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+from tests.step_traces import Kernel, steps_of
 
 Start = Callable[..., AppTest]
 QUESTION = "Which change made this model faster or slower, where, and can you believe it?"
@@ -101,6 +105,23 @@ def test_what_was_used_last_stands_first(land: Start, tree: Path) -> None:
     assert recent[0] == "` before.json and after.json `"
     assert set(recent[1:3]) == {"` after.json `", "` before.json `"}
     assert recent[3].startswith("` mine: unfused and fused `")
+
+
+def test_what_is_open_and_kept_is_told_once_by_its_content_not_by_its_name(tree: Path) -> None:
+    """Profilers call the files of all recordings alike: `trace_view.json`."""
+    same, other = "a" * 64, "b" * 64
+    value = steps_of([[Kernel("gemm", 10)]])
+    trace = replace(value, meta=replace(value.meta, sha256=same))
+    opened = {"upload:aaaaaaaaaaaa": Opened("upload:aaaaaaaaaaaa", "trace_view.json", trace)}
+    kept = [
+        Recent("trace_view.json", "2026-11-02", ("library:b",), other),
+        Recent("renamed.json", "2026-11-01", ("library:a",), same),
+    ]
+    found = recent(opened, (None, None), kept)
+    assert [(one.name, one.ids) for one in found] == [
+        ("trace_view.json", ("upload:aaaaaaaaaaaa",)),
+        ("trace_view.json", ("library:b",)),
+    ]
 
 
 def test_others_do_not_see_what_was_used(land: Start, tree: Path, answers_others: None) -> None:

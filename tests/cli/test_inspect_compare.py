@@ -10,16 +10,20 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from rich.console import Console
 
 from analysis.releases.history import history_file
+from app.cli import inspect
 from app.cli.main import main
 from tests import two_processes
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.releases.test_changes import FUSED, PLAIN, history
+from tests.step_traces import Kernel, steps_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMES = {"unfused": [10.0, 10.1, 10.2, 10.0, 10.1, 10.3], "fused": [5.0, 5.1, 5.0, 5.0, 5.2, 5.1]}
@@ -211,6 +215,20 @@ def test_inspect_prints_what_a_file_can_answer(fusescope: Run) -> None:
     assert "6 runs (6 profiled), 4 executions a run" in out
     assert "It contains start times, " in out
     assert "hardware counters, names of the operators inside fused ones" in out
+
+
+def test_what_ran_in_no_run_is_in_the_totals_and_not_per_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two steps of 10 us, and 5 us that the file has in no step: 25 us in all, 10 per run."""
+    trace = steps_of([[Kernel("gemm", 10)], [Kernel("gemm", 10)], [Kernel("gemm", 5)]])
+    run = trace.calls["run"].where(trace.calls["run"] < 2)
+    outside = replace(trace, calls=trace.calls.assign(run=run), runs=trace.runs.iloc[:2])
+    console = Console(width=160)
+    inspect._print_trace(console, outside)
+    lines = capsys.readouterr().out.splitlines()
+    assert "Count, total and ratio are of the whole file, with 1 execution in no run." in lines[1]
+    assert lines[-1].split() == ["gemm", "3", "25.0", "µs", "10.0", "µs", "100.0", "%"]
 
 
 def test_a_report_is_written_whole(fusescope: Run, folder: Path) -> None:

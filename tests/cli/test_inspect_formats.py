@@ -78,7 +78,14 @@ def test_a_file_without_runs_has_no_figures_per_run(
     assert " a run" not in out
     compare(path, path)
     out = capsys.readouterr().out
-    assert "Each file has one time, so the noise is unknown" in " ".join(out.split())
+    assert out.startswith("No change is shown between 4711_kernel_stats.csv (baseline) and ")
+    rows = path.read_text().splitlines()
+    slower = tmp_path / "slower.csv"  # the first kernel is not there
+    slower.write_text("\n".join([rows[0], *rows[2:]]))
+    compare(slower, path)
+    assert "Each file has one time, so the noise is unknown" in " ".join(
+        capsys.readouterr().out.split()
+    )
     assert "one file each" in out
     assert (
         "Not known: throughput, idle share and idle time. Reason: the file does not mark its runs."

@@ -130,8 +130,8 @@ def test_traces_used_last_stand_in_front(library: Store, monkeypatch: pytest.Mon
     """Recordings are not among them; nothing is said where the library is off."""
     library.trace(key(1))
     found = last_used(5)
-    assert [name for _, name, _ in found] == ["1.json", "2.json"]
-    assert found[0][0] == f"library:{key(1)}"
-    assert [name for _, name, _ in last_used(1)] == ["1.json"]
+    assert [name for _, name, *_ in found] == ["1.json", "2.json"]
+    assert found[0][0] == f"library:{key(1)}" and found[0][3] == library.trace(key(1)).meta.sha256
+    assert [name for _, name, *_ in last_used(1)] == ["1.json"]
     monkeypatch.setenv(settings.FOLDER_VARIABLE, settings.OFF)
     assert last_used(5) == []

@@ -67,6 +67,19 @@ def test_a_size_of_tensors_is_no_bare_number() -> None:
     assert where_names(change) == ("tensors with a dimension of 151\N{NARROW NO-BREAK SPACE}936",)
 
 
+def test_kernels_over_shapes_are_counted_as_kernels_and_copies_apart() -> None:
+    """Two kernels and a copy of one operator over one shape: three things, two of them kernels."""
+    kernels = (KernelTime("gemm", 2, 200, "matrix_product"),)
+    with_copy = (*kernels, KernelTime("Memcpy DtoD", 1, 10, "copy", is_copy=True))
+    where = ("aten::mm", "float32[4,8]")
+    change = Change("shapes", 100, 2, where, kernels, kernels)
+    assert "instead of 200 ns in 2 kernels: " in change_sentence(change, unit())
+    copied = replace(change, before=with_copy, after=with_copy)
+    assert "instead of 210 ns in 3 kernels, copies and fills: " in change_sentence(copied, unit())
+    on_host = replace(unit(), on_device=False)
+    assert "instead of 200 ns in 2 executions: " in change_sentence(change, on_host)
+
+
 @pytest.mark.parametrize("code", ["added", "removed", "outlier"])
 def test_what_only_one_side_has_is_not_known_by_names_of_both(code: str) -> None:
     change = Change("added", 5, evidence="named")

@@ -200,8 +200,8 @@ def test_what_times_of_findings_are_of_is_said_of_those_that_are_there() -> None
     alone = times_text(Findings((ours,), (), 9.0))
     assert alone.startswith("Times are of the mean run as profiled") and "saved" not in alone
     assert times_text(Findings((ours, other), (), 9.0)).endswith(
-        "as profiled, 9.00 ns: the profiler makes runs longer. What can be saved under Slow runs "
-        "is of a run of 5.00 ns."
+        "as profiled, 9.00 ns: the profiler makes runs longer. What can be saved under Slow "
+        "un-profiled runs is of a run of 5.00 ns."
     )
     longer = replace(other, of_ns=8.0)
     assert times_text(Findings((ours, other, longer), (), 9.0)).endswith("of 5.00 ns to 8.00 ns.")

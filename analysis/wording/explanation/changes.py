@@ -219,7 +219,8 @@ _CLASS = Message(
 def _shapes(change: Change, unit: UnitTimes) -> Sentence:
     values = {**_both(change), "shapes": change.where[-1]}
     if len(change.where) > 1 and "::" in change.where[-2]:
-        return _SHAPES_OF, {**values, "operator": change.where[-2]}
+        n = counted(counts_of(change.after), unit)
+        return _SHAPES_OF, {**values, "operator": change.where[-2], "n": n}
     return _SHAPES, values
 
 
@@ -231,7 +232,7 @@ _SHAPES = Message(
 )
 _SHAPES_OF = Message(
     "{operator:name} over {shapes:name} takes {takes:duration} instead of {took:duration} in "
-    "{n:executions}: **{ns:signed_duration}** {per} ({before}).",
+    "{n}: **{ns:signed_duration}** {per} ({before}).",
 )
 
 

@@ -412,7 +412,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         _PROFILE,
     ),
     "recomputed": FindingText(
-        Message("Computed twice"),
+        Message("Duplicate operators"),
         Message(
             "One operator computes again what another one has computed, and takes "
             "{time_ns:duration}, {share:percent} of the time.",
@@ -515,7 +515,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         Message("Measured: allocations that the profiler recorded."),
     ),
     "run_tail": FindingText(
-        Message("Slow runs"),
+        Message("Slow un-profiled runs"),
         Message(
             "One run in twenty takes {p95_ns:duration} or more, {ratio:factor} the median of all "
             "runs, {median_ns:duration}."

@@ -159,7 +159,7 @@ def _print_figures(console: Console, comparison: Comparison, labels: tuple[str, 
 
 def _basis(comparison: Comparison, figure: Figure) -> str:
     """'measured, median of blocks'."""
-    basis = wording.basis_text(figure)
+    basis = wording.basis_beside_others(comparison, figure)
     statistic = wording.gap_statistic(comparison) if figure.code == "dispatch_gap" else ""
     return say("{basis}, {statistic}", basis=basis, statistic=statistic) if statistic else basis
 

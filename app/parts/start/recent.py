@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from analysis.experiment import Experiment
 from analysis.messages import Message
+from analysis.trace import Trace
 from app.sources import choices, places
 from app.state.opened import Opened
 
@@ -18,22 +19,28 @@ _VARIANT = Message("{model:name}: {baseline:name} and {candidate:name}")
 @dataclass(frozen=True)
 class Recent:
     """A file, a recording or a pair: its name, when it was used last in ISO 8601 ('' for now), and
-    the ids that a page opens it by, two for a pair."""
+    the ids that a page opens it by, two for a pair; of a trace that is kept the SHA-256 of its file
+    as `content`."""
 
     name: str
     used: str
     ids: tuple[str, ...]
+    content: str = ""
 
 
 def recent(
     opened: Mapping[str, Opened], pair: choices.Pair, kept: Iterable[Recent] = ()
 ) -> list[Recent]:
     """Return what was used last, the newest in front: the pair of this session and files that are
-    open, then recordings and what the library has `kept`, by their date."""
+    open, then recordings and what the library has `kept`, by their date. What is open and kept is
+    told once: by its content, since files of several recordings have one name."""
     found = [*_of_session(opened, pair), *_of_files(opened)]
     dated = sorted([*_recorded(), *kept], key=lambda one: one.used, reverse=True)
-    names = {one.name for one in found}
-    return [*found, *(one for one in dated if one.name not in names)][:MAX_LISTED]
+    ids = {one.ids for one in found}
+    traces = (file.value for file in opened.values() if isinstance(file.value, Trace))
+    contents = {trace.meta.sha256 for trace in traces}
+    new = (one for one in dated if one.ids not in ids and one.content not in contents)
+    return [*found, *new][:MAX_LISTED]
 
 
 def _of_session(opened: Mapping[str, Opened], pair: choices.Pair) -> list[Recent]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -192,6 +193,21 @@ def test_each_side_has_its_own_reason() -> None:
     comparison = pair(LIGHT, PLAIN)
     told = wording.basis_text(comparison.figure("compute_utilisation"))
     assert told.startswith("baseline: no convolution, matrix product or attention ran; candidate: ")
+
+
+def test_utilisations_of_a_recording_say_which_times_they_divide_by() -> None:
+    """FLOPs / un-profiled latency may be more than FLOPs / profiled times of operators alone."""
+    known = Quantity(0.4, "fraction", "modelled")
+    compute, own, busy = (
+        Figure(code, known, known, "points")
+        for code in ("compute_utilisation", "operator_utilisation", "device_busy")
+    )
+    profiled = pair(PLAIN, PLAIN, ("step", "step"))
+    recorded = replace(profiled, verdict=replace(profiled.verdict, of="unprofiled_wall"))
+    assert wording.basis_beside_others(recorded, compute) == "modelled, un-profiled run"
+    assert wording.basis_beside_others(recorded, own) == "modelled, as profiled"
+    for comparison, figure in ((recorded, busy), (profiled, compute), (profiled, own)):
+        assert wording.basis_beside_others(comparison, figure) == "modelled"
 
 
 def test_of_unknown_classes_no_small_operator_ratio_is_made() -> None:
