@@ -51,25 +51,15 @@ def slow_parts(ledger: Ledger) -> tuple[Part, ...]:
 
 
 def slow_note(ledger: Ledger) -> str:
-    """'largest: Unsqueeze_12, 20.0 ms, median 3.00 µs'; '' without any. Where slow
-    executions of communication change the run, which that term leaves out, by how much."""
+    """'largest: Unsqueeze_12, 20.0 ms, median 3.00 µs'; '' without any."""
     largest = _largest(ledger)
     if largest is None:
         return ""
-    note = say(
+    return say(
         "largest: {operator:name}, {took:duration}, median {median:duration}",
         operator=units.middle_cut(largest.name, 40),
         took=largest.dur_ns,
         median=largest.median_ns,
-    )
-    talking = [slow.communication_ns for slow in ledger.slow]
-    if not any(talking):
-        return note
-    return say(
-        "{note}; {change:signed_duration} of the change is communication, which its own term does "
-        "not hold",
-        note=note,
-        change=talking[1] - talking[0],
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from analysis.align.repeats import Repeat, best_period
 from analysis.metrics.device import copies_of
-from analysis.metrics.spans import call_times
+from analysis.metrics.spans import busy_until, call_times
 from analysis.operators.kernel_names import kernel_type, memory_type
 from analysis.trace import Trace
 from analysis.work_units.units import OUTSIDE, Units
@@ -17,23 +18,27 @@ _COVERED = 0.5  # of the kernels of the busiest stream, which repeats must hold
 _ROCM_COPIES = "__amd_rocclr_"  # ROCm copies and fills memory by kernels of these names
 _DIFFERS = 0.02  # of the kernels of a repeat, which may be others than those of most repeats
 _PAUSE = 0.5  # of a repeat, in which nothing runs behind its last kernel
+_CLEAR = 1.5  # times the second longest pause of a repeat, with which its longest one stands out
+_SEEN = 0.005  # of a repeat, which that takes at least
 _FEWEST = 3  # repeats, so that at least two lie between starts
 _MOST = 4  # repeats of one side that are one of the other, as where two kinds of layers alternate
 
 
 def units_of_repeats(trace: Trace) -> Units | None:
     """Return the repeats of the busiest stream as units, each from its start to that of the next;
-    the last one, whose end the file does not show, is left out. Where the device mostly pauses
+    the last one, whose end the file does not show, is left out. They begin behind the longest
+    pause of a device, as after the host waited for it; where no pause stands out, with the first
+    kernel that repeats. Where the device mostly pauses
     between them and nothing says why, each ends with its last kernel instead, and the last one is
     there too. None where too little repeats.
 
     Calls of other streams belong to the repeat in which they start.
     """
     found = _repeated(trace)
-    units = None if found is None else found.units(0, 1)
+    units = None if found is None else found.units(found.phase, 1)
     if found is None or units is None or not found.are_calls_apart(units):
         return units
-    return found.calls_apart(0, 1)
+    return found.calls_apart(found.phase, 1)
 
 
 def common_repeats(before: Trace, after: Trace) -> tuple[Units, Units] | None:
@@ -41,6 +46,7 @@ def common_repeats(before: Trace, after: Trace) -> tuple[Units, Units] | None:
     repeats too little, or their lengths have nothing to do with each other.
 
     Where a repeat of one side is as long as two to four of the other, those together are one unit.
+    Each begins where it does alone if both begin with the same kernel, else both as the first.
     """
     first, second = _repeated(before), _repeated(after)
     if first is None or second is None:
@@ -48,14 +54,17 @@ def common_repeats(before: Trace, after: Trace) -> tuple[Units, Units] | None:
     counts = _together(first.repeat.period, second.repeat.period)
     if counts is None:
         return None
-    one = first.families[first.repeat.start :][: first.repeat.period * counts[0]]
-    shifts = _shift(one, second, second.repeat.period * counts[1])
-    units = (first.units(0, counts[0]), second.units(shifts, counts[1]))
-    if units[0] is None or units[1] is None:
+    begin = first.repeat.start + first.phase
+    one = first.families[begin:][: first.repeat.period * counts[0]]
+    shift = _shift(one, second, second.repeat.period * counts[1])
+    one_side, other = first.units(first.phase, counts[0]), second.units(shift, counts[1])
+    if one_side is None or other is None:
         return None
-    if first.are_calls_apart(units[0]) or second.are_calls_apart(units[1]):
-        return first.calls_apart(0, counts[0]), second.calls_apart(shifts, counts[1])
-    return units[0], units[1]
+    if first.are_calls_apart(one_side) or second.are_calls_apart(other):
+        one_side = first.calls_apart(first.phase, counts[0])
+        other = second.calls_apart(shift, counts[1])
+    is_own = (counts[0] == 1, counts[1] == 1 and shift == second.phase)
+    return replace(one_side, is_shared=not is_own[0]), replace(other, is_shared=not is_own[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +76,33 @@ class _Repeated:
     families: list[str]
     repeat: Repeat
 
+    @cached_property
+    def phase(self) -> int:
+        """How many kernels behind the first one that repeats units begin: at the one before which
+        the device pauses longest in most repeats; 0 where no pause stands out."""
+        on_device = (self.trace.operators["level"] == "device_kernel").to_numpy(dtype=bool)
+        count, period = self.repeat.copies, self.repeat.period
+        if not on_device[self.trace.calls["operator"].to_numpy()[self.calls]].all():
+            return 0
+        starts, lasts = call_times(self.trace.calls)
+        begins = starts[self.calls]
+        pauses = np.diff(begins) - np.diff(busy_until(starts, lasts)(begins))
+        pauses = np.append(0, pauses)[self.repeat.start :][: count * period]
+        usual = np.median(pauses.reshape(count, period)[1:], axis=0)
+        longest, second = np.argsort(-usual, kind="stable")[:2]
+        least = max(_CLEAR * usual[second], _SEEN * np.diff(begins).sum() * period / len(begins))
+        return int(longest) if usual[longest] > least else 0
+
     def units(self, shift: int, together: int, *, has_last: bool = False) -> Units | None:
         """Return the repeats from `shift` kernels behind the first one on, so many together, with
-        the last one, whose end is not known, or without."""
+        the last one, whose end is not known, if it is whole, or without."""
         starts, _ = call_times(self.trace.calls)
         period = self.repeat.period * together
         stop = self.repeat.start + self.repeat.period * self.repeat.copies
-        edges = starts[self.calls[np.arange(self.repeat.start + shift, stop, period)]]
-        if has_last:
+        places = np.arange(self.repeat.start + shift, stop, period)
+        edges = starts[self.calls[places]]
+        is_whole = places[-1:].sum() + period <= self.repeat.start + self.repeat.covered
+        if has_last and is_whole:
             edges = np.append(edges, np.iinfo("int64").max)
         if len(edges) < _FEWEST or (np.diff(edges) <= 0).any():
             return None
@@ -101,7 +129,7 @@ class _Repeated:
         """Return units that end with their last kernel of the busiest stream, with the last unit;
         what starts later belongs to none."""
         units = self.units(shift, together, has_last=True)
-        assert units is not None  # it has one unit more than without the last
+        assert units is not None  # it has at least the units that it has without the last
         lengths = self._lengths(units)
         starts, _ = call_times(self.trace.calls)
         ends = np.append(units.starts_ns + lengths, 0)

@@ -13,7 +13,7 @@ from analysis.host_activity import call_lengths
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import call_times, lacks_kernels
 from analysis.text import clean_text
-from analysis.trace import UNIT_RUNS, Diagnostic, Trace, Value, runs_frame
+from analysis.trace import UNIT_RUNS, Diagnostic, DiagnosticCode, Trace, Value, runs_frame
 from analysis.work_units.earlier import launched_earlier
 from analysis.work_units.finding import are_two_phases, common_units, same_work, units_of
 from analysis.work_units.units import Units
@@ -96,7 +96,8 @@ def _notes(units: Units) -> Iterator[Diagnostic]:
     """Yield what counts as a run, and why."""
     host: dict[str, Value] = {"host": units.host_ns}
     if units.kind == "repeat":
-        yield Diagnostic("info", "runs_repeated", units.count)
+        code: DiagnosticCode = "runs_cut_alike" if units.is_shared else "runs_repeated"
+        yield Diagnostic("info", code, units.count)
     elif units.kind == "annotation":
         name: dict[str, Value] = {"name": clean_text(units.name, _CHARS)}
         yield Diagnostic("info", "runs_annotated", units.count, values=name)

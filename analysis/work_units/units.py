@@ -32,6 +32,7 @@ class Units:
     walls are those of the device, whose period is another, None elsewhere. The first `earlier`
     units were launched before the file began, so it does not say by what. A single unit that
     `is_behind` begins where the device is done with what was launched before the file began.
+    Repeats that `is_shared` are cut as those of another trace, and otherwise alone.
     """
 
     kind: UnitKind
@@ -44,6 +45,7 @@ class Units:
     host_ns: int | None = None
     earlier: int = 0
     is_behind: bool = False
+    is_shared: bool = False
 
     @cached_property
     def work(self) -> tuple[Work, ...]:
@@ -89,6 +91,7 @@ class Units:
             self.host_ns,
             int((chosen < self.earlier).sum()),
             self.is_behind,
+            self.is_shared,
         )
 
     def launched(self) -> Units:

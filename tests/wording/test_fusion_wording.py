@@ -26,9 +26,7 @@ from analysis.wording.fusion.terms import (
     no_shares_sentence,
     reconciliation_sentence,
 )
-from analysis.wording.slow_executions import slow_note
 from tests.factories import CONV, FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
-from tests.step_traces import Kernel, steps_of
 
 MS = 1_000_000
 CBR, CB = "Conv + BatchNormalization + Relu", "Conv + BatchNormalization"
@@ -437,17 +435,3 @@ def test_repeats_of_an_operator_are_of_its_family(plain: Comparison) -> None:
     ]
     sentence = told(plain, rows, delta_ns=-8 * MS)
     assert sentence.startswith("75 % of what faster groups save comes from 2 MatMul + Add groups.")
-
-
-def test_slow_executions_say_what_of_them_is_communication() -> None:
-    """A collective of 20 us takes 200 in one step of four of the candidate: 45 us a step."""
-    kernels = [Kernel("gemm", 50, "matrix_product"), Kernel("ncclDevKernel_X", 20, "communication")]
-    late = [kernels[0], replace(kernels[1], us=200)]
-    pair = compare(
-        side_of_trace(steps_of([kernels] * 4)), side_of_trace(steps_of([*[kernels] * 3, late]))
-    )
-    assert pair.ledger.slow[1].communication_ns == 45_000
-    assert slow_note(pair.ledger) == (
-        "largest: ncclDevKernel_X, 200 µs, median 20.0 µs; +45.0 µs of the change is "
-        "communication, which its own term does not hold"
-    )

@@ -11,6 +11,7 @@ from analysis.compare.explanation.sides import ExplainedSide
 from analysis.host.causes import CauseKind, Frame, cause_of
 from analysis.host.idle import IdleCause
 from analysis.host_activity import FRAME, RUNTIME, HostActivity
+from analysis.metrics.device import device_use
 
 # Kinds of causes that explain all that happens inside them, so that the outermost frame is named.
 _SCOPES: tuple[CauseKind, ...] = ("data_loading", "compilation", "garbage_collection")
@@ -19,13 +20,18 @@ _LAUNCH = re.compile(r"(?:cuda|cu|hip|aclrt|musa|mu)\w{0,20}Launch")
 
 def calls_behind(side: ExplainedSide, cause: IdleCause) -> KernelTime | None:
     """Return the calls of the host that a cause of idle time names, a unit, with all their time,
-    also while the device runs; None where the file names no call."""
+    also while the device runs; None where the file names no call. Launches are those that the
+    figures of a run count."""
     host = side.trace.host
     if host is None or not side.units.count:
         return None
     names = _launches(host) if cause.kind == "launching" else _named(cause)
     numbers = [number for number, name in enumerate(host.names) if name in names]
     chosen = np.flatnonzero(np.isin(host.name_of, numbers))
+    use = device_use(side.trace) if cause.kind == "launching" and len(chosen) else None
+    if use is not None and use.launches and use.launch_ns is not None:
+        usual = host.names[np.bincount(host.name_of[chosen]).argmax()]
+        return KernelTime(usual, use.launches, round(use.launch_ns))
     starts = side.units.starts_ns
     at = np.searchsorted(starts, host.starts_ns[chosen], side="right") - 1
     ends = (starts + side.units.walls_ns)[np.maximum(at, 0)]

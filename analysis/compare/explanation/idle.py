@@ -93,8 +93,8 @@ def _with_calls(
     key: Key,
 ) -> Change:
     """Return a change with the calls of the host under which its idle time lies, those of either
-    side on both, 0 where a side has none under it; and how long its calls take by themselves.
-    What no call of the host is behind stays as it is."""
+    side on both, 0 where a side has none under it; and how often and how long both make its calls,
+    also a side without idle time under them. What no call of the host is behind stays as it is."""
     if key[0] in _NO_CALLS:
         return change
     times = [_by_call(side, key) for side in sides]
@@ -108,9 +108,9 @@ def _with_calls(
         )
         for each in times
     )
+    either = next(each for each in waited if each)
     calls = [
-        calls_behind(side, each.cause) if each else None
-        for side, each in zip(sides, waited, strict=True)
+        calls_behind(side, (each or either).cause) for side, each in zip(sides, waited, strict=True)
     ]
     values = dict(change.values)
     if calls[0] is not None and calls[1] is not None:

@@ -250,7 +250,8 @@ def _run_times(
 ) -> RunTimes:
     in_us = any(note.code == "layer_means" for note in trace.diagnostics)  # and means of them
     resolution_ns = 1000.0 if in_us or bool((trace.calls["dur_ns"] % 1000 == 0).all()) else 1.0
-    excess = excess_ns(calls, resolution_ns)
+    talks = trace.operators["is_communication"].to_numpy(dtype=bool)[calls["operator"].to_numpy()]
+    excess = np.where(talks, 0.0, excess_ns(calls, resolution_ns))
     sums = np.bincount(calls["unit"], weights=excess, minlength=len(units.runs))
     slow = slow_executions(trace, calls, excess, float(units.mean(sums)))
     return RunTimes(means, calls.assign(slow_ns=excess), slow, resolution_ns, units)

@@ -2,7 +2,8 @@
 
 A pause of the machine in the middle of an operator says nothing of the operator, and one of 20 ms
 weighs more in a mean than everything that fusion does. What such executions add beyond the median
-is a term of the ledger of its own.
+is a term of the ledger of its own. A collective is none of them: what it takes beyond its median is
+mostly the wait for another rank, and all of its time is communication.
 """
 
 from __future__ import annotations
@@ -35,13 +36,12 @@ class SlowExecution:
 
 @dataclass(frozen=True)
 class SlowExecutions:
-    """Those of one side: how many, what they add to the mean run beyond their medians, the one that
-    adds most, None without any, and what of that communication adds."""
+    """Those of one side: how many, what they add to the mean run beyond their medians, and the
+    one that adds most; None without any."""
 
     count: int = 0
     per_run_ns: float = 0.0
     largest: SlowExecution | None = None
-    communication_ns: float = 0.0
 
 
 def excess_ns(calls: pd.DataFrame, resolution_ns: float) -> np.ndarray:
@@ -101,9 +101,7 @@ def slow_executions(
         dur_ns=int(call["dur_ns"]),
         median_ns=float(call["dur_ns"] - excess[worst]),
     )
-    talks = trace.operators["is_communication"].to_numpy(dtype=bool)[calls["operator"].to_numpy()]
-    share = float(excess[talks].sum()) / float(excess.sum())
-    return SlowExecutions(count, per_run_ns, largest, per_run_ns * share)
+    return SlowExecutions(count, per_run_ns, largest)
 
 
 def _usual_sizes(operator: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -57,6 +57,18 @@ UNIT_RUNS: Mapping[DiagnosticCode, NoteTexts] = {
             "{n:count} repetitions that it holds whole counts as one run.",
         ),
     ),
+    "runs_cut_alike": told(
+        Message(
+            "The file does not mark its runs, but its kernels repeat in the same order: each of "
+            "{n:count} repetition that it holds whole counts as one run.",
+            "The file does not mark its runs, but its kernels repeat in the same order: each of "
+            "{n:count} repetitions that it holds whole counts as one run.",
+        ),
+        Message(
+            "They begin with the same kernel as those of the other file, and with another one "
+            "where this file is shown alone, so that the time of single parts differs there."
+        ),
+    ),
     "runs_of_device": told(
         Message(
             "The host runs more than a step ahead of the device, so its own steps of "

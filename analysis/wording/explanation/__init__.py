@@ -15,6 +15,7 @@ from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.earlier import earlier_said
 from analysis.wording.explanation.graphs import graph_sentences
 from analysis.wording.explanation.ranks import ranks_sentences
+from analysis.wording.explanation.same_kernels import same_kernels_said
 from analysis.wording.explanation.units import (
     PER,
     batch_sentence,
@@ -121,6 +122,7 @@ def _first(explanation: Explanation) -> list[Said]:
     if explanation.has_other_kernels and is_compared:
         said += [devices_sentence(explanation), *after_said(explanation)]
         said += rates_said(explanation)
+    said += same_kernels_said(explanation)
     return said
 
 

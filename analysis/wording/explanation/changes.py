@@ -335,6 +335,13 @@ def _idle(change: Change, unit: UnitTimes) -> Sentence:
         "cause": change.values.get("cause"),
     }
     kind = change.values.get("kind")
+    if not values["took"] and kind in NAMED_CALLS and "call" in change.values:
+        before_n, after_n = (
+            float(change.values[f"call_{side}_count"]) for side in ("before", "after")
+        )
+        is_same = abs(after_n - before_n) <= _AS_OFTEN * before_n
+        values |= {"call": change.values["call"], "before_n": before_n, "after_n": after_n}
+        return (_IDLE_AS_OFTEN if is_same else _IDLE_CALLED_BEFORE), values
     if not values["took"] and kind in _IDLE_ONLY_AFTER:
         return _IDLE_ONLY_AFTER[str(kind)], values
     calls = _IDLE_CALLS.get(str(kind))
@@ -349,6 +356,22 @@ def _idle(change: Change, unit: UnitTimes) -> Sentence:
     return (IDLE_BY.get(str(kind)) or _IDLE[unit.on_device]), values
 
 
+# Causes that name a call of the host, which it may make on both sides.
+NAMED_CALLS = (
+    "data_loading", "synchronisation", "allocation", "copy_waits", "compilation",
+    "garbage_collection", "python",
+)  # fmt: skip
+_AS_OFTEN = 0.05  # by which the calls of both sides may differ that are made as often
+# Of idle time of which the baseline has none under a call that it makes, too.
+_IDLE_AS_OFTEN = Message(
+    "The device is idle for {takes:duration} while the host is in {call:name}, which it calls as "
+    "often as before, but then without idle time: **{ns:signed_duration}** {per}."
+)
+_IDLE_CALLED_BEFORE = Message(
+    "The device is idle for {takes:duration} while the host is in {call:name}: "
+    "**{ns:signed_duration}** {per} (calls: {after_n:count}, before {before_n:count} and without "
+    "idle time)."
+)
 # With how long the calls of the host take by themselves: each launch, or all loading of a unit.
 _IDLE_CALLS = {
     "data_loading": Message(

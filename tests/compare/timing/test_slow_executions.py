@@ -14,7 +14,7 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.grouping import group_operators
 from analysis.compare.ledger import ledger
-from analysis.compare.side import side_of_variant
+from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.compare.timing.slow_executions import SlowExecution, excess_ns
 from analysis.experiment import Experiment
 from analysis.readers import read, read_path
@@ -27,6 +27,7 @@ from analysis.wording import diagnostic_sentence, fusion_sentence, slow_parts
 from analysis.wording.waterfall import ends_ns, waterfall_steps
 from tests.compare.timing.raw_times import paused
 from tests.factories import experiment_zip
+from tests.step_traces import Kernel, steps_of
 
 RECORDINGS = Path(__file__).resolve().parents[3] / "sample_traces"
 RECIPES = sorted(RECORDINGS.glob("recipes/**/*.zip"))
@@ -199,3 +200,15 @@ def test_every_gain_of_the_recipes_is_inside_its_interval(path: Path) -> None:
                 assert known["gain_ns"].between(known["low_ns"], known["high_ns"]).all()
                 judged += len(known)
     assert judged
+
+
+def test_a_slow_collective_is_communication_and_no_slow_execution() -> None:
+    """A collective of 20 us takes 200 in one step of four of the candidate: 45 us a step."""
+    kernels = [Kernel("gemm", 50, "matrix_product"), Kernel("ncclDevKernel_X", 20, "communication")]
+    late = [kernels[0], Kernel("ncclDevKernel_X", 200, "communication")]
+    pair = compare(
+        side_of_trace(steps_of([kernels] * 4)), side_of_trace(steps_of([*[kernels] * 3, late]))
+    )
+    total = pair.ledger.reconciliation
+    assert (total.delta_ns, total.communication_ns, total.slow_ns) == (45_000, 45_000, 0)
+    assert [slow.count for slow in pair.ledger.slow] == [0, 0]

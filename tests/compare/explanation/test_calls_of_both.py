@@ -1,0 +1,134 @@
+"""Calls of the host that both sides make, and kernels that both run at the same speed, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.explanation import explain
+from analysis.compare.side import side_of_trace
+from analysis.report.explanation.explanation_json import explanation_values
+from analysis.trace import Trace
+from analysis.wording.explanation import leading_sentence
+from tests.host.hosts import Span
+from tests.step_traces import Kernel, Launch, steps_of
+
+GEMM, RELU = Kernel("gemm", 50, "matrix_product"), Kernel("relu", 50, "activation")
+TALK = Kernel("ncclDevKernel_AllReduce", 20, "communication")
+
+
+def synchronised(waits_us: int, calls: int = 1) -> Trace:
+    """Three steps of two kernels of 50 us. The host synchronises so often a step, 5 us each while
+    the first kernel runs, the last time until 1 us before it launches the second kernel, which
+    starts 1 us later and `waits_us` behind the first."""
+    spans, launches = list[Span](), list[Launch]()
+    for step in range(3):
+        begin = step * (100 + waits_us)
+        launches += [(0, max(0.0, begin - 1.0)), (0, begin + 49.0 + waits_us)]
+        for call in range(calls):
+            at = begin + 5 + 10 * call
+            end = begin + 48 + waits_us if call == calls - 1 else at + 5
+            spans.append((0, "runtime", "cudaStreamSynchronize", at * 1000, end * 1000))
+    steps = [[GEMM, replace(RELU, after_us=waits_us)]] * 3
+    return steps_of(steps, spans=spans, launches=launches)
+
+
+def without_synchronising() -> Trace:
+    spans: list[Span] = [(0, "operator", "aten::mm", 0, 300_000)]
+    return steps_of([[GEMM, RELU]] * 3, spans=spans, launches=[(0, 45.0 * at) for at in range(6)])
+
+
+@pytest.mark.parametrize(
+    ("before", "calls", "said"),
+    [
+        (
+            synchronised(0),
+            1,
+            (
+                "The device is idle for 99.0 µs while the host is in cudaStreamSynchronize, which "
+                "it calls as often as before, but then without idle time: +99.0 µs per step."
+            ),
+        ),
+        (
+            synchronised(0),
+            2,
+            (
+                "The device is idle for 99.0 µs while the host is in cudaStreamSynchronize: "
+                "+99.0 µs per step (calls: 2, before 1 and without idle time)."
+            ),
+        ),
+        (
+            without_synchronising(),
+            1,
+            (
+                "The device is idle for 99.0 µs while the host synchronises "
+                "(cudaStreamSynchronize), which it was not before: +99.0 µs per step."
+            ),
+        ),
+    ],
+)
+def test_only_a_call_of_one_side_is_new(before: Trace, calls: int, said: str) -> None:
+    values = explanation_values(explain(before, synchronised(100, calls)))
+    assert values is not None
+    [change] = (one for one in values["changes"] if one["host"][-1:] == ["cudaStreamSynchronize"])
+    assert change["sentence"] == said
+    if before.host is not None and "cudaStreamSynchronize" in before.host.names:
+        call = change["call"]
+        assert (call["before"]["count"], call["after"]["count"]) == (1, calls)
+
+
+def launching(step: list[Kernel], idle_us: int, *, marked: bool = True) -> Trace:
+    """Eight steps of these kernels, each launched by a call that ends when it starts and takes so
+    long; the device is idle meanwhile."""
+    step = [replace(kernel, after_us=idle_us) for kernel in step]
+    spans, launches, now = list[Span](), list[Launch](), 0
+    for kernel in step * 8:
+        spans.append((0, "runtime", "cudaLaunchKernel", now * 1000, (now + idle_us) * 1000))
+        launches.append((0, float(now)))
+        now += idle_us + int(kernel.us)
+    return steps_of([step] * 8, spans=spans, launches=launches, marked=marked)
+
+
+def test_the_same_kernels_at_the_same_speed_are_said_to_be() -> None:
+    """Kernels of 100 us and a collective of 20; the device is idle for 6 and for 90 us."""
+    step = [GEMM, RELU, TALK]
+    found = explain(launching(step, 2), launching(step, 30))
+    assert found is not None and found.outcome == "changed"
+    said = leading_sentence(found)
+    assert said.startswith(
+        "Both sides run the same 3 kernels and collectives, all but collectives at the same speed "
+        "(100 µs, before 100 µs); the device is idle for 90.0 µs instead of 6.00 µs per step."
+    )
+    slower = explain(launching(step, 2), launching([replace(GEMM, us=55), RELU, TALK], 30))
+    assert slower is not None
+    assert "at the same speed" not in leading_sentence(slower), "a kernel takes 10 % longer"
+    same = explain(launching(step, 30), launching(step, 30))
+    assert same is not None and "at the same speed" not in leading_sentence(same)
+
+
+def test_the_launches_of_a_sentence_are_those_of_the_figures() -> None:
+    """Five kernels repeat, all launched by calls of 2 and of 30 us, of which the baseline does not
+    say the one of one kernel: 34 in 7 repetitions."""
+    step = [GEMM, *(replace(RELU, name=f"relu_{at}") for at in range(4))]
+    before, after = (launching(step, us, marked=False) for us in (2, 30))
+    assert before.host is not None
+    known = before.host.launch_rows != 12
+    host = replace(
+        before.host,
+        launch_rows=before.host.launch_rows[known],
+        launch_lanes=before.host.launch_lanes[known],
+        launch_ns=before.host.launch_ns[known],
+    )
+    pair = compare(side_of_trace(replace(before, host=host)), side_of_trace(after))
+    values = explanation_values(pair.explanation)
+    assert values is not None and values["unit"]["kind"] == "repeat"
+    [change] = (one for one in values["changes"] if one["call"] is not None)
+    launches, took = pair.figure("launches"), pair.figure("launch_time")
+    assert (launches.baseline.value, launches.candidate.value) == (34 / 7, 5)
+    call = change["call"]
+    assert [call[side]["count"] for side in ("before", "after")] == [34 / 7, 5]
+    assert took.baseline.value is not None
+    assert (call["before"]["ns"], call["after"]["ns"]) == (round(took.baseline.value), 150_000)
+    assert "(each cudaLaunchKernel takes 30.0 µs, before 2.00 µs)" in change["sentence"]
