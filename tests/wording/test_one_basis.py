@@ -52,6 +52,23 @@ def test_a_weak_attribution_names_what_changed_alone_largest_first() -> None:
     assert "The time of the file changed by -10.0 ms." in weak(of="busy_union", slow_ns=-9 * MS)
 
 
+def test_no_part_of_a_change_is_larger_than_it() -> None:
+    """Idle time fell by 38 of 35 ms, so operators took 3 ms more: they are no part of the fall."""
+    told = weak(delta_ns=-35 * MS, dispatch_ns=-38 * MS)
+    assert told == (
+        "The operators' own times do not explain the change. The mean run changed by -35.0 ms. "
+        "Beside the operators that compute: idle time -38.0 ms."
+    )
+    # Two ranks: -143 and -27 ms beside operators that take 169 ms longer leave 1 ms.
+    told = weak(delta_ns=-1 * MS, communication_ns=-143 * MS, dispatch_ns=-27 * MS)
+    assert told.startswith("The operators' own times do not explain the change.")
+    assert "%" not in told
+    # Operators are half of it, while the rest has two directions.
+    told = weak(delta_ns=-10 * MS, dispatch_ns=-7 * MS, slow_ns=2 * MS)
+    assert told.startswith("The operators' own times explain only part of the change.")
+    assert told.endswith("idle time -7.00 ms and slow executions +2.00 ms.")
+
+
 def of_runs(label: str, spans: tuple[int, ...], own_ns: int = MS) -> Trace:
     count, starts = range(len(spans)), [10**9 * run for run in range(len(spans))]
     return Trace(

@@ -34,10 +34,10 @@ Key = tuple[CauseKind, str]
 
 def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) -> list[Change]:
     """Return what the device waits at least `least_ns` a unit longer or shorter for, where units
-    take the same time only beyond noise. Where a file does not show the host, all idle time is one
-    change."""
+    take the same time only beyond noise. Where a file does not show the host, or has no device that
+    the host could keep waiting, all idle time is one change."""
     is_same = are_the_same_time(sides)
-    before, after = (_causes(side) for side in sides)
+    before, after = (_causes(side) if _has_device(side) else None for side in sides)
     if before is None or after is None:
         idle = [side.units.walls_ns - side.busy_of_units for side in sides]
         change = _change(float(idle[0].mean()), float(idle[1].mean()), None)
@@ -60,6 +60,10 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
             found.append(_with_calls(change, sides, (took, takes), key))
     found = [_with_uncached(change, sides) for change in found]
     return _without_other_moments(found, least_ns)
+
+
+def _has_device(side: ExplainedSide) -> bool:
+    return bool((side.trace.operators["level"] == "device_kernel").any())
 
 
 def idle_times(side: ExplainedSide) -> tuple[IdleTime, ...]:

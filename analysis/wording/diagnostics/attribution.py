@@ -15,18 +15,20 @@ _BESIDE: tuple[Term, ...] = ("communication_ns", "slow_ns", "dispatch_ns", "prof
 
 
 def terms_beside_operators(values: Mapping[str, Value]) -> str:
-    """Return 'idle time -38.3 ms (109.1 % of the change) and slow executions +1.20 ms': the terms
-    of the sum that changed, largest first, with their shares where the ledger has shares."""
-    changes = {
-        term: value for term in _BESIDE if isinstance(value := values.get(term), int | float)
-    }
+    """Return 'idle time -8.30 ms (83.0 % of the change) and slow executions -1.20 ms (12.0 % of the
+    change)': the terms of the sum that changed, largest first, with their shares where the ledger
+    has shares and each is a part of the change."""
+    changes = {term: change for term, change in _changes(values).items() if change}
     whole = values["delta_ns"] if values.get("has_shares") else None
+    are_parts = (
+        isinstance(whole, int | float)
+        and whole
+        and all(0 <= change / whole <= 1 for change in changes.values())
+    )
     told = []
     for term in sorted(changes, key=lambda term: -abs(changes[term])):
         change = changes[term]
-        if not change:
-            continue
-        if isinstance(whole, int | float) and whole:
+        if are_parts and isinstance(whole, int | float):
             told.append(
                 say(
                     "{term} {change:signed_duration} ({share:percent} of the change)",
@@ -38,3 +40,17 @@ def terms_beside_operators(values: Mapping[str, Value]) -> str:
         else:
             told.append(say("{term} {change:signed_duration}", term=TERMS[term], change=change))
     return listed(told)
+
+
+def is_part_of_change(values: Mapping[str, Value]) -> bool:
+    """Return whether what the terms leave to the operators that compute is a part of the change,
+    not one in the other direction or one that terms cancel."""
+    whole = values.get("delta_ns")
+    if not isinstance(whole, int | float) or not whole:
+        return False
+    own = whole - sum(_changes(values).values())
+    return 0 < own / whole <= 1
+
+
+def _changes(values: Mapping[str, Value]) -> dict[Term, float]:
+    return {term: value for term in _BESIDE if isinstance(value := values.get(term), int | float)}

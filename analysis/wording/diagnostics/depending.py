@@ -11,6 +11,7 @@ from analysis.wording.diagnostics.attribution import (
     BESIDE_OPERATORS,
     FILE_CHANGED,
     MEAN_RUN_CHANGED,
+    is_part_of_change,
     terms_beside_operators,
 )
 from analysis.wording.diagnostics.text import NoteText, told
@@ -77,9 +78,11 @@ _BESIDE_ZEROS = told(
 def attribution(note: Diagnostic) -> NoteText:
     changed = FILE_CHANGED if note.values.get("of") in OF_FILES else MEAN_RUN_CHANGED
     beside = (BESIDE_OPERATORS,) if terms_beside_operators(note.values) else ()
-    return told(_PART_OF_CHANGE, changed, *beside)
+    first = _PART_OF_CHANGE if is_part_of_change(note.values) else _NOT_THE_CHANGE
+    return told(first, changed, *beside)
 
 
+_NOT_THE_CHANGE = Message("The operators' own times do not explain the change.")
 _PART_OF_CHANGE = Message("The operators' own times explain only part of the change.")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -105,6 +107,44 @@ def test_one_execution_that_takes_far_longer_is_an_outlier_spread_over_the_steps
     assert (change.code, change.change_ns) == ("outlier", 100_000)
     assert change.values["longest_ns"] == 480_000
     assert change.values["of"] == 32
+
+
+def test_executions_count_wherever_they_stand_in_the_model() -> None:
+    """A map of the model tells the layers of one product apart: it runs 8 times in 4 steps."""
+    slow = tuple(replace(kernel, us=480) if at == 5 else kernel for at, kernel in enumerate(STEP))
+    before = steps_of([STEP] * 4)
+    after = steps_of([STEP, STEP, slow, STEP])
+    rows = after.operators.index[after.operators["name"] == "gemm_mlp"]
+    other = after.operators.loc[rows].assign(operator=len(after.operators), module="mlp.7")
+    at = after.calls["operator"].to_numpy().copy()
+    last = np.flatnonzero(at == after.operators["operator"][rows[0]])[7::8]  # of each step
+    at[last] = len(after.operators)
+    apart = replace(
+        after,
+        operators=pd.concat([after.operators, other], ignore_index=True),
+        calls=after.calls.assign(operator=at),
+    )
+    assert only(said(before, apart)).values["of"] == 32
+
+
+def test_a_file_without_a_device_has_one_idle_time_of_no_cause_of_the_host() -> None:
+    """Operators of the host with 100 us between two of them, and 300 after the change, in which
+    Python runs: no device waits for it."""
+
+    def waiting(us: int) -> Trace:
+        step = [Kernel("aten::mm", 500), Kernel("aten::add", 500, after_us=us)]
+        span = (0, "frame", "code.py(1): forward", 0, (1000 + us) * 1000)
+        launches = [(0, 0.0), (0, 499.0 + us)]
+        trace = steps_of([step], spans=[span], launches=launches)
+        level = trace.operators["level"].astype("str").replace("device_kernel", "framework_op")
+        return replace(trace, operators=trace.operators.assign(level=level.astype("category")))
+
+    found = said(waiting(100), waiting(300))
+    change = only(found)
+    assert (change.code, change.change_ns, change.host) == ("idle", 200_000, ())
+    assert leading_sentence(found).startswith(
+        "No operator runs for 300 µs instead of 100 µs: +200 µs per step."
+    )
 
 
 def test_other_clocks_are_said_as_such() -> None:
