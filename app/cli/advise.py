@@ -86,6 +86,7 @@ def advise(
     with memory.lasting():
         from analysis.advice import findings
         from analysis.advice.explanation import explain_subject
+        from analysis.advice.explanation.model_tree import tree_of_trace
         from analysis.advice.scorecard import scorecard
         from analysis.advice.sides import advised, advised_names
         from analysis.advice.subject import Subject
@@ -121,9 +122,10 @@ def advise(
     found = findings(subject)
     card = None if subject.comparison is None else scorecard(subject.comparison)
     explained = explain_subject(subject)
+    tree = tree_of_trace(subject.trace)
     if json:
-        streams.write_json(advice_json(subject.side, found, card, explained, kinds))
+        streams.write_json(advice_json(subject.side, found, card, explained, kinds, tree))
         return
     from app.cli.printing.findings import print_findings
 
-    print_findings(subject.side, found, card, explained)
+    print_findings(subject.side, found, card, explained, tree)

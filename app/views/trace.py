@@ -9,6 +9,7 @@ import streamlit as st
 
 from analysis import wording
 from analysis.advice import Subject
+from analysis.advice.explanation.model_tree import tree_of_trace
 from analysis.compare.roofs import largest_products
 from analysis.compare.runs.units import with_runs
 from analysis.compare.side import Side
@@ -27,6 +28,7 @@ from app.parts import alone, doctor, panels
 from app.parts.advice import findings, tries
 from app.parts.explanation import explained
 from app.parts.heads import told
+from app.parts.model_tree.fold import show_trace_tree
 from app.parts.paging.pages import page_of, place_of
 from app.parts.start import opening
 from app.parts.table import HEIGHT, ROW_HEIGHT, choice
@@ -54,8 +56,10 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
         chooser, place = st.columns(_WIDTHS, gap="medium", vertical_alignment="bottom")
         with place:
             files.show(None, below, place, folded=True)
-        with below:
-            files.show_fates()
+        is_told_last = files.has_nothing_to_heed()
+        if not is_told_last:
+            with below:
+                files.show_fates()
         with chooser:
             id_ = _chosen()
         if id_ is None:
@@ -64,19 +68,24 @@ def show(compare_page: st.Page, record_page: st.Page) -> None:
         given = loading.side(id_, state.files.opened())
         side = with_runs(given, work_of_side(given))
         found = drawn(side)
-        _head(side, compare_page, id_)
+        _head(side)
         if side.trace.ends_early:
             _timeline_alone(side, found, id_)
             return
         explained.show_trace(found, side.trace, f"trace:{id_}")
+        _facts(side, compare_page, id_)
+        if is_told_last:
+            files.show_fates()
         if found.explained is not None:
             _operators(side, found, id_)
+            show_trace_tree(tree_of_trace(side.trace), side.trace)
         _step(side)
         findings.show(found.findings, side.label, partial(_stretch, found, id_))
         tries.show(Subject(side), found.findings, record_page)
         _tree(side)
         if found.explained is None:
             _operators(side, found, id_)
+            _modules_of_recording(side)
         _op_types(side)
         _memory(side)
         _roofline(side)
@@ -115,9 +124,9 @@ def _stretch(found: Drawn, id_: str, stretch: Stretch) -> None:
         state.table.highlight(f"trace:{id_}", shown)
 
 
-def _head(side: Side, compare_page: st.Page, id_: str) -> None:
-    """What it is, how long a run takes, and what the file says; in the same place that it ends
-    early, where it does."""
+def _head(side: Side) -> None:
+    """What it is and how long a run takes; that the file ends early, where it does, with what it
+    says, or that it may."""
     parts = wording.trace_parts(side)
     is_cut = side.trace.ends_early
     st.header(
@@ -132,12 +141,15 @@ def _head(side: Side, compare_page: st.Page, id_: str) -> None:
             panels.guarded(),
         ):
             doctor.show(side.trace)
-        return
+    elif caution := end_caution(side.trace):
+        st.warning(panels.own(caution), icon=":material/content_cut:")
+
+
+def _facts(side: Side, compare_page: st.Page, id_: str) -> None:
+    """What the file contains, and the way to a comparison: behind the answer."""
     st.caption(panels.own(wording.trace_facts(side)))
     if others := wording.units_text(side.trace):
         panels.note(others, ":gray[:material/account_tree:]")
-    if caution := end_caution(side.trace):
-        st.warning(panels.own(caution), icon=":material/content_cut:")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         label = say("Compare with another one")
         st.page_link(compare_page, label=label, query_params={"candidate": id_})
@@ -204,6 +216,13 @@ def _tree(side: Side) -> None:
         beside = tree_words.beside_sentence(nodes[0].ns, Subject(side).run_ns)
         if beside is not None:
             st.caption(told(beside))
+
+
+def _modules_of_recording(side: Side) -> None:
+    """Draw the modules of a variant; its op types and shapes alone say no more than its tables."""
+    found = tree_of_trace(side.trace)
+    if found is not None and found.tree.levels.modules is not None:
+        show_trace_tree(found, side.trace)
 
 
 @st.fragment

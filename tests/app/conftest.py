@@ -143,6 +143,12 @@ def land(tree: Path) -> Callable[..., AppTest]:
     return lambda **address: _opened("", address)
 
 
+@pytest.fixture
+def visit(tree: Path) -> Callable[..., AppTest]:
+    """`visit("trace", trace=…)` opens that page of the dashboard at that address."""
+    return lambda url_path, **address: _opened(url_path, address)
+
+
 def _opened(url_path: str, address: Mapping[str, str]) -> AppTest:
     test = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=GIVE_UP_S)
     test._page_hash = calc_hash(url_path)

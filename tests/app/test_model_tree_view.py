@@ -45,3 +45,17 @@ def test_recordings_have_the_modules_of_their_groups_instead(start: Start) -> No
     page = start()
     assert is_clean(page)
     assert drawn(page) == {}
+
+
+def test_rows_of_one_trace_below_the_module_that_takes_most(tree: Path, visit: Start) -> None:
+    """Two layers, 625 us of products in each attention, 3 of a norm, behind 5 us: 1.26 ms."""
+    given = kineto_json(model(layers=2, narrow_us=600, wide_us=25))
+    (tree / "open" / "one.json").write_bytes(given)
+    page = visit("trace", trace="file:one.json")
+    assert is_clean(page)
+    assert any("takes most, without modules inside it" in text.value for text in page.markdown)
+    [net] = drawn(page)["rows"]
+    layer = net["rows"][0]
+    assert (layer["names"], layer["before"], layer["after"], layer["change"]) == (
+        ["Layer"], "1.26 ms", "628 µs", "99.6 %",
+    )  # fmt: skip

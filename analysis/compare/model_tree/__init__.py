@@ -19,10 +19,10 @@ def model_tree(comparison: Comparison) -> ModelTree | None:
     if any(side.experiment is not None for side in sides) or not modules(comparison.ledger).empty:
         return None
     traces = (sides[0].trace, sides[1].trace)
-    levels, places = located(*traces)
+    levels, (before, after) = located(*traces)
     if levels.modules is None and not levels.shapes:
         return None
-    return tree_of(*places, levels, has_changes=_compares(comparison))
+    return tree_of(before, after, levels, has_changes=_compares(comparison))
 
 
 def _compares(comparison: Comparison) -> bool:

@@ -21,6 +21,7 @@ OUTSIDE_MODULES: Step = ("module", "")
 UNPLACED: Step = ("unplaced", "")
 NO_SHAPES: Step = ("shapes", "")
 MAX_MODULES = 24  # of one path, the outermost ones
+NUMBERED = "#"  # what stands for the number of a part among others of its kind
 _MODULE = "nn.Module: "
 _INSTANCE = re.compile(r"_\d+$")
 _OPERATOR = re.compile(r"[\w.]+::")  # of a framework, as in 'aten::mul'
@@ -32,7 +33,7 @@ _FEWEST = 0.02  # of the time of a trace, which must stand in modules for them t
 
 @dataclass(frozen=True)
 class Levels:
-    """Which levels a tree of two traces has, which are those that both files show: where its
+    """Which levels a tree has, which are those that all its files show: where its
     modules come from, None without any; whether operators launched the kernels; and shapes."""
 
     modules: Source | None
@@ -67,23 +68,22 @@ class Located:
     places: Places
 
 
-def located(before: Trace, after: Trace) -> tuple[Levels, tuple[Located, Located]]:
-    """Return the levels that both traces show, and the places of their calls by the first source of
-    modules that both have; in no module where they have none in common."""
-    traces = (before, after)
-    source, places = None, (_nowhere(before), _nowhere(after))
+def located(*traces: Trace) -> tuple[Levels, tuple[Located, ...]]:
+    """Return the levels that all these traces show, and the places of their calls by the first
+    source of modules that all have; in no module where they have none in common."""
+    source, places = None, [_nowhere(trace) for trace in traces]
     for name, find in _SOURCES.items():
-        found = (find(before), find(after))
+        found = [find(trace) for trace in traces]
         if all(each.has_modules(trace) for each, trace in zip(found, traces, strict=True)):
             source, places = name, found
             break
-    places = (_completed(before, places[0]), _completed(after, places[1]))
     levels = Levels(
         source,
         all(any(map(_OPERATOR.match, trace.texts("launched_by"))) for trace in traces),
         all(any(trace.texts("inputs")) for trace in traces),
     )
-    return levels, (Located(before, places[0]), Located(after, places[1]))
+    completed = (_completed(trace, each) for trace, each in zip(traces, places, strict=True))
+    return levels, tuple(map(Located, traces, completed))
 
 
 def operator_steps(trace: Trace, levels: Levels) -> list[tuple[Step, ...]]:
@@ -103,7 +103,7 @@ def operator_steps(trace: Trace, levels: Levels) -> list[tuple[Step, ...]]:
 def without_number(name: str) -> str:
     """Return the name that the numbered copies of a part of a model share: 'layer' of 'layer_5',
     'model.layers.#.mlp' of 'model.layers.5.mlp', 'Bottleneck' of '0-Bottleneck'."""
-    return _EDGE_NUMBERS.sub("", _NUMBER.sub("#", name)) or name
+    return _EDGE_NUMBERS.sub("", _NUMBER.sub(NUMBERED, name)) or name
 
 
 def _completed(trace: Trace, places: Places) -> Places:

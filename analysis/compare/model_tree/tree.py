@@ -20,7 +20,7 @@ from analysis.compare.model_tree.paths import (
     operator_steps,
 )
 from analysis.work_units import UnitKind, common_units, same_work
-from analysis.work_units.units import OUTSIDE
+from analysis.work_units.units import OUTSIDE, Units
 
 MAX_CHILDREN = 50  # of one node; those of smaller changes are one node together
 MAX_PARTS = 1000  # of a tree with the largest changes, which it shows with what holds them
@@ -51,8 +51,11 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class ModelTree:
-    """The parts of the model of two traces. `unit_counts` are the units of work of each side, of
-    `unit_kind`, over which times are means; without `has_changes` the two sides do not compare."""
+    """The parts of the model of two traces, or of one, which is then the baseline.
+
+    `unit_counts` are the units of work of each side, of `unit_kind`, over which times are means;
+    without `has_changes` the two sides do not compare.
+    """
 
     roots: tuple[Node, ...]
     levels: Levels
@@ -114,12 +117,8 @@ class ModelTree:
 def tree_of(before: Located, after: Located, levels: Levels, *, has_changes: bool) -> ModelTree:
     """Return the tree of two traces, the largest change of each level first; where the two sides do
     not compare, the longest time. What the file does not place in the model is last."""
-    whole = _Part()
-    sides = (before, after)
     units = same_work(*common_units(before.trace, after.trace))
-    for number, (side, of) in enumerate(zip(sides, units, strict=True)):
-        _add(whole, number, side, of.unit_of != OUTSIDE, levels)
-    whole.add_up()
+    whole = _whole(((before, units[0]), (after, units[1])), levels)
     counts = (units[0].count, units[1].count)
 
     def rank(node: Node) -> tuple[bool, float, float]:
@@ -129,6 +128,27 @@ def tree_of(before: Located, after: Located, levels: Levels, *, has_changes: boo
 
     roots = _largest(whole.nodes(rank), rank)
     return ModelTree(roots, levels, units[0].kind, counts, has_changes)
+
+
+def tree_of_one(located: Located, units: Units, levels: Levels) -> ModelTree:
+    """Return the tree of one trace by these units, the longest time of each level first. It has the
+    side of the baseline alone."""
+    whole = _whole(((located, units),), levels)
+
+    def rank(node: Node) -> tuple[bool, float, float]:
+        return node.steps[0] == UNPLACED, 0.0, -node.total_ns[0]
+
+    roots = _largest(whole.nodes(rank), rank)
+    return ModelTree(roots, levels, units.kind, (units.count, units.count), has_changes=False)
+
+
+def _whole(sides: Iterable[tuple[Located, Units]], levels: Levels) -> _Part:
+    """Return the calls of the units of all sides, by their place."""
+    whole = _Part()
+    for number, (side, units) in enumerate(sides):
+        _add(whole, number, side, units.unit_of != OUTSIDE, levels)
+    whole.add_up()
+    return whole
 
 
 _Rank = Callable[[Node], tuple[bool, float, float]]

@@ -26,7 +26,7 @@ from analysis.timeline.highlight import ShownChange
 from analysis.trace import Trace
 from analysis.wording.explanation import details as words
 from analysis.wording.explanation.savings import saving_said
-from analysis.wording.explanation.trace import FEW, lead_said, whole_said
+from analysis.wording.explanation.trace import FEW, lead_said, saving_leads, whole_said
 
 # Savings whose kernels follow one another in a place; of others each execution is a place.
 TOGETHER: tuple[SavingCode, ...] = ("layer", "recomputed")
@@ -38,7 +38,9 @@ def trace_rows(
     """Return what one trace shows: sentences on its unit of work, and what need not be in rows, the
     largest first; `shown` is where its timeline draws each of them."""
     sentences = lead_said(found)
-    before = [passage(*(said.parts() for said in part)) for part in sentences[:2]]
+    unit, blocks = (passage(*(said.parts() for said in part)) for part in sentences[:2])
+    is_first = saving_leads(found)
+    before = [unit] if is_first else [unit, blocks]
     told = found.savings[: FEW + 1]
     if not told:
         before.append(passage(*(said.parts() for said in sentences[2])))
@@ -48,8 +50,9 @@ def trace_rows(
         _row(saving, found, largest, names, place)
         for saving, place in zip(told, shown, strict=False)
     )
-    after = [said.parts() for said in whole_said(found)]
-    return ExplainedRows(tuple(filter(None, before)), rows, tuple(after), (), "", "")
+    after = [passage(*(said.parts() for said in whole_said(found)))]
+    after += [blocks] if is_first else []
+    return ExplainedRows(tuple(filter(None, before)), rows, tuple(filter(None, after)), (), "", "")
 
 
 def _row(

@@ -10,11 +10,13 @@ import msgspec
 
 from analysis.advice import Finding, Findings
 from analysis.advice.explanation.explanation import TraceExplanation
+from analysis.advice.explanation.model_tree import TracedTree
 from analysis.advice.scorecard import Scorecard
 from analysis.compare.side import Side
 from analysis.messages import language
 from analysis.report.explanation.kinds_json import kinds_values
 from analysis.report.explanation.trace_json import trace_explanation_values
+from analysis.report.model_tree.model_tree_json import tree_of_trace_values
 from analysis.wording import findings as words
 from analysis.work_units.kinds import WorkKind
 
@@ -35,9 +37,10 @@ def advice_json(
     card: Scorecard | None,
     explained: TraceExplanation | None,
     kinds: Sequence[WorkKind] = (),
+    tree: TracedTree | None = None,
 ) -> bytes:
-    """One side, what explains it, the kinds of work that its file names, its findings and the
-    scorecard of its prediction as indented JSON; its texts are English."""
+    """One side, what explains it, its modules, the kinds of work that its file names, its findings
+    and the scorecard of its prediction as indented JSON; its texts are English."""
     meta = side.trace.meta
     with language.speaking(language.ENGLISH):
         values = {
@@ -49,6 +52,7 @@ def advice_json(
             "run_ns": found.run_ns,
             "has_runs": found.has_runs,
             "explanation": trace_explanation_values(explained),
+            "model_tree": tree_of_trace_values(tree),
             "kinds_of_work": kinds_values(kinds),
             **findings_values(found),
             "scorecard": None if card is None else _scorecard(card),

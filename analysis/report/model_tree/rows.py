@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analysis import units
+from analysis.advice.explanation.model_tree import TracedTree
 from analysis.compare.comparison import Comparison
 from analysis.compare.model_tree import ModelTree, Node, model_tree
 from analysis.messages import say
 from analysis.report.text import minus, signed_duration
+from analysis.trace import Trace
 from analysis.wording.trees import model_tree as words
 
 _SLIGHT = 0.005  # of the whole change, below which a change has no colour
@@ -17,6 +19,8 @@ _SLIGHT = 0.005  # of the whole change, below which a change has no colour
 @dataclass(frozen=True)
 class TreeRow:
     """A part of the model on both sides; `kind` is what its change means: faster, slower or same.
+    Of one trace `before` is its time, `after` that of each of its instances or executions, and
+    `change` its share.
 
     `names` are its modules, operator and shapes, outermost first. Of a part that one side lacks the
     times of that side are dashes.
@@ -66,10 +70,51 @@ def tree_rows(comparison: Comparison) -> TreeRows | None:
     )
 
 
+def trace_tree_rows(traced: TracedTree, trace: Trace) -> TreeRows:
+    """Return the rows of the tree of one trace, open where the longest time is."""
+    tree = traced.tree
+    heads = (
+        say("Part of the model"),
+        say("Kernels and copies") if _has_kernels(trace) else say("Executions"),
+        say("Time"),
+        say("Each"),
+        say("Share of the time"),
+        "",
+    )
+    rows = _rows_of_one(tree, tree.roots, is_open=True)
+    return TreeRows(words.title(tree.levels), words.basis_of_one(tree), heads, rows)
+
+
+def _rows_of_one(tree: ModelTree, nodes: tuple[Node, ...], *, is_open: bool) -> tuple[TreeRow, ...]:
+    return tuple(
+        _row_of_one(tree, node, is_open=is_open and place == 0) for place, node in enumerate(nodes)
+    )
+
+
+def _row_of_one(tree: ModelTree, node: Node, *, is_open: bool) -> TreeRow:
+    ns, executions = tree.times_ns(node)[0], tree.executions(node)[0]
+    several = node.instances[0] if node.kind == "module" else executions
+    return TreeRow(
+        names=words.step_texts(node),
+        instances=words.instances_text(node),
+        executions=units.count(executions),
+        before=units.duration(ns),
+        after=units.duration(ns / several) if several > 1 else "",
+        change=units.percent(node.total_ns[0] / max(1, tree.total_ns[0])),
+        share="",
+        kind="same",
+        is_open=is_open,
+        rows=_rows_of_one(tree, node.children, is_open=is_open),
+    )
+
+
+def _has_kernels(trace: Trace) -> bool:
+    return bool((trace.operators["level"] == "device_kernel").any())
+
+
 def _on_device(comparison: Comparison) -> bool:
     """Return whether both sides run kernels, of which an operator may launch several."""
-    traces = (comparison.baseline.trace, comparison.candidate.trace)
-    return all(bool((trace.operators["level"] == "device_kernel").any()) for trace in traces)
+    return all(_has_kernels(side.trace) for side in (comparison.baseline, comparison.candidate))
 
 
 def _rows(tree: ModelTree, nodes: tuple[Node, ...], *, is_open: bool) -> tuple[TreeRow, ...]:

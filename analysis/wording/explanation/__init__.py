@@ -25,6 +25,7 @@ from analysis.wording.explanation.units import (
 from analysis.wording.explanation.works import (
     after_said,
     devices_sentence,
+    phases_paragraphs,
     phases_sentences,
     rates_said,
     sizes_sentence,
@@ -73,6 +74,9 @@ def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
     """Return what changed, sentence by sentence, the cause of most of it first; last how long a
     unit takes, and what all that is not told adds to it."""
     lead = leading_change(explanation)
+    if explanation.difference == "phases":
+        told = phases_paragraphs(explanation)
+        return [passage(*(said.parts() for said in each)) for each in told]
     if explanation.outcome in ("not_comparable", "no_change") or lead is None:
         return [said.parts() for said in leading_said(explanation)]
     unit = explanation.unit

@@ -12,6 +12,7 @@ from analysis.wording.explanation.savings import saving_said
 from analysis.wording.explanation.traced_unit import unit_said
 
 FEW = 4  # savings that follow the largest
+_LEADS = 0.1  # of a unit, from which the largest saving is told first
 # Whoever knows the file knows the time of all its steps.
 _IN_ALL = Message("In {n:steps} together that is {all:duration} of {whole:duration}.")
 _NOTHING = Message("Nothing large stands out that need not be.")
@@ -20,8 +21,19 @@ _NOTHING = Message("Nothing large stands out that need not be.")
 def trace_sentence(found: TraceExplanation) -> str:
     """Return what a unit is and takes, what that goes to, and the largest thing that need not be,
     as one paragraph."""
-    lead = [said for part in lead_said(found) for said in part]
-    return paragraph(*map(str, lead))
+    return paragraph(*(str(said) for part in told_said(found) for said in part))
+
+
+def told_said(found: TraceExplanation) -> tuple[Sequence[Said], ...]:
+    """Return the parts of `lead_said` in the order in which they are told: the largest thing that
+    need not be comes before what the time goes to, where it is much of a unit."""
+    unit, blocks, saving = lead_said(found)
+    return (unit, saving, blocks) if saving_leads(found) else (unit, blocks, saving)
+
+
+def saving_leads(found: TraceExplanation) -> bool:
+    """Return whether the largest thing that need not be is much of a unit."""
+    return bool(found.savings) and found.savings[0].ns >= _LEADS * found.unit.wall_ns
 
 
 def lead_said(found: TraceExplanation) -> tuple[Sequence[Said], Sequence[Said], Sequence[Said]]:

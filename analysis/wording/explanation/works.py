@@ -107,8 +107,13 @@ _LEAST = 0.005  # of a unit, below which kernels that run after its end are not 
 
 
 def phases_sentences(explanation: Explanation) -> Sequence[Said]:
-    """Return which phases the two sides are, how many layers they have, what their matrix products
-    take and could win, and what the host waits for."""
+    """Return the sentences of `phases_paragraphs`, one after the other."""
+    return [said for paragraph in phases_paragraphs(explanation) for said in paragraph]
+
+
+def phases_paragraphs(explanation: Explanation) -> list[list[Said]]:
+    """Return which phases the two sides are and how many layers they have; then of each side what
+    its matrix products take and could win, and what the host waits for."""
     unit = explanation.unit
     copies = [max((each.copies for each in side), default=0) for side in explanation.layers]
     has_layers = copies[0] == copies[1] > 0
@@ -121,11 +126,9 @@ def phases_sentences(explanation: Explanation) -> Sequence[Said]:
             n=copies[0],
         )
     ]
-    for side in (0, 1):
-        said += _of_side(explanation, side)
     if not any(explanation.products) and all(explanation.kernels):
         said.append(_heaviest(explanation))
-    return said
+    return [said, *filter(None, (_of_side(explanation, side) for side in (0, 1)))]
 
 
 def _of_side(explanation: Explanation, side: int) -> list[Said]:

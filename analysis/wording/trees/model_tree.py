@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.compare.model_tree import Levels, ModelTree, Node
-from analysis.messages import Message, paragraph
+from analysis.compare.model_tree.costliest import Costliest
+from analysis.compare.model_tree.paths import NUMBERED
+from analysis.messages import Message, Said, Shown, paragraph
+from analysis.wording.explanation.units import per
 from analysis.work_units.units import UnitKind
 
 TITLES = {
@@ -26,6 +29,28 @@ BASIS: Mapping[UnitKind, Message] = {
 }
 _CHANGES = Message("largest change first")
 _TIMES = Message("no change is shown, because the two sides do different work; longest time first")
+_TIMES_OF_ONE = Message("longest time first")
+_MODULE = Message(
+    "Of all modules {module:name} takes most, without modules inside it: **{ns:duration}** {per}, "
+    "{share:percent} of the time of all operators."
+)
+_MODULES = Message(
+    "Of all modules {module:name} takes most, without modules inside it: **{ns:duration}** {per} "
+    "in {n:count} of them, {each:duration} each, {share:percent} of the time of all operators."
+)
+_LONGEST = Message(
+    "The longest of them, {module:name}, takes {longest:duration}, the others {others:duration} on "
+    "average."
+)
+_OUTSIDE_OF_ALL = Message(
+    "{share:percent} of that time runs in no module, as a backward pass does."
+)
+_OPERATOR = Message(
+    "Of all operators {name:name} takes most: **{ns:duration}** {per}, {share:percent} of their "
+    "time."
+)
+_SHOWN = 2  # modules of a path that are told, the innermost ones
+_MUCH = 0.1  # of the time, from which it is told that it runs in no module
 SHARES = Message("Shares are of the change of all operators together, {ns:signed_duration}.")
 OUTSIDE = Message("outside all modules")
 UNPLACED = Message("place in the model not in the file")
@@ -45,6 +70,32 @@ def basis_with_shares(tree: ModelTree) -> str:
     """Return the same, and what shares are of where the tree has them."""
     shares = SHARES.text(ns=tree.whole_change_ns) if tree.has_shares else ""
     return paragraph(basis(tree), shares)
+
+
+def basis_of_one(tree: ModelTree) -> str:
+    """Return what the times of the tree of one trace are, and in which order its parts stand."""
+    return BASIS[tree.unit_kind].text(order=_TIMES_OF_ONE.text())
+
+
+def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Said]:
+    """Return which part of the model takes most of units of this kind and name, the longest of its
+    instances, and how much runs in no module."""
+    named = [name for name in found.names if name != NUMBERED]
+    shown = " › ".join(named[-_SHOWN:])
+    values: dict[str, Shown] = {"ns": found.ns, "per": per(kind, unit_name), "share": found.share}
+    if not found.is_module:
+        return [_OPERATOR.of(name=shown, **values)]
+    n = found.instances
+    message = _MODULES if n > 1 else _MODULE
+    said = [message.of(module=shown, n=n, each=found.ns / n, **values)]
+    if found.longest:
+        numbers = found.names[-_SHOWN:].count(NUMBERED)
+        longest = " › ".join(found.longest[-_SHOWN - numbers :])
+        times = {"longest": found.longest_ns, "others": found.others_ns}
+        said.append(_LONGEST.of(module=longest, **times))
+    if found.outside >= _MUCH:
+        said.append(_OUTSIDE_OF_ALL.of(share=found.outside))
+    return said
 
 
 def title(levels: Levels) -> str:

@@ -7,14 +7,14 @@ from rich.console import Console
 from analysis.advice.explanation.explanation import TraceExplanation
 from analysis.messages import paragraph
 from analysis.text import clean_text
-from analysis.wording.explanation.trace import following_said, lead_said
+from analysis.wording.explanation.trace import following_said, told_said
 
 _CHARS = 2000  # of a paragraph: names in it come from files
 
 
 def print_explanation(console: Console, explained: TraceExplanation) -> None:
     """Print what a unit is and takes, where its time goes, and what need not be, largest first."""
-    for sentences in filter(None, lead_said(explained)):
+    for sentences in filter(None, told_said(explained)):
         console.print(clean_text(paragraph(*map(str, sentences)), _CHARS))
     for said in following_said(explained):
         console.print(clean_text(f"- {said}", _CHARS))

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from analysis.advice import Findings
 from analysis.advice.explanation.explanation import TraceExplanation
+from analysis.advice.explanation.model_tree import TracedTree
 from analysis.advice.scorecard import Scorecard
 from analysis.compare.side import Side
 from analysis.messages import say
@@ -18,15 +19,20 @@ from analysis.wording.diagnostics.early_end import early_end_text, early_end_tit
 from analysis.wording.scorecard import SCORECARD_TITLE, scorecard_sentence
 from analysis.wording.single import unit_runs_text
 from app.cli.printing.explained import print_explanation
+from app.cli.printing.model_tree import print_trace_tree
 
 _CHARS = 1000  # of a line: names in it come from files
 
 
 def print_findings(
-    side: Side, found: Findings, card: Scorecard | None, explained: TraceExplanation | None
+    side: Side,
+    found: Findings,
+    card: Scorecard | None,
+    explained: TraceExplanation | None,
+    tree: TracedTree | None = None,
 ) -> None:
-    """Print what explains the trace; what limits, what it would bring to change that, why, and what
-    to try; then how a prediction of this side held, where there was one."""
+    """Print what explains the trace, and its modules; what limits, what it would bring to change
+    that, why, and what to try; then how a prediction of this side held, where there was one."""
     console = Console(highlight=False, markup=False, emoji=False)
     if side.trace.ends_early:
         console.print(clean_text(early_end_title(side.name), _CHARS), style="bold red")
@@ -35,6 +41,7 @@ def print_findings(
     if explained is not None:
         console.print(clean_text(side.name, _CHARS), style="bold")
         print_explanation(console, explained)
+        print_trace_tree(console, tree)
         console.print()
     console.print(clean_text(words.FINDINGS_TITLE.text(side=side.name), _CHARS), style="bold")
     if others := units_text(side.trace):

@@ -8,14 +8,16 @@ from rich.console import Console
 from rich.table import Table
 
 from analysis import units
+from analysis.advice.explanation.model_tree import TracedTree
 from analysis.compare.comparison import Comparison
-from analysis.compare.model_tree import ModelTree, model_tree
-from analysis.messages import say
+from analysis.compare.model_tree import ModelTree, Node, model_tree
+from analysis.messages import paragraph, say
 from analysis.text import clean_text
 from analysis.wording.trees import model_tree as words
 
 _ROWS = 12
 _NAME_CHARS = 64
+_NAME_CHARS_OF_ONE = 48  # beside one column more
 
 
 def print_model_tree(console: Console, comparison: Comparison) -> None:
@@ -35,6 +37,36 @@ def print_model_tree(console: Console, comparison: Comparison) -> None:
     console.print(table)
 
 
+def print_trace_tree(console: Console, traced: TracedTree | None) -> None:
+    """Print the tree of one trace, and which part takes most; nothing without a tree."""
+    if traced is None:
+        return
+    tree, most = traced.tree, traced.costliest
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(say("part of the model"))
+    for head in (say("executions"), say("time"), say("share")):
+        table.add_column(head, justify="right", no_wrap=True)
+    parts = list(tree.walk())
+    for place in sorted(_largest(tree)):
+        depth, _, node = parts[place]
+        share = units.percent(node.total_ns[0] / max(1, tree.total_ns[0]))
+        executions = units.count(tree.executions(node)[0])
+        time = units.duration(tree.times_ns(node)[0])
+        table.add_row("  " * depth + _name(node, _NAME_CHARS_OF_ONE), executions, time, share)
+    console.print(f"\n{words.title(tree.levels)}", style="bold")
+    if most is not None:
+        told = paragraph(*map(str, words.costliest_said(most, tree.unit_kind, traced.unit_name)))
+        console.print(clean_text(told, 1000))
+    console.print(words.basis_of_one(tree))
+    console.print(table)
+
+
+def _name(node: Node, chars: int) -> str:
+    """Return the names of a part in one line, with how many modules it stands for."""
+    name = clean_text(" › ".join(words.step_texts(node)), 1000)
+    return f"{units.middle_cut(name, chars)} {words.instances_text(node)}".rstrip()
+
+
 def _lines(tree: ModelTree) -> Iterator[tuple[str, ...]]:
     """Yield the cells of the largest parts, in the order of the tree."""
     parts = list(tree.walk())
@@ -44,10 +76,8 @@ def _lines(tree: ModelTree) -> Iterator[tuple[str, ...]]:
             continue
         (before_ns, after_ns), change_ns = tree.times_ns(node), tree.change_ns(node)
         before, after = units.durations_apart(before_ns, after_ns, change_ns)
-        name = clean_text(" › ".join(words.step_texts(node)), 1000)
-        name = f"{units.middle_cut(name, _NAME_CHARS)} {words.instances_text(node)}".rstrip()
         yield (
-            "  " * depth + name,
+            "  " * depth + _name(node, _NAME_CHARS),
             before if node.executions[0] else units.MISSING,
             after if node.executions[1] else units.MISSING,
             *([units.duration(change_ns, signed=True)] if tree.has_changes else []),

@@ -44,4 +44,4 @@ def show_trace(found: Drawn, trace: Trace, of: str) -> None:
         if rows.rows:
             show_findings(rows, of)
         for parts in rows.after:
-            st.markdown(panels.parts_text(parts, "gray", _CHARS))
+            st.markdown(panels.parts_text(parts, "blue", _CHARS))

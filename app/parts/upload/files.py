@@ -167,10 +167,20 @@ def show_fates(still: tuple[str, ...] = ()) -> None:
         )
 
 
+def has_nothing_to_heed() -> bool:
+    """Return whether all files given last were read whole, or none were given."""
+    fates = state.files.fates()
+    return all(_is_whole(fate) or fate.name in loading.LEFT_ASIDE for fate in fates)
+
+
+def _is_whole(fate: Fate) -> bool:
+    return bool(fate.read) and not fate.ends_early
+
+
 def _fates_box(fates: Sequence[Fate]) -> DeltaGenerator:
     """Return where fates are drawn: a fold where there is nothing to heed."""
-    read = [fate for fate in fates if fate.read and not fate.ends_early]
-    if read and all(fate in read or fate.name in loading.LEFT_ASIDE for fate in fates):
+    read = [fate for fate in fates if _is_whole(fate)]
+    if read and has_nothing_to_heed():
         return st.expander(_READ.text(n=len(read)), icon=":material/check_circle:", key="fates")
     # Many files would push the page far down: they scroll.
     many = len(fates) > _MANY_FATES

@@ -1,0 +1,38 @@
+"""The modules of the model of one trace, with the time of each, and which takes most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analysis.advice.explanation.traced import Traced
+from analysis.compare.graphs.names_by_order import with_own_names_by_order
+from analysis.compare.model_tree import ModelTree
+from analysis.compare.model_tree.costliest import Costliest, costliest
+from analysis.compare.model_tree.paths import located
+from analysis.compare.model_tree.tree import tree_of_one
+from analysis.metrics.memo import once
+from analysis.trace import Trace
+
+
+@dataclass(frozen=True, eq=False)
+class TracedTree:
+    """The tree of one trace by units of work of this name, and the part of it that takes most, None
+    of a tree without time."""
+
+    tree: ModelTree
+    unit_name: str
+    costliest: Costliest | None
+
+
+@once
+def tree_of_trace(trace: Trace) -> TracedTree | None:
+    """Return the tree of modules, operators and shapes of a trace; None where the file has neither
+    modules nor shapes, so that op types say as much, and of one that ends early."""
+    if trace.ends_early or not len(trace.calls):
+        return None
+    traced = Traced.of(with_own_names_by_order(trace))
+    levels, (one,) = located(traced.trace)
+    if levels.modules is None and not levels.shapes:
+        return None
+    tree = tree_of_one(one, traced.units, levels)
+    return TracedTree(tree, traced.units.name, costliest(tree, one, traced.units))

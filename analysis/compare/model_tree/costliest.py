@@ -1,0 +1,99 @@
+"""The part of a model that takes most of the time of one trace, and its longest instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analysis.compare.model_tree.paths import Located
+from analysis.compare.model_tree.tree import ModelTree
+from analysis.work_units.units import OUTSIDE, Units
+
+_FEWEST = 3  # instances, of which one can be longer than the others
+_LONGER = 1.25  # times the mean of the others
+_NEARLY_ALL = 0.8  # of the time, in a module of which there is one: that says nothing
+
+
+@dataclass(frozen=True)
+class Costliest:
+    """The type of module whose own operators, without those of modules inside it, take most, by its
+    path, outermost first; where modules say nothing, the operator or op type of most time.
+
+    `ns` is the time of all its `instances` per unit of work, `share` its part of all kernels' time,
+    `outside` the part that runs in no module. Where one instance takes far longer than the others,
+    `longest` is its path, `longest_ns` its time and `others_ns` the mean of the others, per unit.
+    """
+
+    names: tuple[str, ...]
+    is_module: bool
+    instances: int
+    ns: float
+    share: float
+    outside: float = 0.0
+    longest: tuple[str, ...] = ()
+    longest_ns: float = 0.0
+    others_ns: float = 0.0
+
+
+def costliest(tree: ModelTree, located: Located, units: Units) -> Costliest | None:
+    """Return the costliest part of the tree of one trace; None where nothing took time."""
+    whole_ns = tree.total_ns[0]
+    if not whole_ns:
+        return None
+    by_module = _times(located, units)
+    outside = by_module.pop((), {})
+    if by_module:
+        types = max(by_module, key=lambda each: sum(by_module[each].values()))
+        times = by_module[types]
+        share = sum(times.values()) / whole_ns
+        if share < _NEARLY_ALL or len(times) > 1:
+            found = Costliest(types, True, len(times), 0.0, share, sum(outside.values()) / whole_ns)
+            return _with_times(found, times, tree.unit_counts[0])
+    return _operator(tree)
+
+
+def _with_times(found: Costliest, times: dict[tuple[str, ...], float], count: int) -> Costliest:
+    found = replace(found, ns=sum(times.values()) / count)
+    longest = max(times, key=lambda path: times[path])
+    others = [ns for path, ns in times.items() if path != longest]
+    if len(times) < _FEWEST or times[longest] < _LONGER * float(np.mean(others)):
+        return found
+    return replace(
+        found,
+        longest=longest,
+        longest_ns=times[longest] / count,
+        others_ns=float(np.mean(others)) / count,
+    )
+
+
+def _times(located: Located, units: Units) -> dict[tuple[str, ...], dict[tuple[str, ...], float]]:
+    """Return the time in all units of what runs directly in each module, by the types of its path
+    and then by its instances; that of no module by ()."""
+    places, calls = located.places, located.trace.calls
+    chosen = units.unit_of != OUTSIDE
+    times = np.bincount(
+        places.of[chosen],
+        weights=calls["dur_ns"].to_numpy("float64")[chosen],
+        minlength=len(places.modules),
+    )
+    found: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
+    for types, path, ns in zip(places.modules, places.instances, times.tolist(), strict=True):
+        if ns:
+            instances = found.setdefault(tuple(types), {})
+            instances[tuple(path)] = instances.get(tuple(path), 0.0) + ns
+    return found
+
+
+def _operator(tree: ModelTree) -> Costliest | None:
+    """Return the operator of the framework, or the op type, that takes most of all."""
+    times: dict[str, int] = {}
+    for _, _, node in tree.walk():
+        name = next((of for kind, of in node.steps if kind in ("operator", "op_type")), None)
+        if name is not None:
+            times[name] = times.get(name, 0) + node.total_ns[0]
+    name = max(times, key=lambda each: times[each], default=None)
+    if name is None:
+        return None
+    ns = times[name]
+    return Costliest((name,), False, 1, ns / tree.unit_counts[0], ns / tree.total_ns[0])

@@ -1,0 +1,132 @@
+"""Modules, operators and shapes of one trace, and which takes most, with times checked by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from analysis.advice import findings
+from analysis.advice.explanation import explain_subject
+from analysis.advice.explanation.model_tree import TracedTree, tree_of_trace
+from analysis.advice.sides import advised
+from analysis.messages import language
+from analysis.report.exports.findings_json import advice_json
+from analysis.report.model_tree.rows import TreeRow, trace_tree_rows
+from analysis.trace import Trace
+from analysis.wording.trees.model_tree import costliest_said
+from app.cli.printing.model_tree import print_trace_tree
+from tests.module_traces import Launch, model, trace_of
+from tests.step_traces import Kernel, steps_of
+
+# 4 layers: 30 + 90 us of products and 3 us of a norm each, behind 5 us of an embedding: 497 us.
+MODEL = model(layers=4, narrow_us=30, wide_us=90)
+
+
+def tree_of(trace: Trace) -> TracedTree:
+    found = tree_of_trace(trace)
+    assert found is not None
+    return found
+
+
+def rows_of(trace: Trace) -> dict[str, TreeRow]:
+    rows: dict[str, TreeRow] = {}
+    waiting = list(trace_tree_rows(tree_of(trace), trace).rows)
+    for row in waiting:  # which grows meanwhile
+        rows[" › ".join(row.names)] = row
+        waiting += row.rows
+    return rows
+
+
+def test_the_tree_of_one_trace_adds_up_and_counts_modules() -> None:
+    trace = trace_of(MODEL)
+    tree = tree_of(trace).tree
+    assert tree.total_ns == (497_000, 0)
+    assert sum(leaf.total_ns[0] for leaf in tree.leaves()) == 497_000
+    rows = rows_of(trace)
+    layer = rows["Layer"]
+    assert (layer.instances, layer.executions, layer.before, layer.after) == (
+        "×4", "12", "492 µs", "123 µs",
+    )  # fmt: skip
+    assert layer.change == "99.0 %"  # 492 of 497
+    attention = rows["Attention › aten::bmm"]
+    assert (attention.before, attention.after) == ("480 µs", "60.0 µs")  # of 8 executions
+
+
+def test_the_module_that_takes_most_is_named() -> None:
+    most = tree_of(trace_of(MODEL)).costliest
+    assert most is not None
+    assert (most.names[-2:], most.instances, most.ns) == (("Layer", "Attention"), 4, 480_000)
+    assert most.share == pytest.approx(480 / 497)
+    assert (most.longest, most.outside) == ((), 0.0)
+    told = "".join(map(str, costliest_said(most, "step", "step")))
+    assert "Layer › Attention takes most, without modules inside it: 480 µs per step in 4" in told
+
+
+def test_one_module_that_takes_longer_than_its_siblings_is_named() -> None:
+    """The products of the third layer take 60 + 90 us: 150 instead of 120."""
+    slow = [
+        replace(launch, us=60) if "Attention_2" in launch.modules and launch.us == 30 else launch
+        for launch in MODEL
+    ]
+    most = tree_of(trace_of([*slow, Launch((), "aten::sum", ((64,),), 200, "sum")])).costliest
+    assert most is not None
+    assert most.longest[-2:] == ("Layer_2", "Attention_2")
+    assert (most.longest_ns, most.others_ns) == (150_000, 120_000)
+    assert most.outside == pytest.approx(200 / 727)  # 497 + 30 + 200
+    told = " ".join(map(str, costliest_said(most, "step", "step")))
+    assert "The longest of them, Layer_2 › Attention_2, takes 150 µs, the others 120 µs" in told
+    assert "27.5 % of that time runs in no module" in told
+
+
+def test_without_modules_the_operator_that_takes_most_is_named() -> None:
+    kernels = [
+        Kernel("gemm_a", 50, "matrix_product", by="aten::mm", inputs="float32[8,8]"),
+        Kernel("gemm_b", 20, "matrix_product", by="aten::mm", inputs="float32[4,4]"),
+        Kernel("add", 60, by="aten::add", inputs="float32[8]"),
+    ]
+    most = tree_of(steps_of([kernels] * 2)).costliest
+    assert most is not None
+    assert (most.names, most.is_module, most.ns) == (("aten::mm",), False, 70_000)
+    assert "Of all operators aten::mm takes most: 70.0 µs per step" in str(
+        costliest_said(most, "step", "step")[0]
+    )
+
+
+def test_a_trace_with_neither_modules_nor_shapes_has_no_tree() -> None:
+    assert tree_of_trace(steps_of([[Kernel("gemm", 50)]] * 2)) is None
+
+
+def test_json_and_terminal_have_the_tree() -> None:
+    subject = advised(trace_of(MODEL))
+    tree = tree_of(subject.trace)
+    found = findings(subject)
+    values = json.loads(advice_json(subject.side, found, None, explain_subject(subject), (), tree))[
+        "model_tree"
+    ]
+    assert values["costliest"]["names"][-1] == "Attention"
+    leaves = [part for part in values["parts"] if part["is_leaf"]]
+    assert sum(part["ns"] for part in leaves) == 497_000
+    assert {part["module"] for part in values["parts"]} >= {"Net/Layer/Attention", "Net/Layer/Norm"}
+    console = Console(record=True, width=100)
+    with language.speaking("en"):
+        print_trace_tree(console, tree)
+    text = console.export_text()
+    assert "Layer ×4" in text and "492 µs" in text and "99.0 %" in text
+
+
+def test_numbered_parts_of_scopes_are_named_without_their_number() -> None:
+    """Runs of layer1/0/conv, layer1/1/conv and layer2/0/conv: 100, 300 and 90 us."""
+    kernels = [
+        Kernel(f"{scope}/Conv", us, "convolution", inputs="float32[1,8,4,4]")
+        for scope, us in (("layer1/0/conv", 100), ("layer1/1/conv", 300), ("layer2/0/conv", 90))
+    ]
+    most = tree_of(steps_of([kernels] * 2)).costliest
+    assert most is not None
+    assert (most.names, most.instances, most.ns) == (("layer1", "#", "conv"), 2, 400_000)
+    told = str(costliest_said(most, "step", "run")[0])
+    assert (
+        "layer1 › conv takes most, without modules inside it: 400 µs per run in 2 of them" in told
+    )
