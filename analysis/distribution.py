@@ -11,8 +11,8 @@ import pandas as pd
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
-from analysis.compare.timing.latency import are_neighbours, are_paired
-from analysis.compare.timing.statistics import trimmed_mean, typical_log
+from analysis.compare.timing.latency import are_neighbours, are_of_mean_runs, are_paired
+from analysis.compare.timing.statistics import Statistic, trimmed_mean, typical_log
 from analysis.messages import say
 from analysis.metrics.warmup import steady_runs
 
@@ -27,14 +27,13 @@ _SIDES = ("baseline", "candidate")
 class Strip:
     """The runs of one side in one block or file, in the order in which they ran.
 
-    `typical_ns` is what the verdict makes of the runs that count: their lower quartile in a block,
-    their trimmed mean in a file.
+    `line` is what the verdict makes of the runs that count, and `typical_ns` that.
     """
 
     role: Role
     times_ns: np.ndarray
     warmup: np.ndarray
-    in_block: bool
+    line: Statistic
 
     @property
     def side(self) -> str:
@@ -47,7 +46,10 @@ class Strip:
         counted = self.times_ns[~self.warmup & (self.times_ns > 0)]
         if not len(counted):
             return None
-        return math.exp(typical_log(counted) if self.in_block else trimmed_mean(np.log(counted)))
+        if self.line == "mean":
+            return float(counted.mean())
+        is_quartile = self.line == "lower_quartile"
+        return math.exp(typical_log(counted) if is_quartile else trimmed_mean(np.log(counted)))
 
 
 @dataclass(frozen=True)
@@ -78,11 +80,13 @@ class Column:
 @dataclass(frozen=True)
 class Distribution:
     """All runs in columns, in blocks or files; `paired` blocks ran both sides. `of_files`: blocks
-    are files of two sides of several, paired ones neighbours."""
+    are files of two sides of several, paired ones neighbours. `is_profiled`: runs ran under the
+    profiler."""
 
     columns: tuple[Column, ...]
     in_blocks: bool
     paired: bool
+    is_profiled: bool
     of_files: bool = False
 
     @property
@@ -97,6 +101,11 @@ class Distribution:
         return every[every > 0]
 
     @property
+    def line(self) -> Statistic:
+        """What stands for the runs of a strip."""
+        return self.strips[0].line
+
+    @property
     def has_warmup(self) -> bool:
         """Whether runs are set aside as warm-up."""
         return any(bool(strip.warmup.any()) for strip in self.strips)
@@ -109,10 +118,19 @@ def distribution(comparison: Comparison) -> Distribution | None:
         return None
     sides = (comparison.baseline, comparison.candidate)
     of_files = all(bool(side.files) for side in sides)
-    in_blocks = of_files or all(not side.trace.sampled_runs.empty for side in sides)
+    is_profiled = any(side.trace.sampled_runs.empty for side in sides)
+    in_blocks = of_files or (not is_profiled and any(side.trace.has_blocks for side in sides))
     paired = in_blocks and (are_paired(*sides) or are_neighbours(*sides))
-    columns = _block_columns(sides, paired) if in_blocks else _run_columns(sides)
-    found = Distribution(tuple(columns), in_blocks, paired, of_files)
+    if in_blocks:
+        columns = _block_columns(sides, paired)
+    else:
+        are_means = are_of_mean_runs(*(side.trace for side in sides))
+        line: Statistic = "mean" if are_means else "trimmed_mean"
+        columns = [
+            *_file_columns(sides[0], "baseline", line, is_profiled),
+            *_file_columns(sides[1], "candidate", line, is_profiled),
+        ]
+    found = Distribution(tuple(columns), in_blocks, paired, is_profiled, of_files)
     counts = [sum(column.count(side) for column in columns) for side in _SIDES]
     return found if len(found.times_ns) and max(counts) >= 2 else None
 
@@ -120,7 +138,8 @@ def distribution(comparison: Comparison) -> Distribution | None:
 def distribution_of(side: Side) -> Distribution | None:
     """The distribution of one side by itself: its un-profiled runs, else its profiled ones. None
     where it has less than two runs, or none a time."""
-    in_blocks = not side.trace.sampled_runs.empty
+    is_profiled = side.trace.sampled_runs.empty
+    in_blocks = not is_profiled and side.trace.has_blocks
     if in_blocks:
         blocks = sorted(_strips(side.trace.sampled_runs).items())
         columns = [
@@ -128,8 +147,9 @@ def distribution_of(side: Side) -> Distribution | None:
             for block, strips in blocks
         ]
     else:
-        columns = _file_columns(side, "candidate")
-    found = Distribution(tuple(columns), in_blocks, paired=False)
+        line: Statistic = "trimmed_mean" if side.trace.has_blocks else "mean"
+        columns = _file_columns(side, "candidate", line, is_profiled)
+    found = Distribution(tuple(columns), in_blocks, paired=False, is_profiled=is_profiled)
     many = sum(column.count("candidate") for column in columns) >= 2
     return found if len(found.times_ns) and many else None
 
@@ -185,14 +205,9 @@ def _with_roles(
     strips: list[tuple[np.ndarray, np.ndarray]], first: Role, others: Role
 ) -> tuple[Strip, ...]:
     return tuple(
-        Strip(others if number else first, *strip, in_block=True)
+        Strip(others if number else first, *strip, "lower_quartile")
         for number, strip in enumerate(strips)
     )
-
-
-def _run_columns(sides: tuple[Side, Side]) -> list[Column]:
-    """A column per file with its profiled runs; the whole file as one run is none."""
-    return [*_file_columns(sides[0], "baseline"), *_file_columns(sides[1], "candidate")]
 
 
 def _profiled(side: Side) -> pd.DataFrame:
@@ -203,14 +218,12 @@ def _profiled(side: Side) -> pd.DataFrame:
     return runs.assign(warmup=~counted)[runs["kind"] != "file"]
 
 
-def _file_columns(side: Side, role: Role) -> list[Column]:
-    runs = side.trace.profiled_runs
-    runs = runs[runs["kind"] != "file"]
+def _file_columns(side: Side, role: Role, line: Statistic, is_profiled: bool) -> list[Column]:
+    """A column with the runs of a file, profiled or not; none of a file that marks none."""
+    runs = _profiled(side) if is_profiled else side.trace.sampled_runs
     if runs.empty:
         return []
-    counted = runs["run"].isin(steady_runs(side.trace).runs).to_numpy()
-    strip = Strip(role, runs["dur_ns"].to_numpy(dtype=float), ~counted, in_block=False)
-    return [Column(side.name, side.name, (strip,))]
+    return [Column(side.name, side.name, (Strip(role, *_columns(runs), line),))]
 
 
 def _columns(runs: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:

@@ -300,6 +300,12 @@ class Trace:
         kinds = self.profiled_runs["kind"]
         return len(kinds) > 0 and not bool((kinds == "file").any())
 
+    @property
+    def has_blocks(self) -> bool:
+        """True where runs are in blocks, of copies in a recording or of several files: these have a
+        typical run. Those of one process have a mean run."""
+        return bool(self.meta.parts) or bool(self.runs["copy"].notna().any())
+
     @cached_property
     def told_runs(self) -> pd.DataFrame:
         """Profiled runs whose operators the file has; all of them where it has none of any.

@@ -93,8 +93,8 @@ class Subject:
     @cached_property
     def gaps_ns(self) -> np.ndarray:
         """For each row of `operators`, the time of the mean run in which nothing ran before its
-        calls: as in the median run, whose idle time is scaled to that of the mean run; zeros where
-        its parts are not known."""
+        calls: as in the run that timelines show, whose idle time is scaled to that of the mean run;
+        zeros where its parts are not known."""
         gaps = gaps_of(self.trace)
         if gaps is None:
             return np.zeros(len(self.operators))
@@ -110,11 +110,11 @@ class Subject:
 
     @cached_property
     def _idle_scale(self) -> float:
-        """The idle time of the mean run / that of the median one."""
-        mean, median = self.step, step_of(self.trace)
-        if mean is None or median is None or not median.idle_ns:
+        """The idle time of the mean run / that of the one that timelines show."""
+        mean, shown = self.step, step_of(self.trace)
+        if mean is None or shown is None or not shown.idle_ns:
             return 1.0
-        return mean.idle_ns / median.idle_ns
+        return mean.idle_ns / shown.idle_ns
 
     @cached_property
     def host_idle(self) -> IdleOfRuns | None:

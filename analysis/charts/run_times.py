@@ -91,7 +91,7 @@ def _of_role(
     if any(strip.warmup.any() for _, _, strip in places):
         cross = {"color": colours.neutral, "size": 5, "symbol": "x-thin-open"}
         yield _dots(places, True, run_role(label, role, warmup=True), cross)
-    yield _typical(places, run_line(name, found.in_blocks), colour)
+    yield _typical(places, run_line(name, found.line), colour)
 
 
 def _places(found: Distribution) -> Iterator[tuple[float, float, Strip]]:

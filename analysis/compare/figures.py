@@ -8,6 +8,8 @@ from analysis.compare.comparison import ChangeKind, CounterCode, Figure, FigureC
 from analysis.compare.roofs import UnderRoofs
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import (
+    are_of_mean_runs,
+    leading_ns,
     mixes_runs,
     profiler_inflation,
     typical_cpu_ns,
@@ -175,6 +177,8 @@ def _latencies(sides: tuple[Side, Side], verdict: Verdict) -> list[float | None]
     """The times whose ratio the verdict's speedup is; those of each side without a verdict."""
     if verdict.times_ns is not None:
         return list(verdict.times_ns)
+    if are_of_mean_runs(*(side.trace for side in sides)):
+        return [leading_ns(side.trace, verdict.of) for side in sides]
     return [typical_ns(side.trace, verdict.of) for side in sides]
 
 

@@ -6,30 +6,27 @@ from dataclasses import dataclass
 
 from analysis.compare.choice import default_baseline
 from analysis.compare.side import Side
-from analysis.compare.timing.latency import typical_ns
-from analysis.compare.timing.verdict import paired_verdict
+from analysis.compare.timing.latency import leading_ns, run_times_ns
+from analysis.compare.timing.verdict import TimeSource, paired_verdict
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import small_ops
 from analysis.metrics.spans import run_spans
-from analysis.metrics.step import median_run
 from analysis.trace import Trace
-from analysis.work_units import has_unit_runs
 
 
 @dataclass(frozen=True)
 class RunFacts:
     """Of one run: `profiled_ns` the mean run as profiled, None where the file does not mark its
-    runs, `typical_ns` the typical one, which comparisons are of, and `median_ns` the median one,
-    which timelines show; `unit_ns` the mean where runs are units of work that were found in the
-    trace, None of runs that its file marks; `unprofiled_ns` the typical un-profiled run, None
-    without any, and `beside` the baseline that it is paired with; `operators_ns` the time of all
-    operators, of the whole file where it does not mark its runs; `executions` how often one ran,
-    `operators` how many there are; `small_op_ratio` the part of the time in light ones."""
+    runs, and `run_ns` the one that comparisons are of, which is that or, of runs in blocks, the
+    typical one; `runs` is how many of them count, un-profiled ones where there are any.
+    `unprofiled_ns` is the un-profiled run that comparisons are of, None without any, and `beside`
+    the baseline that it is paired with; `operators_ns` the time of all operators, of the whole file
+    where it does not mark its runs; `executions` how often one ran, `operators` how many there are;
+    `small_op_ratio` the part of the time in light ones."""
 
     profiled_ns: float | None
-    typical_ns: float | None
-    median_ns: int | None
-    unit_ns: float | None
+    run_ns: float | None
+    runs: int
     unprofiled_ns: float | None
     beside: str | None
     operators_ns: float
@@ -41,17 +38,14 @@ class RunFacts:
 def run_facts(side: Side) -> RunFacts:
     """What is known of a run of one side: nothing where its file ends early."""
     if side.trace.ends_early:
-        return RunFacts(None, None, None, None, None, None, 0.0, 0.0, 0, None)
+        return RunFacts(None, None, 0, None, None, 0.0, 0.0, 0, None)
     trace, table = side.trace, by_operator(side.trace)
+    of: TimeSource = "run_span" if trace.sampled_runs.empty else "unprofiled_wall"
     spans = run_spans(trace)["span_ns"].astype(float) if trace.has_runs else None
-    run = median_run(trace)
-    lengths = trace.runs.set_index("run")["dur_ns"]
-    profiled_ns = None if spans is None or spans.empty else float(spans.mean())
     return RunFacts(
-        profiled_ns=profiled_ns,
-        typical_ns=typical_ns(trace, "run_span") if trace.has_runs else None,
-        median_ns=None if run is None else int(lengths[run]),
-        unit_ns=profiled_ns if has_unit_runs(trace) else None,
+        profiled_ns=None if spans is None or spans.empty else float(spans.mean()),
+        run_ns=leading_ns(trace, "run_span") if trace.has_runs else None,
+        runs=len(run_times_ns(trace, of)),
         unprofiled_ns=unprofiled_ns(side),
         beside=_beside(side),
         operators_ns=float(table["per_run_ns"].sum()),
@@ -62,15 +56,15 @@ def run_facts(side: Side) -> RunFacts:
 
 
 def run_ns(trace: Trace) -> float | None:
-    """The run that leads where one trace is told of by itself, as comparisons take it: the typical
-    un-profiled one, else the typical profiled one; None where the file does not mark its runs."""
+    """The run that leads where one trace is told of by itself, as comparisons take it: an
+    un-profiled one, else one as profiled; None where the file does not mark its runs."""
     if not trace.sampled_runs.empty:
-        return typical_ns(trace, "unprofiled_wall")
-    return typical_ns(trace, "run_span") if trace.has_runs else None
+        return leading_ns(trace, "unprofiled_wall")
+    return leading_ns(trace, "run_span") if trace.has_runs else None
 
 
 def unprofiled_ns(side: Side) -> float | None:
-    """The typical un-profiled run of one side by itself; None without any.
+    """The un-profiled run of one side by itself; None without any.
 
     Of a variant as comparisons with the baseline of its recording show it: the baseline's time ×
     their ratio, which is paired inside blocks. Its own trimmed mean differs by what the noise of
@@ -83,7 +77,7 @@ def unprofiled_ns(side: Side) -> float | None:
         times = paired_verdict(side.experiment.record, baseline, side.label).times_ns
         if times is not None:
             return times[1]
-    return typical_ns(side.trace, "unprofiled_wall")
+    return leading_ns(side.trace, "unprofiled_wall")
 
 
 def _beside(side: Side) -> str | None:

@@ -46,7 +46,7 @@ def why_no_parts(side: Side) -> NoStep | None:
 
 
 def steps(comparison: Comparison) -> tuple[StepParts | None, StepParts | None]:
-    """The median run of each side in parts; None where its file does not tell them."""
+    """The run of each side that timelines show in parts; None where its file does not tell them."""
     return step_of(comparison.baseline.trace), step_of(comparison.candidate.trace)
 
 

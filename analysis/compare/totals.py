@@ -8,7 +8,9 @@ from typing import Literal
 import pandas as pd
 
 from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
 from analysis.metrics.spans import run_spans
+from analysis.metrics.step import shown_run
 
 Kind = Literal[
     "latency", "mean_run", "profiled_run", "mean_profiled", "busy", "operator_sum"
@@ -27,10 +29,11 @@ class Total:
 def totals(comparison: Comparison) -> tuple[Total, ...]:
     """Every time of a run that the comparison shows, as far as a side has it.
 
-    `latency` is the verdict's; `mean_run` the mean that the waterfall starts from; `profiled_run`
-    the median run under the profiler, which the timelines show; `busy` the union of operator times,
-    mean; `operator_sum` the sum of operators' mean times, without communication. Of two files
-    that do not mark their runs, `latency` is the time of the file, told once.
+    `latency` is the verdict's; `mean_run` the mean that the waterfall adds up to, where the verdict
+    compares another one; `profiled_run` the run under the profiler that the timelines show; `busy`
+    the union of operator times, mean; `operator_sum` the sum of operators' mean times, without
+    communication. Of two files that do not mark their runs, `latency` is the time of the file, told
+    once.
     """
     latency = comparison.figure("latency")
     sum_ = comparison.ledger.reconciliation
@@ -45,16 +48,22 @@ def totals(comparison: Comparison) -> tuple[Total, ...]:
     of = comparison.verdict.of
     # Of two files without runs there is one time each: no mean of runs stands beside it.
     of_files = not any(told) and of in ("busy_union", "kernel_sum")
-    if not of_files:
+    if not of_files and not comparison.verdict.is_of_means:
         found.append(Total("mean_run", before, after))
+    sides = (comparison.baseline, comparison.candidate)
     # A whole file does not stand beside one run.
     spans = [
         spans.iloc[:0] if any(told) and not is_told else spans
-        for side, is_told in zip((comparison.baseline, comparison.candidate), told, strict=True)
+        for side, is_told in zip(sides, told, strict=True)
         for spans in [run_spans(side.trace)]
     ]
     if any(told):
-        found.append(Total("profiled_run", *(_median(table["span_ns"]) for table in spans)))
+        found.append(
+            Total(
+                "profiled_run",
+                *(_shown(side, is_told) for side, is_told in zip(sides, told, strict=True)),
+            )
+        )
         if of == "unprofiled_wall":  # else it is the mean run
             found.append(Total("mean_profiled", *(_mean(table["span_ns"]) for table in spans)))
     if not of_files or of != "busy_union":
@@ -80,10 +89,11 @@ def _are_runs(comparison: Comparison) -> list[bool]:
     return [bool((trace.profiled_runs["kind"] != "file").any()) for trace in traces]
 
 
-def _median(times: pd.Series) -> float | None:
-    """The lower median, which is the time of a run that there was."""
-    known = sorted(times.dropna())
-    return float(known[(len(known) - 1) // 2]) if known else None
+def _shown(side: Side, is_told: bool) -> float | None:
+    """The run of a side that timelines show; None of a side that does not mark its runs."""
+    runs = side.trace.profiled_runs
+    found = runs.loc[runs["run"] == shown_run(side.trace), "dur_ns"]
+    return float(found.iloc[0]) if is_told and len(found) else None
 
 
 def _mean(times: pd.Series) -> float | None:

@@ -69,16 +69,33 @@ NoStep = Literal[
 ]
 
 
-def median_run(trace: Trace) -> int | None:
-    """The run whose duration is the (lower) median of the runs that count; None without runs."""
+@once
+def shown_run(trace: Trace) -> int | None:
+    """Return the run that timelines show, of those that count: of one process, whose time is that
+    of the mean run, the one nearest to it, of equal ones the middle one; where runs are in blocks,
+    which have a typical run, the (lower) median one. None without runs."""
     runs = trace.profiled_runs
     runs = runs[runs["run"].isin(steady_runs(trace).runs)].sort_values("dur_ns", kind="stable")
-    return None if runs.empty else int(runs["run"].iloc[(len(runs) - 1) // 2])
+    if runs.empty:
+        return None
+    if trace.has_blocks:
+        return int(runs["run"].iloc[(len(runs) - 1) // 2])
+    dur_ns = runs["dur_ns"].to_numpy(dtype=float)
+    apart_ns = np.abs(dur_ns - dur_ns.mean())
+    nearest = np.flatnonzero(apart_ns == apart_ns.min())
+    return int(runs["run"].iloc[nearest[(len(nearest) - 1) // 2]])
+
+
+def place_of_shown(trace: Trace) -> tuple[int, int] | None:
+    """Return which of the runs that count, in order, `shown_run` is, from 1, and how many these
+    are; None without several."""
+    run, runs = shown_run(trace), steady_runs(trace).runs
+    return None if run is None or len(runs) < 2 else (runs.index(run) + 1, len(runs))
 
 
 def step_of(trace: Trace) -> StepParts | None:
-    """The median run, which is the one that timelines show, in parts; None where `why_no_step`
-    says why they are not known."""
+    """The run that timelines show in parts; None where `why_no_step` says why they are not
+    known."""
     found = _found(trace)
     return None if isinstance(found, str) else found[0]
 
@@ -86,11 +103,11 @@ def step_of(trace: Trace) -> StepParts | None:
 @once
 def mean_step(trace: Trace) -> StepParts | None:
     """The mean of the runs that count, in parts, as the figures of the device have it; `run` is the
-    median one, which is in place of the mean where parts of another are not known. None where
+    one of `step_of`, which is in place of the mean where parts of another are not known. None where
     `step_of` is."""
-    median, spans = step_of(trace), run_spans(trace)
-    if median is None or not len(spans) or spans["gap_ns"].isna().any():
-        return median
+    shown, spans = step_of(trace), run_spans(trace)
+    if shown is None or not len(spans) or spans["gap_ns"].isna().any():
+        return shown
     span_ns, busy_ns = (round(float(spans[name].mean())) for name in ("span_ns", "busy_ns"))
     communicates = trace.operators["is_communication"].to_numpy(dtype=bool)
     copies = copies_of(trace) & ~communicates
@@ -100,11 +117,11 @@ def mean_step(trace: Trace) -> StepParts | None:
             inside_runs(trace, chosen) for chosen in (~communicates & ~copies, ~copies)
         )
         if (computing < 0).any():
-            return median
+            return shown
         computing_ns = round(float(computing.mean()))
         with_communication_ns = round(float(with_communication.mean()))
     return StepParts(
-        run=median.run,
+        run=shown.run,
         span_ns=span_ns,
         computing_ns=computing_ns,
         communication_ns=with_communication_ns - computing_ns,
@@ -162,8 +179,8 @@ class TimedRun:
 
 
 def timed_run(trace: Trace) -> TimedRun | NoStep:
-    """The median run as `step_of` takes it, or why there is none."""
-    run = median_run(trace)
+    """The run of `step_of`, or why there is none."""
+    run = shown_run(trace)
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
     if on_device.any() != on_device.all():
         return "mixed_levels"

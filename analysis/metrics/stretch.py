@@ -10,7 +10,7 @@ import numpy as np
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import call_times
-from analysis.metrics.step import median_run, timed_run
+from analysis.metrics.step import shown_run, timed_run
 from analysis.trace import Trace
 
 _FIELDS = ["operator", "run", "stream", "start_ns", "dur_ns", "span_ns"]  # counters may be many
@@ -27,7 +27,7 @@ class Stretch:
 
 def longest_gap(trace: Trace, operator: int) -> Stretch | None:
     """Of the times in which nothing ran before a call of an operator, by its row in the trace, the
-    longest, in the median run; None without any."""
+    longest, in the run that timelines show; None without any."""
     timed = timed_run(trace)
     if isinstance(timed, str) or not len(timed.starts_ns):
         return None
@@ -40,8 +40,8 @@ def longest_gap(trace: Trace, operator: int) -> Stretch | None:
 
 
 def after_last(trace: Trace) -> Stretch | None:
-    """From the end of the last call of the median run to that of the run; None where the file does
-    not say when the run began."""
+    """From the end of the last call of the run that timelines show to that of the run; None where
+    the file does not say when the run began."""
     timed = timed_run(trace)
     if isinstance(timed, str) or timed.start_ns is None or not len(timed.ends_ns):
         return None
@@ -50,8 +50,8 @@ def after_last(trace: Trace) -> Stretch | None:
 
 
 def longest_idle(trace: Trace) -> Stretch | None:
-    """The longest time of the median run, from its first to its last call, in which nothing ran;
-    None without any."""
+    """The longest time of the run that timelines show, from its first to its last call, in which
+    nothing ran; None without any."""
     timed = timed_run(trace)
     if isinstance(timed, str) or not len(timed.starts_ns):
         return None
@@ -60,8 +60,8 @@ def longest_idle(trace: Trace) -> Stretch | None:
 
 
 def most_idle(trace: Trace) -> Stretch | None:
-    """The tenth, from the first to the last call of the median run, in which the least ran; the
-    first of equal ones."""
+    """The tenth, from the first to the last call of the run that timelines show, in which the least
+    ran; the first of equal ones."""
     timed = timed_run(trace)
     if isinstance(timed, str) or not len(timed.starts_ns):
         return None
@@ -77,7 +77,7 @@ def most_idle(trace: Trace) -> Stretch | None:
 
 def longest_exposed(trace: Trace, what: Literal["communication", "copies"]) -> Stretch | None:
     """The longest time in which communication, or copies, ran beside nothing that hides them, as
-    `StepParts` has it: in the median run, or in a file that marks none."""
+    `StepParts` has it: in the run that timelines show, or in a file that marks none."""
     of, starts, ends = _shown(trace)
     communicates = trace.operators["is_communication"].to_numpy(dtype=bool)
     copies = copies_of(trace) & ~communicates
@@ -91,8 +91,9 @@ def longest_exposed(trace: Trace, what: Literal["communication", "copies"]) -> S
 
 def longest_alone(trace: Trace, computes: np.ndarray, first: str, second: str) -> Stretch | None:
     """The longest time in which stream `second` has nothing to do between the first and the last
-    call of stream `first`, of operators that `computes` chooses, in the median run."""
-    run = median_run(trace)
+    call of stream `first`, of operators that `computes` chooses, in the run that timelines
+    show."""
+    run = shown_run(trace)
     calls = steady_calls(trace)[_FIELDS]
     calls = calls[calls["start_ns"].notna() & computes[calls["operator"].to_numpy()]]
     if run is not None:
@@ -118,7 +119,7 @@ def merged(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _shown(trace: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Operators, starts and ends of the calls of the median run, else of all calls."""
+    """Operators, starts and ends of the calls of the run that timelines show, else of all calls."""
     timed = timed_run(trace)
     if not isinstance(timed, str):
         return timed.operators, timed.starts_ns, timed.ends_ns

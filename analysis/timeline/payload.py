@@ -15,11 +15,11 @@ from analysis.compare.groups.fusion import Operator, group_places
 from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.compare.side import Side
 from analysis.compare.single import unprofiled_ns
-from analysis.compare.timing.latency import typical_ns
+from analysis.compare.timing.latency import leading_ns
 from analysis.messages import Said
 from analysis.metrics.breakdown import by_operator, steady_calls
 from analysis.metrics.spans import run_spans
-from analysis.metrics.step import median_run
+from analysis.metrics.step import place_of_shown, shown_run
 from analysis.metrics.stretch import Stretch
 from analysis.operators.classes import LABELS, OP_CLASSES
 from analysis.quantity import Quantity
@@ -44,7 +44,7 @@ _CALL_FIELDS = [
 def timeline_payload(comparison: Comparison, max_calls: int | None = None) -> dict[str, Any]:
     """What the timelines draw, for `Drawing`: `span_ns`, `classes`, `groups`, and two `sides`.
 
-    Each side shows its median run; times are ns after the start of that run. `row` of an operator
+    Each side shows one run; times are ns after the start of that run. `row` of an operator
     is its row in `comparison.operators`, `group` the id of its fusion group, null for an operator
     in none. `groups` are those that either side shows, largest gain first; their times are the
     ledger's, means over all runs. Columns of `calls` are arrays, in the order of their starts. No
@@ -111,7 +111,7 @@ def several_payload(multiple: MultipleComparison, max_calls: int | None = None) 
         }
         verdict, own_ns = entries[at].verdict, None
         if not side.trace.sampled_runs.empty:
-            own_ns = typical_ns(side.trace, "unprofiled_wall")
+            own_ns = leading_ns(side.trace, "unprofiled_wall")
             if verdict is not None and verdict.of == "unprofiled_wall":
                 own_ns = entries[at].figures["latency"].value
         sides.append(
@@ -236,8 +236,9 @@ class _Run:
 
     `own` says which calls are of the run; others ran in its time. `total` calls have a place, of
     which `others` are not of the run; `unplaced` have none because they lack a start where others
-    have one. `busy_ns` is the union of operator times of a file that does not mark its runs, None
-    of a run and where it is not known. `end_ns` is where the last of all ends; `shown_ns` where the
+    have one. `place` is which of several runs it is, None of the only one. `busy_ns` is the union
+    of operator times of a file that does not mark its runs, None of a run and where it is not
+    known. `end_ns` is where the last of all ends; `shown_ns` where the
     first begins that is not drawn, None where all are. Times are after `origin_ns` of the trace's
     clock, None where they are not times of it.
     """
@@ -247,6 +248,7 @@ class _Run:
     start_ns: np.ndarray
     dur_ns: np.ndarray
     run_ns: int
+    place: Said | None
     busy_ns: float | None
     total: int
     others: int
@@ -258,7 +260,7 @@ class _Run:
 
 
 def _run(trace: Trace, max_calls: int | None) -> _Run:
-    run = median_run(trace)
+    run = shown_run(trace)
     calls = steady_calls(trace)[_CALL_FIELDS]  # a copy of counters, which may be many, takes longer
     row = trace.profiled_runs[trace.profiled_runs["run"] == run]
     if run is not None:
@@ -291,6 +293,7 @@ def _run(trace: Trace, max_calls: int | None) -> _Run:
         start_ns=start[:max_calls],
         dur_ns=dur_ns[:max_calls],
         run_ns=int(row["dur_ns"].iloc[0]) if len(row) and not trace.ends_early else 0,
+        place=_place(trace),
         busy_ns=None if trace.has_runs or in_order else _busy_ns(trace),
         total=total,
         others=total - int(own.sum()),
@@ -300,6 +303,14 @@ def _run(trace: Trace, max_calls: int | None) -> _Run:
         shown_ns=int(start[max_calls]) if max_calls is not None and total > max_calls else None,
         origin_ns=origin,
     )
+
+
+def _place(trace: Trace) -> Said | None:
+    """Return which of several runs is shown, and why that one."""
+    place = place_of_shown(trace)
+    if place is None:
+        return None
+    return wording.place_said(*place, is_median=trace.has_blocks)
 
 
 def _beside(trace: Trace, row: pd.DataFrame) -> pd.DataFrame:
@@ -442,7 +453,7 @@ def _unprofiled_ns(role: str, comparison: Comparison) -> float | None:
     if side.trace.sampled_runs.empty:
         return None
     if comparison.verdict.of != "unprofiled_wall":
-        return typical_ns(side.trace, "unprofiled_wall")
+        return leading_ns(side.trace, "unprofiled_wall")
     shown: Quantity = getattr(comparison.figure("latency"), role)
     return shown.value
 
@@ -455,6 +466,8 @@ def _caption(unprofiled_ns: float | None, run: _Run, found: Sequence[Lane], too_
         if is_whole and run.total - run.others > operators
         else wording.OPERATORS.of(n=operators)
     ]
+    if run.place is not None:
+        facts.append(run.place)
     if run.run_ns and unprofiled_ns is not None:
         facts.append(wording.BOTH_TIMES.of(time=run.run_ns, unprofiled=unprofiled_ns))
     elif run.busy_ns is not None and run.run_ns:

@@ -37,24 +37,24 @@ _FILE_MEANING = Message(
 )
 _DRAWN: Mapping[tuple[bool, bool], tuple[Message, Message]] = {
     (True, True): (
-        Message("the median run of each side"),
-        Message("The timelines show the median run of each side on one time scale, as profiled."),
+        Message("one run of each side"),
+        Message("The timelines show one run of each side on one time scale, as profiled."),
     ),
     (False, False): (
         Message("the whole file of each side"),
         Message("The timelines show the whole file of each side on one time scale, as profiled."),
     ),
     (True, False): (
-        Message("the median run of the baseline, the whole file of the candidate"),
+        Message("one run of the baseline, the whole file of the candidate"),
         Message(
-            "The timelines show the median run of the baseline and the whole file of the candidate "
+            "The timelines show one run of the baseline and the whole file of the candidate "
             "on one time scale, as profiled."
         ),
     ),
     (False, True): (
-        Message("the median run of the candidate, the whole file of the baseline"),
+        Message("one run of the candidate, the whole file of the baseline"),
         Message(
-            "The timelines show the median run of the candidate and the whole file of the baseline "
+            "The timelines show one run of the candidate and the whole file of the baseline "
             "on one time scale, as profiled."
         ),
     ),
@@ -81,7 +81,7 @@ def counts_of(comparison: Comparison) -> tuple[str, str]:
 
 
 def drawn_text(comparison: Comparison) -> str:
-    """What the timelines show: 'the median run of each side', or the file that marks none."""
+    """What the timelines show: 'one run of each side', or the file that marks none."""
     return _DRAWN[_marked(comparison)][0].text()
 
 

@@ -19,6 +19,7 @@ from analysis.quantity import Quantity
 from analysis.wording.counted import counts_of, has_copies
 from analysis.wording.fusion.groups import MODULES_HELP
 from analysis.wording.quantities import BASES
+from analysis.wording.runs_apart import apart_text
 from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES, TIMES_FIRST
 from analysis.wording.unknown_noise import OF_FILES, times_text, unknown_noise
 
@@ -66,7 +67,8 @@ def pair_parts(verdict: Verdict, baseline_label: str, candidate_label: str) -> t
 
 
 def headline_and_noise(comparison: Comparison) -> tuple[tuple[Part, ...], str]:
-    """Return the verdict in pieces, and why its noise is unknown, '' where it is known."""
+    """Return the verdict in pieces, and which runs are far from the others and why its noise is
+    unknown, '' where it is known."""
     verdict = comparison.verdict
     headline = _headline(verdict, comparison.baseline.name, comparison.candidate.name)
     return headline, _noise(verdict)
@@ -74,7 +76,7 @@ def headline_and_noise(comparison: Comparison) -> tuple[tuple[Part, ...], str]:
 
 def _noise(verdict: Verdict) -> str:
     is_unknown = verdict.outcome == "noise_unknown" and verdict.speedup is not None
-    return unknown_noise(verdict) if is_unknown else ""
+    return paragraph(apart_text(verdict), unknown_noise(verdict)) if is_unknown else ""
 
 
 def _headline(verdict: Verdict, baseline_label: str, candidate_label: str) -> tuple[Part, ...]:
@@ -211,6 +213,7 @@ _ONE_EACH: Mapping[_Counted, Message] = {
     "runs": Message("{time}, one run each, not paired."),
     "files": Message("{time}, one file each, not paired."),
 }
+_MEANS = Message("{time}, means of {one:count} and {other:count} runs, not paired.")
 _COUNTS: Mapping[_Counted, Message] = {
     "blocks": Message("{time}, {one:count} and {other:count} blocks, not paired."),
     "runs": Message("{time}, {one:count} and {other:count} runs, not paired."),
@@ -228,8 +231,9 @@ def verdict_basis(verdict: Verdict) -> str:
         seen = (_SEEN_BEYOND_CONTROL if _is_control(verdict) else _SEEN).text(
             change=verdict.visible_change
         )
+    apart = "" if verdict.outcome == "noise_unknown" else apart_text(verdict)  # it is in the title
     return paragraph(
-        why_not_told(verdict) if cannot_tell else "", guess, samples_text(verdict), seen
+        why_not_told(verdict) if cannot_tell else "", guess, samples_text(verdict), apart, seen
     )
 
 
@@ -263,6 +267,8 @@ def samples_text(verdict: Verdict) -> str:
         return _averaged(verdict, time)
     if one == other == 1:
         return _ONE_EACH[counted].text(time=time)
+    if verdict.is_of_means:
+        return _MEANS.text(time=time, one=one, other=other)
     return _COUNTS[counted].text(time=time, one=one, other=other)
 
 

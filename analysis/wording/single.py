@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.compare.side import Side, units_of
-from analysis.compare.single import run_facts
+from analysis.compare.single import RunFacts, run_facts
 from analysis.experiment import Experiment
 from analysis.memory import MemoryUse
 from analysis.messages import Message, Part, paragraph, say
@@ -14,6 +14,7 @@ from analysis.trace import DiagnosticCode, Trace
 from analysis.units import duration
 from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.diagnostics.early_end import early_end_parts, early_end_text
+from analysis.work_units import has_unit_runs
 
 _RUN = Message("A run of {side:name} takes **{time:duration}**")
 _PROFILED = Message("A run of {side:name} takes **{time:duration}** as profiled")
@@ -65,10 +66,9 @@ def trace_parts(side: Side) -> tuple[Part, ...]:
     facts = run_facts(side)
     if facts.unprofiled_ns is not None:
         return _RUN.parts(side=side.label, time=facts.unprofiled_ns)
-    if facts.unit_ns is not None:
-        return _unit_message(side.trace).parts(side=side.label, time=facts.unit_ns)
-    if facts.typical_ns is not None:
-        return _PROFILED.parts(side=side.label, time=facts.typical_ns)
+    if facts.run_ns is not None:
+        message = _unit_message(side.trace) if has_unit_runs(side.trace) else _PROFILED
+        return message.parts(side=side.label, time=facts.run_ns)
     if not facts.operators:
         return _NOTHING.parts(side=side.label)
     return _FILE.parts(side=side.label, time=facts.operators_ns)
@@ -141,44 +141,11 @@ def units_opened_text(trace: Trace) -> str:
 
 
 def trace_facts(side: Side) -> str:
-    """'Typical un-profiled run; the mean run as profiled takes 7.03 ms. 56 executions …'."""
+    """'The mean of 6 runs. 56 executions of 12 distinct operators. …'."""
     if side.trace.ends_early:
         return early_end_text(side.trace)
     facts = run_facts(side)
-    told = []
-    if facts.unprofiled_ns is not None and facts.profiled_ns is not None:
-        told.append(
-            say(
-                "Typical un-profiled run, paired with those of {baseline:name}; the mean run as "
-                "profiled takes {time:duration}.",
-                baseline=facts.beside,
-                time=facts.profiled_ns,
-            )
-            if facts.beside is not None
-            else say(
-                "Typical un-profiled run; the mean run as profiled takes {time:duration}.",
-                time=facts.profiled_ns,
-            )
-        )
-    times = {*map(duration, (facts.typical_ns, facts.profiled_ns, facts.median_ns))}
-    if facts.unit_ns is not None:
-        if duration(facts.unit_ns) != duration(facts.median_ns):
-            told.append(
-                say(
-                    "This is the mean; the median one, which the timeline shows, takes "
-                    "{median:duration}.",
-                    median=facts.median_ns,
-                )
-            )
-    elif facts.unprofiled_ns is None and facts.typical_ns is not None and len(times) > 1:
-        told.append(
-            say(
-                "Typical profiled run; the mean one takes {mean:duration}, and the median one, "
-                "which the timeline shows, {median:duration}.",
-                mean=facts.profiled_ns,
-                median=facts.median_ns,
-            )
-        )
+    told = [_run_text(side.trace, facts)]
     if facts.operators:
         executions = round(facts.executions)
         told.append(
@@ -191,6 +158,39 @@ def trace_facts(side: Side) -> str:
     if facts.small_op_ratio is not None:
         told.append(say("Small-op ratio (time): {share:percent}.", share=facts.small_op_ratio))
     return paragraph(*told, unit_runs_text(side.trace))
+
+
+def _run_text(trace: Trace, facts: RunFacts) -> str:
+    """Return what the run that leads is, and what another one takes that is shown; '' of the only
+    run of a file."""
+    if facts.unprofiled_ns is not None:
+        if facts.profiled_ns is None:
+            return ""
+        if facts.beside is not None:
+            return _PAIRED.text(baseline=facts.beside, time=facts.profiled_ns)
+        message = _TYPICAL_UNPROFILED if trace.has_blocks else _MEAN_UNPROFILED
+        return message.text(runs=facts.runs, time=facts.profiled_ns)
+    if facts.run_ns is None or facts.runs < 2:
+        return ""
+    if not trace.has_blocks:
+        return _MEAN.text(runs=facts.runs)
+    if duration(facts.run_ns) == duration(facts.profiled_ns):
+        return ""
+    return _TYPICAL.text(mean=facts.profiled_ns)
+
+
+_PAIRED = Message(
+    "Typical un-profiled run, paired with those of {baseline:name}; the mean run as profiled takes "
+    "{time:duration}."
+)
+_TYPICAL_UNPROFILED = Message(
+    "Typical un-profiled run; the mean run as profiled takes {time:duration}."
+)
+_MEAN_UNPROFILED = Message(
+    "The mean of {runs:unprofiled_runs}; as profiled a run takes {time:duration}."
+)
+_MEAN = Message("The mean of {runs:runs}.")
+_TYPICAL = Message("Typical profiled run; the mean one takes {mean:duration}.")
 
 
 def peak_parts(uses: Sequence[MemoryUse]) -> list[tuple[Part, ...]]:

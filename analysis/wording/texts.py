@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from analysis.compare.timing.statistics import Statistic
 from analysis.compare.timing.verdict import TimeSource, VerdictReason
 from analysis.messages import Message, Said, say
 from analysis.quantity import Reason
@@ -43,7 +44,8 @@ FIGURES: Mapping[str, FigureText] = {
             "Time of one whole run. Un-profiled wall time where it was recorded: lower quartile of "
             "the runs of a block, trimmed mean over blocks. Of two variants recorded together the "
             "candidate's is the baseline's × their ratio, which is paired inside blocks: so values "
-            "and change agree."
+            "and change agree. Of a trace by itself the mean of its runs, to which what explains a "
+            "change adds up."
         ),
         "lower",
     ),
@@ -585,9 +587,9 @@ COUNTERS_HELP = Message(
 )
 RUN_TIMES_HELP = Message(
     "Every run as a dot, in the order in which they ran: un-profiled runs by block where both "
-    "sides have them, else the profiled runs of each file. A line is the time that the verdict "
-    "rests on: the lower quartile of a block, the trimmed mean of a file. Crosses are runs set "
-    "aside as warm-up."
+    "sides have them, else the runs of each file. A line is the time that the verdict rests on: "
+    "the lower quartile of a block, the mean of a trace, the trimmed mean of one beside a "
+    "recording. Crosses are runs set aside as warm-up."
 )
 
 
@@ -598,11 +600,16 @@ def run_role(name: str, role: str, *, warmup: bool = False) -> str:
     return say("{side:name} (A/A control)", side=name) if role == "baseline_copy" else name
 
 
-def run_line(name: str, in_blocks: bool) -> str:
+def run_line(name: str, line: Statistic) -> str:
     """What a line through runs is."""
-    if in_blocks:
-        return say("{side:name}, lower quartile", side=name)
-    return say("{side:name}, trimmed mean", side=name)
+    return _LINES[line].text(side=name)
+
+
+_LINES: Mapping[Statistic, Message] = {
+    "lower_quartile": Message("{side:name}, lower quartile"),
+    "trimmed_mean": Message("{side:name}, trimmed mean"),
+    "mean": Message("{side:name}, mean"),
+}
 
 
 TIME_SOURCES: Mapping[TimeSource, Message] = {

@@ -27,9 +27,13 @@ LABELS: Mapping[Kind, Message] = {
 }
 _LATENCY = Message("{of}: the typical run, which the verdict compares")
 _LATENCY_ALONE = Message("{of}: the typical run")
+_LATENCY_MEAN_ALONE = Message("{of}, mean")
 _MEAN_RUN = Message("{of}, mean: slow runs count in it; the waterfall and the ledger add up to it")
 _MEAN_RUN_ALONE = Message("{of}, mean: slow runs count in it")
-_PROFILED = Message("the median run under the profiler, which the timelines show")
+_PROFILED = Message("the run under the profiler that the timelines show")
+_LATENCY_MEAN = Message(
+    "{of}, mean: what the verdict compares, and what the waterfall and the explanation add up to"
+)
 _MEAN_PROFILED = Message("the mean run under the profiler, which shares of findings are of")
 _OF_FILE = Message("{of}: what the verdict compares, and the waterfall and the ledger add up to")
 # By whether there is communication, and whether it is a mean of runs.
@@ -80,6 +84,8 @@ def total_basis(total: Total, comparison: Comparison) -> str:
     if total.kind == "latency":
         if are_files:
             return _OF_FILE.text(of=time)
+        if comparison.verdict.is_of_means:
+            return (_LATENCY_MEAN if compared else _LATENCY_MEAN_ALONE).text(of=time)
         return (_LATENCY if compared else _LATENCY_ALONE).text(of=time)
     if total.kind == "mean_run":  # of what is not compared, no ledger adds up
         message = _MEAN_RUN if compared else _MEAN_RUN_ALONE

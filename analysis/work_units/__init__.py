@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from analysis.work_units.finding import are_two_phases, common_units, same_work, units_of
+from analysis.work_units.finding import (
+    are_two_phases,
+    common_units,
+    same_work,
+    steady_units,
+    units_of,
+)
 from analysis.work_units.runs import has_unit_runs, with_common_runs, with_unit_runs
 from analysis.work_units.units import UnitKind, Units
 from analysis.work_units.work import Work
@@ -15,6 +21,7 @@ __all__ = [
     "common_units",
     "has_unit_runs",
     "same_work",
+    "steady_units",
     "units_of",
     "with_common_runs",
     "with_unit_runs",

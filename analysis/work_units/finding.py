@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from analysis.metrics.warmup import steady_runs
 from analysis.trace import Trace
 from analysis.work_units.earlier import behind_earlier
 from analysis.work_units.marked import units_of_annotations, units_of_runs
@@ -55,6 +58,13 @@ def same_work(before: Units, after: Units, work: Work | None = None) -> tuple[Un
         return before.of_work(kinds[0][0]), after.of_work(kinds[1][0])
     chosen = work if work in shared else shared[0]
     return before.of_work(chosen), after.of_work(chosen)
+
+
+def steady_units(trace: Trace, units: Units) -> tuple[Units, int]:
+    """Return units of a trace that are its runs without the slow ones at its beginning, which no
+    figure counts, and how many these are."""
+    slow = steady_runs(trace).slow if trace.has_runs and units.kind != "file" else 0
+    return (units.taken(np.arange(slow, units.count)), slow) if slow else (units, 0)
 
 
 def are_two_phases(before: Trace, after: Trace) -> bool:

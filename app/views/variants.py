@@ -163,7 +163,7 @@ _WHY = Message("Compare {best:name} with {baseline:name} operator by operator")
 @st.fragment
 @spoken
 def _timelines(multiple: MultipleComparison, ids: tuple[str, ...]) -> None:
-    """The median run of each side, one above the other on one scale."""
+    """A run of each side, one above the other on one scale."""
     from app.parts.timeline import timeline
 
     with panels.guarded():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pandas as pd
+
 from analysis import wording
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
@@ -47,12 +49,12 @@ def test_the_sum_is_that_of_the_tables_and_the_latency_that_of_the_card() -> Non
 
 
 def with_slow_run(name: str, data: bytes, dur_ns: int) -> Trace:
-    """The trace of a profile whose last run took that long."""
+    """The trace of a profile, as of a recording, whose last run took that long."""
     trace = read(Source(name, data))
     assert isinstance(trace, Trace)
     runs = trace.runs.copy()
     runs.loc[runs.index[-1], "dur_ns"] = dur_ns
-    return replace(trace, runs=runs)
+    return replace(trace, runs=runs.assign(copy=pd.array([1] * len(runs), "Int64")))
 
 
 def test_a_mean_gap_above_the_typical_run_says_that_it_is_a_mean() -> None:

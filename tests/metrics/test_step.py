@@ -6,11 +6,19 @@ import csv
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.metrics.step import StepParts, gaps_of, median_run, step_of, why_no_step
+from analysis.metrics.step import (
+    StepParts,
+    gaps_of,
+    place_of_shown,
+    shown_run,
+    step_of,
+    why_no_step,
+)
 from analysis.readers import read_path
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.metrics.test_device import trace
@@ -64,7 +72,7 @@ def test_a_kernel_counts_where_it_ran() -> None:
     both = made([(0, 60, 80)], [(0, 100), (100, 90)])
     calls = calls_frame(operator=[0, 0], run=[0, 1], start_ns=[60, 150], dur_ns=[80, 10])
     found = replace(both, calls=calls)
-    assert median_run(found) == 1
+    assert shown_run(found) == 1
     assert step_of(found) == StepParts(1, 90, 50, 0, 0, 40)
 
 
@@ -100,12 +108,17 @@ def test_what_a_file_does_not_tell_is_none() -> None:
     )
 
 
-def test_it_is_the_median_run() -> None:
-    runs = made([(0, 0, 10)], [(0, 100), (100, 300), (400, 200)])
-    calls = calls_frame(operator=[0] * 3, run=[0, 1, 2], start_ns=[0, 100, 450], dur_ns=[10] * 3)
+def test_it_is_the_run_nearest_to_the_mean_and_of_a_recording_the_median_one() -> None:
+    """Runs of 100, 240, 200 and 460 ns: 250 on average; the lower median is the third."""
+    runs = made([(0, 0, 10)], [(0, 100), (100, 240), (400, 200), (700, 460)])
+    starts = [0, 100, 450, 700]
+    calls = calls_frame(operator=[0] * 4, run=[0, 1, 2, 3], start_ns=starts, dur_ns=[10] * 4)
     found = replace(runs, calls=calls)
-    assert median_run(found) == 2
-    assert step_of(found) == StepParts(2, 200, 10, 0, 0, 190)
+    assert shown_run(found) == 1 and place_of_shown(found) == (2, 4)
+    assert step_of(found) == StepParts(1, 240, 10, 0, 0, 230)
+    copies = replace(found, runs=found.runs.assign(copy=pd.array([1] * 4, "Int64")))
+    assert shown_run(copies) == 2 and place_of_shown(copies) == (3, 4)
+    assert place_of_shown(made([(0, 0, 10)], [(0, 100)])) is None
 
 
 @given(

@@ -75,17 +75,17 @@ def test_a_profile_is_one_column_of_its_runs() -> None:
     assert sorted(len(trace.x) for trace in figure.data if trace.mode == "markers") == [2, 4]
     assert list(figure.layout.xaxis.ticktext) == ["a", "b"]
     assert [trace.name for trace in figure.data if trace.mode == "lines"] == [
-        "a, trimmed mean",
-        "b, trimmed mean",
+        "a, mean",
+        "b, mean",
     ]
 
 
 def test_page_and_report_draw_the_same_lines() -> None:
-    """A profile's line is the trimmed mean that its verdict rests on, a block's the quartile."""
+    """A profile's line is the mean that its verdict rests on, a block's the quartile."""
     both = experiment(unfused=[10.0, 12.0, 11.0], fused=[5.0, 6.0, 5.5])
     blocks = [side_of_variant(both, name) for name in ("unfused", "fused")]
     files = [side_of_trace(profile(name, UNFUSED_OPERATORS, runs=6)) for name in "ab"]
-    for sides, what in ((blocks, "lower quartile"), (files, "trimmed mean")):
+    for sides, what in ((blocks, "lower quartile"), (files, "mean")):
         comparison = compare(*sides)
         figure, plot = run_times(comparison), strip_plot(comparison)
         assert figure is not None and plot is not None

@@ -114,13 +114,20 @@ def test_one_operator_is_spoken_of_as_one() -> None:
     assert two.endswith("are in no group. What they became, or what they replace, is not known.")
 
 
-def runs_of(label: str, own_ns: tuple[int, ...]) -> Trace:
-    """A run of each of these times, of one operator that takes all of it."""
+def runs_of(label: str, own_ns: tuple[int, ...], copy: int | None = None) -> Trace:
+    """A run of each of these times, of one operator that takes all of it; of a `copy` as in a
+    recording, whose runs have a typical time."""
     count, starts = range(len(own_ns)), [1_000_000_000 * run for run in range(len(own_ns))]
     return Trace(
         trace_of(label, [("conv", "convolution", 1, 1)]).meta,
         runs_frame(
-            run=count, kind="step", start_ns=starts, dur_ns=own_ns, span_ns=own_ns, profiled=True
+            run=count,
+            kind="step",
+            start_ns=starts,
+            dur_ns=own_ns,
+            span_ns=own_ns,
+            profiled=True,
+            copy=pd.array([copy] * len(own_ns), "Int64"),
         ),
         operators_frame(operator=[0], name=["c"], op_type=["conv"], op_class=["convolution"]),
         calls_frame(
@@ -131,18 +138,19 @@ def runs_of(label: str, own_ns: tuple[int, ...]) -> Trace:
 
 def test_a_waterfall_says_whether_its_times_are_means() -> None:
     """Means of 200 and 100 ms stand beside typical runs of 100 and 100 ms: one run was slow. The
-    steps of what changed lead from mean to mean; those of groups from one typical run to the
-    other."""
+    steps of what changed lead from mean to mean; those of groups, of runs in blocks, from one
+    typical run to the other. Of two traces everything is of means."""
     ms = 1_000_000
-    slow = runs_of("a", (100 * ms, 100 * ms, 100 * ms, 100 * ms, 100 * ms, 700 * ms))
+    slow_ns = (100 * ms, 100 * ms, 100 * ms, 100 * ms, 100 * ms, 700 * ms)
+    slow, blocks = runs_of("a", slow_ns), runs_of("a", slow_ns, 1)
     even = runs_of("b", (100 * ms,) * 6)
-    for first, second, is_mean in ((slow, even, False), (even, even, True)):
+    for first, second, is_mean in ((blocks, even, False), (slow, even, True), (even, even, True)):
         pair = compared(first, replace(second, meta=replace(second.meta, sha256="c" * 64)))
-        assert pair.is_explained != is_mean
+        assert pair.is_explained == (second is not first)
         drawn = waterfall(pair)
         assert drawn is not None
         title = drawn.layout.xaxis.title.text
-        assert title == ("mean time per run, ms" if is_mean else "mean time per step, ms")
+        assert title == ("mean time per step, ms" if pair.is_explained else "mean time per run, ms")
         assert ("mean per run" in wording.waterfall_basis(pair)) == is_mean
         assert ("of the typical run, measured." in wording.waterfall_basis(pair)) != is_mean
 
@@ -150,7 +158,7 @@ def test_a_waterfall_says_whether_its_times_are_means() -> None:
 def test_the_runs_of_verdict_and_ledger_have_two_names() -> None:
     """Typical runs of 100 and 50 ms, mean runs of 200 and 50 ms."""
     ms = 1_000_000
-    first = runs_of("a", (100 * ms, 100 * ms, 100 * ms, 100 * ms, 100 * ms, 700 * ms))
+    first = runs_of("a", (100 * ms, 100 * ms, 100 * ms, 100 * ms, 100 * ms, 700 * ms), 1)
     second = runs_of("b", (50 * ms,) * 6)
     pair = compared(first, replace(second, meta=replace(second.meta, sha256="c" * 64)))
     assert "The typical run takes 50.0 ms less." in wording.fusion_sentence(pair)

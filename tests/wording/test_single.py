@@ -25,17 +25,18 @@ from tests.factories import experiment_zip
 from tests.metrics.test_step import made
 
 
-def test_mean_and_median_run_are_told_apart_where_they_differ() -> None:
-    """Runs of 100, 400 and 200 ns: 233 on average, 200 in the bar and on the timeline."""
+def test_the_mean_run_leads_and_the_timeline_says_which_run_it_shows() -> None:
+    """Runs of 100, 400 and 200 ns: 233 on average, the last one is nearest to it."""
     calls = calls_frame(operator=[0] * 3, run=[0, 1, 2], start_ns=[0, 100, 500], dur_ns=[10] * 3)
     lengths = ([(0, 100), (100, 400), (500, 200)], [(0, 200), (200, 200), (500, 200)])
     uneven, even = (replace(made([(0, 0, 10)], runs), calls=calls) for runs in lengths)
-    told = (
-        "Typical profiled run; the mean one takes 233 ns, and the median one, which the timeline "
-        "shows, 200 ns."
-    )
-    assert trace_facts(side_of_trace(uneven)).startswith(told)
-    assert "mean" not in trace_facts(side_of_trace(even))
+    for trace, heading, number in ((uneven, "233 ns", 3), (even, "200 ns", 2)):
+        side = side_of_trace(trace)
+        assert text(trace_parts(side)) == f"A run of  takes {heading} as profiled"
+        assert trace_facts(side).startswith("The mean of 3 runs.")
+        caption = str(trace_payload(side)["sides"][0]["caption"])
+        told = f"run {number} of 3, the one nearest to their mean, 200 ns as profiled"
+        assert told in caption
 
 
 def test_a_variant_takes_the_time_that_comparisons_show() -> None:

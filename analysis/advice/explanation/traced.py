@@ -11,9 +11,8 @@ from analysis.advice.explanation.explanation import Parts
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import busy_until, call_times, union_ns
-from analysis.metrics.warmup import steady_runs
 from analysis.trace import Trace
-from analysis.work_units import Units, units_of, with_unit_runs
+from analysis.work_units import Units, steady_units, units_of, with_unit_runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,9 +30,8 @@ class Traced:
         """Return a trace by the units of work that its runs are."""
         cut = with_unit_runs(trace)
         notes = (note.count for note in cut.diagnostics if note.code == "runs_of_other_work")
-        found = units_of(cut)
-        slow = steady_runs(cut).slow if cut.has_runs else 0  # leading runs, which no figure counts
-        return cls(cut, found.taken(np.arange(slow, found.count)), sum(notes), slow)
+        units, slow = steady_units(cut, units_of(cut))
+        return cls(cut, units, sum(notes), slow)
 
     @cached_property
     def side(self) -> ExplainedSide:

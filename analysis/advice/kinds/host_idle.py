@@ -15,7 +15,7 @@ from analysis.host.idle import IdleCause
 from analysis.host.latency import launch_latency
 from analysis.host.runs import IdleOfRuns
 from analysis.metrics.some_units import in_some_units
-from analysis.metrics.step import median_run
+from analysis.metrics.step import shown_run
 from analysis.metrics.stretch import Stretch
 from analysis.trace import Value
 
@@ -129,10 +129,10 @@ def _stretch(subject: Subject, found: IdleOfRuns, cause: IdleCause) -> Stretch |
     """The longest time that the cause explains in the run that timelines show."""
     if not found.runs:
         return Stretch(*cause.longest_ns)
-    median = median_run(subject.trace)
-    if median not in found.runs:
+    run = shown_run(subject.trace)
+    if run not in found.runs:
         return None
-    chosen = found.idle.windows == found.runs.index(median)
+    chosen = found.idle.windows == found.runs.index(run)
     for one in found.idle.causes_of(np.asarray(chosen)):
         if (one.kind, one.name) == (cause.kind, cause.name):
             return Stretch(*one.longest_ns)

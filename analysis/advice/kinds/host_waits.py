@@ -13,7 +13,7 @@ from analysis.metrics.stretch import Stretch, merged
 
 def host_waits(subject: Subject) -> Answer:
     """The host began to wait while the device worked, and when it could go on nothing ran until
-    the next operator started, for 2 % of the median run or more in total.
+    the next operator started, for 2 % of the run that timelines show or more in total.
 
     At most the time between what was waited for and the next operator can be saved. What follows
     the last operator is not counted.

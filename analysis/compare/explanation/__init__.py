@@ -42,7 +42,7 @@ from analysis.compare.explanation.unit_sides import unit_of_side
 from analysis.compare.graphs.captured import captured_graph
 from analysis.ranks.pair import RankPair
 from analysis.trace import Trace
-from analysis.work_units import common_units, same_work, with_common_runs
+from analysis.work_units import Units, common_units, same_work, steady_units, with_common_runs
 from analysis.work_units.units import whole_file
 
 _LEAST = 0.003  # of the kernels of a unit of the baseline: a change below it is part of the rest
@@ -72,7 +72,7 @@ def _explained(before: Trace, after: Trace, ranks: RankPair | None) -> Explanati
         whole = [ExplainedSide.of(trace, whole_file(trace)) for trace in (before, after)]
         return Explanation("not_comparable", _times((whole[0], whole[1])), difference="names")
     units = same_work(*common_units(before, after))
-    sides = (ExplainedSide.of(before, units[0]), ExplainedSide.of(after, units[1]))
+    sides = (_side(before, units[0]), _side(after, units[1]))
     times = _times(sides)
     found = _of_sides(before, after, sides, times, ranks)
     return replace(
@@ -93,6 +93,10 @@ def _earlier(found: Explanation, before: Trace, after: Trace) -> Explanation | N
     if found.has_other_kernels:
         return _not_compared("models", _times(pair), pair)
     return _of_sides(before, after, pair, _times(pair), None)
+
+
+def _side(trace: Trace, units: Units) -> ExplainedSide:
+    return ExplainedSide.of(trace, steady_units(trace, units)[0])
 
 
 def _of_sides(

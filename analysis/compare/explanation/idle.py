@@ -14,7 +14,7 @@ from analysis.host.causes import Cause, CauseKind
 from analysis.host.idle import HostIdle, IdleCause
 from analysis.host.uncached import uncached_memory
 from analysis.metrics.some_units import in_some_units
-from analysis.metrics.step import median_run
+from analysis.metrics.step import shown_run
 from analysis.metrics.stretch import Stretch, longest_idle
 from analysis.trace import Trace
 from analysis.work_units import Units
@@ -234,7 +234,7 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
 def are_shown(trace: Trace, units: Units) -> np.ndarray:
     """Return which units lie in the run that timelines show; all where the file marks no runs."""
     runs = trace.profiled_runs
-    shown = runs[runs["run"] == median_run(trace)]
+    shown = runs[runs["run"] == shown_run(trace)]
     if shown.empty or pd.isna(shown["start_ns"].iloc[0]):
         return np.ones(units.count, dtype=bool)
     begin = int(shown["start_ns"].iloc[0])

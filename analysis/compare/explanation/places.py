@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.compare.explanation.explanation import Calls, Change, ChangeCode, Explanation
 from analysis.metrics.spans import call_times
-from analysis.metrics.step import median_run
+from analysis.metrics.step import shown_run
 from analysis.metrics.stretch import Stretch
 from analysis.trace import Trace
 
@@ -115,7 +115,7 @@ class ShownRun:
     @classmethod
     def of(cls, trace: Trace) -> ShownRun:
         """Return the run of a trace that timelines show; the file where it marks none."""
-        calls, run = trace.calls, median_run(trace)
+        calls, run = trace.calls, shown_run(trace)
         is_shown = calls["start_ns"].notna().to_numpy()
         if run is not None:
             is_shown = is_shown & (calls["run"].to_numpy("int64", na_value=-1) == run)
@@ -187,7 +187,7 @@ class ShownRun:
         """Return the whole run that is shown, which has calls."""
         first, last = int(self.starts[self.rows].min()), int(self.ends[self.rows].max())
         runs = self.trace.profiled_runs
-        shown = runs[(runs["run"] == median_run(self.trace)) & runs["start_ns"].notna()]
+        shown = runs[(runs["run"] == shown_run(self.trace)) & runs["start_ns"].notna()]
         if not shown.empty:
             first = min(first, int(shown["start_ns"].iloc[0]))
             last = max(last, int(shown["start_ns"].iloc[0] + shown["dur_ns"].iloc[0]))

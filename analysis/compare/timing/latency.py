@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from analysis.compare.timing.verdict import (
     PROCESS_SPREAD,
     TimeSource,
     Verdict,
+    mean_verdict,
     paired_files_verdict,
     paired_verdict,
     unpaired_verdict,
@@ -78,7 +80,8 @@ def _judged(baseline: Side, candidate: Side, candidates: int) -> Verdict:
         # is shown of the other one is a run.
         marked = baseline if baseline.trace.has_runs else candidate
         of = time_source(marked.trace)
-        return unpaired_verdict(np.empty(0), np.empty(0), of, "unpaired_runs", "runs_unknown")
+        found = unpaired_verdict(np.empty(0), np.empty(0), of, "unpaired_runs", "runs_unknown")
+        return replace(found, is_of_means=are_of_mean_runs(baseline.trace, candidate.trace))
     sides = (baseline, candidate)
     order = order_of(*sides)
     if order is not None:
@@ -100,15 +103,25 @@ def _judged(baseline: Side, candidate: Side, candidates: int) -> Verdict:
             "unpaired_blocks",
             candidates=candidates,
         )
+    averaged = (_iterations(baseline.trace), _iterations(candidate.trace))
+    if are_of_mean_runs(*(side.trace for side in sides)):
+        before_ns, after_ns = (run_times_ns(side.trace, of) for side in sides)
+        return mean_verdict(before_ns, after_ns, of, averaged, candidates)
     return unpaired_verdict(
         _log_runs(baseline.trace, of),
         _log_runs(candidate.trace, of),
         of,
         "unpaired_runs",
-        averaged=(_iterations(baseline.trace), _iterations(candidate.trace)),
+        averaged=averaged,
         candidates=candidates,
         processes=(_processes(baseline), _processes(candidate)),
     )
+
+
+def are_of_mean_runs(*traces: Trace) -> bool:
+    """Return whether the time of these traces is that of their mean run: of one process each, so
+    that the change is explained by times that add up to it."""
+    return not any(trace.has_blocks for trace in traces)
 
 
 def _processes(side: Side) -> int:
@@ -172,8 +185,28 @@ def log_times(trace: Trace, of: TimeSource) -> np.ndarray:
     return np.log(ns[ns > 0] / 1e9)
 
 
+def run_times_ns(trace: Trace, of: TimeSource) -> np.ndarray:
+    """Return the ns of each run that counts; none where the trace lacks that time."""
+    if of == "unprofiled_wall":
+        runs = trace.sampled_runs
+        times = runs.loc[~runs["warmup"], "dur_ns"]
+    else:
+        times = run_spans(trace)[_COLUMNS[of]].dropna()
+    ns: np.ndarray = times.to_numpy(dtype=float)
+    return ns if ns.any() else ns[:0]
+
+
+def leading_ns(trace: Trace, of: TimeSource) -> float | None:
+    """Return the latency shown for a trace by itself, in ns: its mean run, of runs in blocks the
+    typical one; None without times."""
+    if not are_of_mean_runs(trace):
+        return typical_ns(trace, of)
+    times = run_times_ns(trace, of)
+    return float(times.mean()) if len(times) else None
+
+
 def typical_ns(trace: Trace, of: TimeSource) -> float | None:
-    """The latency shown for one side: trimmed mean of log_times, in ns; None without times."""
+    """The typical run of a trace: trimmed mean of log_times, in ns; None without times."""
     times = log_times(trace, of)
     return math.exp(trimmed_mean(times)) * 1e9 if len(times) else None
 

@@ -12,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from analysis.compare.timing.runs_apart import RunsApart, runs_apart
 from analysis.compare.timing.samples import (
     BlockTimes,
     control_differences,
@@ -23,6 +24,7 @@ from analysis.compare.timing.statistics import (
     Estimate,
     look_alpha,
     trimmed_mean,
+    welch_of_means,
     yuen,
     yuen_welch,
 )
@@ -90,7 +92,8 @@ class Verdict:
     where a side is a single process. `processes` are behind them, `averaged` the iterations that
     the single time of a side is the mean of, `decided_at` the look that settled it, `alpha` its
     level, which (looks, candidates) share. `interval` is at 95 %, `corrected` at 1 - alpha, wide
-    enough for all candidates together.
+    enough for all candidates together. `runs_apart` are runs of each side far from the others,
+    where its time is a mean that they move, as with `is_of_means`.
     """
 
     outcome: VerdictOutcome
@@ -109,6 +112,8 @@ class Verdict:
     corrected: Interval | None = None
     processes: tuple[int, int] = (1, 1)
     shared_by: tuple[int, int] = (1, 1)
+    runs_apart: tuple[RunsApart | None, RunsApart | None] = (None, None)
+    is_of_means: bool = False
 
     @property
     def is_decided(self) -> bool:
@@ -213,30 +218,76 @@ def unpaired_verdict(
     `missing` is the reason without times, `processes` are as many as blocks or files where not
     given. Where they are one pair of several, Bonferroni over `candidates`.
     """
+    has_times = min(len(baseline), len(candidate)) > 0
+    typical = (trimmed_mean(baseline), trimmed_mean(candidate)) if has_times else None
+    found = _unpaired(
+        yuen_welch(baseline, candidate),
+        None if typical is None else (_as_ns(typical[0]), _as_ns(typical[1])),
+        (len(baseline), len(candidate)),
+        of,
+        pairing,
+        missing,
+        candidates,
+    )
+    return replace(found, averaged=averaged, processes=processes or found.samples)
+
+
+def mean_verdict(
+    baseline: np.ndarray,
+    candidate: np.ndarray,
+    of: TimeSource,
+    averaged: tuple[int | None, int | None] = (None, None),
+    candidates: int = 1,
+) -> Verdict:
+    """Two traces of a process each: the ns of their runs, which compare by their means, because
+    what explains the change adds up to these.
+
+    Welch's interval of the ratio; they count as different only beyond PROCESS_SPREAD, as in
+    `unpaired_verdict`.
+    """
+    has_times = len(baseline) > 0 and len(candidate) > 0
+    found = _unpaired(
+        welch_of_means(baseline, candidate),
+        (float(baseline.mean()), float(candidate.mean())) if has_times else None,
+        (len(baseline), len(candidate)),
+        of,
+        "unpaired_runs",
+        "no_times",
+        candidates,
+    )
+    apart = (runs_apart(baseline), runs_apart(candidate)) if has_times else (None, None)
+    return replace(found, averaged=averaged, runs_apart=apart, is_of_means=True)
+
+
+def _unpaired(
+    estimate: Estimate | None,
+    times_ns: tuple[float, float] | None,
+    samples: tuple[int, int],
+    of: TimeSource,
+    pairing: Pairing,
+    missing: CannotTell,
+    candidates: int,
+) -> Verdict:
+    """The verdict on two sides whose times, and the estimate of ln of their ratio, are known."""
     alpha = look_alpha(1, candidates)
-    estimate = yuen_welch(baseline, candidate)
-    fewest = min(len(baseline), len(candidate))
-    outcome, reason = _without_interval(fewest, of, missing, pairing)
+    outcome, reason = _without_interval(min(samples), of, missing, pairing)
     if estimate is not None:
         outcome, reason = _beyond(estimate, pairing, alpha)
         if reason == "one_process":
             estimate = None
-    typical = (trimmed_mean(baseline), trimmed_mean(candidate)) if fewest else None
     return Verdict(
         outcome=outcome,
         reason=reason,
         of=of,
         pairing=pairing,
-        speedup=None if typical is None else math.exp(typical[0] - typical[1]),
-        times_ns=None if typical is None else (_as_ns(typical[0]), _as_ns(typical[1])),
+        speedup=None if times_ns is None else times_ns[0] / times_ns[1],
+        times_ns=times_ns,
         interval=_as_ratios(estimate.interval(SHOWN_ALPHA)) if estimate else None,
         corrected=_as_ratios(estimate.interval(alpha)) if estimate else None,
         noise_floor=None,
         smallest_detectable=estimate.detectable(alpha) if estimate else None,
-        samples=(len(baseline), len(candidate)),
+        samples=samples,
         alpha=alpha,
-        averaged=averaged,
-        processes=processes or (len(baseline), len(candidate)),
         shared_by=(1, candidates),
     )
 
@@ -295,6 +346,7 @@ def without_change(verdict: Verdict, reason: CannotTell) -> Verdict:
         smallest_detectable=None,
         decided_at=None,
         times_ns=None,
+        runs_apart=(None, None),
     )
 
 

@@ -115,9 +115,10 @@ def explained_rows(
 
 
 def _after(comparison: Comparison, explanation: Explanation) -> tuple[tuple[Part, ...], ...]:
-    """Return how long a unit takes on both sides, unless the verdict has said so, and what changes
-    that are not told add to it."""
-    unit, times = explanation.unit, comparison.verdict.times_ns
+    """Return how long a unit takes on both sides, unless the title has said so, which gives times
+    where no noise is known, and what changes that are not told add to it."""
+    unit, verdict = explanation.unit, comparison.verdict
+    times = verdict.times_ns if verdict.outcome == "noise_unknown" else None
     is_said = times is not None and all(
         abs(told - of_unit) <= _EQUAL * of_unit
         for told, of_unit in zip(times, (unit.before_ns, unit.after_ns), strict=True)

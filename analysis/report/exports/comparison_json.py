@@ -168,11 +168,11 @@ def _both(values: Callable[[T], Any], sides: tuple[T, T]) -> dict[str, Any]:
 
 
 def _step(comparison: Comparison) -> dict[str, Any]:
-    """The median run of each side in parts, and the part that most of the change went to; the same
-    of the mean run, which the pages show."""
-    medians, means = steps(comparison), mean_steps(comparison)
+    """The run of each side that timelines show in parts, and the part that most of the change went
+    to; the same of the mean run, which the pages show."""
+    shown, means = steps(comparison), mean_steps(comparison)
     return {
-        **_parts(medians, step_change(comparison, medians)),
+        **_parts(shown, step_change(comparison, shown)),
         "basis": "measured",
         "mean": _parts(means, step_change(comparison, means)),
     }
@@ -203,6 +203,12 @@ def verdict_values(comparison: Comparison) -> dict[str, Any]:
             "high": interval.high if interval else None,
             "of": verdict.of,
             "basis": "measured",
+        },
+        "times": {
+            "baseline_ns": verdict.times_ns[0] if verdict.times_ns else None,
+            "candidate_ns": verdict.times_ns[1] if verdict.times_ns else None,
+            "statistic": "mean" if verdict.is_of_means else "typical",
+            "runs_apart": [apart and asdict(apart) for apart in verdict.runs_apart],
         },
         "latency_change": verdict.latency_change,
         "throughput_change": verdict.throughput_change,

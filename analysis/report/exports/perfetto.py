@@ -20,7 +20,7 @@ _DETAILS = ("op_type", "op_class", "provider", "inputs", "outputs")
 
 
 def perfetto_json(comparison: Comparison) -> bytes:
-    """The median run of each side as profiled, from 0, as the timelines show it: a process for each
+    """The run of each side that the timelines show, as profiled, from 0: a process for each
     side, a thread for each lane, an event for each execution, with its fusion group.
 
     Times are µs with three decimals, so no ns is lost. `otherData` has the captions of the

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from analysis.axis import LogScale, Tick, log_time_ticks
 from analysis.compare.comparison import Comparison
+from analysis.compare.timing.statistics import Statistic
 from analysis.distribution import PADDING, ROLES, Column, Role, distribution
 from analysis.report.pictures.path_data import path_data
 
@@ -52,6 +53,8 @@ class StripPlot:
     ticks: tuple[Tick, ...]
     rows: tuple[Row, ...]
     in_blocks: bool
+    line: Statistic
+    is_profiled: bool
     paired: bool
     of_files: bool
     has_warmup: bool
@@ -82,6 +85,8 @@ def strip_plot(comparison: Comparison) -> StripPlot | None:
         ticks=log_time_ticks(scale),
         rows=tuple(rows[:MAX_ROWS]),
         in_blocks=found.in_blocks,
+        line=found.line,
+        is_profiled=found.is_profiled,
         of_files=found.of_files,
         paired=found.paired,
         has_warmup=found.has_warmup,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.advice.explanation.explanation import Uneven
 from analysis.messages import Message, Said, listed
-from analysis.units import duration
+from analysis.wording.quantities import range_said
 
 _SAME_BUSY = 0.05  # by which the time differs in which anything runs, and is the same
 _SHOWN = 6  # numbers of units
@@ -65,8 +65,6 @@ _ONE = {
         " others {fast}, with {fast_busy:duration}."
     ),
 }
-_RANGE = Message("{low:duration} to {high:duration}")
-_ONE_TIME = Message("{low:duration}")
 _FROM_TO = Message("{first:count} to {last:count}")
 
 
@@ -78,16 +76,11 @@ def uneven_said(found: Uneven, word: str) -> Said:
     return (same if is_same else other)[word].of(
         steps=_numbers(found.slow),
         of=found.of,
-        slow=_range(*found.slow_ns),
-        fast=_range(*found.fast_ns),
+        slow=range_said(*found.slow_ns),
+        fast=range_said(*found.fast_ns),
         busy=slow_busy,
         fast_busy=fast_busy,
     )
-
-
-def _range(low_ns: int, high_ns: int) -> Said:
-    is_same = duration(low_ns) == duration(high_ns)
-    return (_ONE_TIME if is_same else _RANGE).of(low=low_ns, high=high_ns)
 
 
 def _numbers(numbers: tuple[int, ...]) -> str:

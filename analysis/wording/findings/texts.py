@@ -136,7 +136,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "Read values of the device less often (item, nonzero, printing, .cpu()), or once at "
             "the end; copy from pinned memory without waiting; leave out synchronize."
         ),
-        Message("Measured: calls of the host and the median run as profiled, on one clock."),
+        Message("Measured: calls of the host and one run as profiled, on one clock."),
     ),
     "slow_kernel": FindingText(
         Message("Slow kernel"),

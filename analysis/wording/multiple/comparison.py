@@ -302,8 +302,8 @@ def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
 
 _OF = Message("{names:name}: {doubt:name}")
 TIMELINES_HELP = Message(
-    "The median run of each side, or the whole file where it does not mark its runs, as profiled, "
-    "on one time scale, in the order of the table. A click on an operator shows the same one "
+    "One run of each side, or the whole file where it does not mark its runs, as profiled, on one "
+    "time scale, in the order of the table. A click on an operator shows the same one "
     "everywhere, as far as names and graphs tell."
 )
 PARETO_TITLE = Message("Speed against accuracy and memory")

@@ -17,6 +17,8 @@ OPERATORS = Message("{n:count} distinct operator", "{n:count} distinct operators
 EXECUTIONS = Message(
     "{operators:distinct} in {n:count} execution", "{operators:distinct} in {n:count} executions"
 )
+_NEAREST = Message("run {number:count} of {n:count}, the one nearest to their mean")
+_MEDIAN = Message("the median of {n:runs}")
 PROFILED = Message("{time:duration} as profiled")
 BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
 _OF_FILE = Message("running for {busy:duration} of the {time:duration} from the first to the last")
@@ -63,6 +65,11 @@ def caption(facts: Sequence[Said], sentences: Sequence[Said]) -> Said:
     """What is drawn of a side: facts, then what its drawing lacks."""
     whole = reduce(lambda told, fact: _AND.of(facts=told, fact=fact), facts)
     return reduce(lambda told, text: _THEN.of(facts=told, sentence=text), sentences, whole)
+
+
+def place_said(number: int, count: int, *, is_median: bool) -> Said:
+    """Return which of several runs is drawn, and why that one."""
+    return _MEDIAN.of(n=count) if is_median else _NEAREST.of(number=number, n=count)
 
 
 def time_of_file(busy_ns: float, time_ns: float) -> Said:

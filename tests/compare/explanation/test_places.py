@@ -62,8 +62,8 @@ def test_kernels_of_another_time_are_shown_on_both_sides() -> None:
 
 
 def test_places_are_those_of_the_run_that_timelines_show() -> None:
-    """Three steps alike, of 630 us and of 780: the median run is the second, whichever unit stands
-    for all of them."""
+    """Three steps alike, of 630 us and of 780: the run that is shown is the second, whichever unit
+    stands for all of them."""
     before, after = (
         steps_of([layers(0, 0, 0, slow=slow)] * 3, name=name)
         for name, slow in (("a", 100), ("b", 150))

@@ -10,7 +10,12 @@ import pandas as pd
 
 from analysis.compare.timing.file_order import file_order
 from analysis.compare.timing.samples import BlockTimes
-from analysis.compare.timing.verdict import Verdict, paired_files_verdict, unpaired_verdict
+from analysis.compare.timing.verdict import (
+    Verdict,
+    mean_verdict,
+    paired_files_verdict,
+    unpaired_verdict,
+)
 
 PAIRS, MIXED, IN_TURN = "ABABABABAB", "AABBAABBAB", "AAAAABBBBB"
 
@@ -41,11 +46,10 @@ def shares(order: str, processes: Iterable[np.ndarray], gain: float = 0.0) -> tu
 
 
 def one_each(runs: Sequence[np.ndarray], apart: int) -> float:
-    """The part of pairs of processes, `apart` from each other, with a verdict: ln(seconds) of the
+    """The part of pairs of processes, `apart` from each other, with a verdict: the times of the
     runs of each."""
     verdicts = [
-        unpaired_verdict(one, other, "run_span", "unpaired_runs")
-        for one, other in zip(runs, runs[apart:], strict=False)
+        mean_verdict(one, other, "run_span") for one, other in zip(runs, runs[apart:], strict=False)
     ]
     return _share([verdict.is_decided for verdict in verdicts])
 

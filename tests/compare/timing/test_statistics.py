@@ -20,6 +20,7 @@ from analysis.compare.timing.statistics import (
     student_t_each,
     trimmed_mean,
     typical_log,
+    welch_of_means,
     yuen,
     yuen_between,
     yuen_welch,
@@ -129,6 +130,19 @@ def test_levels_of_the_looks() -> None:
     assert look_alpha(3, 1) == pytest.approx(0.0221)
     assert look_alpha(3, 2) == pytest.approx(0.01105)
     assert look_alpha(1, 1) == pytest.approx(0.05)
+
+
+def test_the_ratio_of_two_means_by_hand() -> None:
+    """Means of 10 and 20, variances of 2.5 and 10: both relative errors of the mean are √0.005, so
+    the error of ln 2 is 0.1, with 4 + 4 degrees of freedom."""
+    before = np.array([8.0, 9, 10, 11, 12])
+    found = welch_of_means(before, 2 * before)
+    assert found is not None
+    assert (found.mean, found.se, found.df) == pytest.approx((math.log(2), 0.1, 8.0))
+    assert welch_of_means(before[:4], before) is None
+    assert welch_of_means(before * 0, before) is None
+    equal = welch_of_means(np.full(5, 3.0), np.full(6, 3.0))
+    assert equal is not None and (equal.mean, equal.se, equal.df) == (0.0, 0.0, 4.0)
 
 
 def test_trimmed_means_of_the_same_blocks_by_hand() -> None:

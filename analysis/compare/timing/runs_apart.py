@@ -1,0 +1,43 @@
+"""Runs far from the others of their trace, which make its mean run longer or shorter than most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+_FAR = 1.25  # of the median, or as far below it: runs of one process mostly differ by less
+_MOVES = 0.01  # of the median, by which its mean is off: a figure of three digits shows it
+
+
+@dataclass(frozen=True)
+class RunsApart:
+    """Runs of one trace in two kinds: how many are far from the median, and the shortest and the
+    longest of these and of the others, in ns. `others` is 0 where runs are spread so that no few
+    stand apart; `near_ns` are then those of all, and `median_ns` says what half of them take."""
+
+    count: int
+    others: int
+    far_ns: tuple[float, float]
+    near_ns: tuple[float, float]
+    median_ns: float
+
+
+def runs_apart(times_ns: np.ndarray) -> RunsApart | None:
+    """Return the runs that are far from the median of these; None where no run is, or where the
+    mean is the median all the same."""
+    median_ns = float(np.median(times_ns)) if len(times_ns) else 0.0
+    if median_ns <= 0 or abs(float(times_ns.mean()) - median_ns) <= _MOVES * median_ns:
+        return None
+    slow, fast = times_ns > _FAR * median_ns, times_ns < median_ns / _FAR
+    far = slow | fast
+    if not far.any():
+        return None
+    is_spread = bool(slow.any() and fast.any())
+    near = np.ones(len(times_ns), dtype=bool) if is_spread else ~far
+    others = 0 if is_spread else int(near.sum())
+    return RunsApart(int(far.sum()), others, _ends(times_ns[far]), _ends(times_ns[near]), median_ns)
+
+
+def _ends(times_ns: np.ndarray) -> tuple[float, float]:
+    return float(times_ns.min()), float(times_ns.max())

@@ -1,0 +1,139 @@
+"""One time leads where two traces are compared: the mean of the runs of each side, everywhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from analysis import wording
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_trace
+from analysis.compare.totals import totals
+from analysis.readers import read_path
+from analysis.report.exports.comparison_json import comparison_values
+from analysis.report.html import report_html
+from analysis.report.sample_card import card_of_comparison
+from analysis.timeline.payload import timeline_payload
+from analysis.trace import Trace
+from analysis.units import duration
+from analysis.wording.explanation import explained_parts
+from analysis.wording.explanation.waterfall import steps_of as steps_between
+from analysis.wording.waterfall import ends_ns
+from tests.conftest import ROOT, SHARED_TRACES
+from tests.step_traces import Kernel, steps_of
+
+MS = 1_000_000
+KINETO = "third_party/kineto"
+# Pairs of which each side marks its runs, or shows what repeats.
+PAIRS = {
+    "two kernels of attention": ("flux1-base-fmha.json.gz", "flux1-opt-sage.json.gz"),
+    "loading data": ("resnet50-workers_0.pt.trace.json.gz", "resnet50-workers_4.pt.trace.json.gz"),
+    "an older one": ("resnet50-2021-worker0.json.gz", "resnet50-workers_4.pt.trace.json.gz"),
+    "two GPUs": (
+        "h100-Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
+        "mi300-Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz",
+    ),
+    "two models": ("mi300-train_resnet18.json.gz", "mi300-resnet_act_checkpoint.json.gz"),
+    "two fixes": ("../nsys/mfu_before.sqlite", "../nsys/mfu_after.sqlite"),
+    "a compiler": (
+        "../xplane/jax_conv_minimal_legacy.xplane.pb",
+        "../xplane/jax_conv_minimal_08.xplane.pb",
+    ),
+    "stages": ("../ascend_torch_npu/st-level2-rank0", "../ascend_torch_npu/st-level2-rank2"),
+}
+
+
+def compared(*paths: Path) -> Comparison:
+    sides = []
+    for path in paths:
+        trace = read_path(path)
+        assert isinstance(trace, Trace)
+        sides.append(side_of_trace(trace))
+    return compare(*sides)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.usefixtures("shared_traces")
+def test_one_time_leads_in_real_pairs(name: str) -> None:
+    check(compared(*(SHARED_TRACES / KINETO / file for file in PAIRS[name])))
+
+
+@pytest.mark.parametrize(
+    ("folder", "files"),
+    [
+        ("torch_compile", ("eager.json.gz", "compiled.json.gz")),
+        ("jax", ("unfused.xplane.pb", "fused.xplane.pb")),
+    ],
+)
+def test_one_time_leads_in_the_samples(folder: str, files: tuple[str, str]) -> None:
+    check(compared(*(ROOT / "sample_traces" / folder / file for file in files)))
+
+
+def uneven() -> Comparison:
+    """Steps of 100, 100, 100, 100, 100 and 280 ms against five of 90 ms and one of 120: 130 and 95
+    ms on average, 100 and 90 ms in the middle."""
+    kernels = [Kernel(f"k{at}", 20_000) for at in range(5)]
+    slow = [*kernels[:4], Kernel("k4", 200_000)]
+    fast = [Kernel(each.name, 18_000) for each in kernels]
+    late = [*fast[:4], Kernel("k4", 48_000)]
+    first = steps_of([*([kernels] * 5), slow], name="a")
+    second = steps_of([fast, fast, late, fast, fast, fast], name="b")
+    return compare(side_of_trace(first), side_of_trace(second))
+
+
+def test_one_time_leads_where_runs_are_uneven() -> None:
+    pair = uneven()
+    assert pair.verdict.times_ns == (130 * MS, 95 * MS)
+    assert pair.verdict.speedup == pytest.approx(130 / 95)
+    check(pair)
+    told = wording.verdict_sentence(pair)
+    assert "b took 0.73× the time of a (95.0 against 130 ms)." in told
+    assert "5 of the baseline's 6 runs take 100 ms, the other one takes 280 ms." in told
+    assert "5 of the candidate's 6 runs take 90.0 ms, the other one takes 120 ms." in told
+    captions = [str(side["caption"]) for side in timeline_payload(pair)["sides"]]
+    assert "run 3 of 6, the one nearest to their mean, 100 ms as profiled" in captions[0]
+    assert "run 4 of 6, the one nearest to their mean, 90.0 ms as profiled" in captions[1]
+
+
+def check(pair: Comparison) -> None:
+    """The time of each side is the same in every place, and what explains the change adds up to
+    it."""
+    explanation, verdict = pair.explanation, pair.verdict
+    assert explanation is not None and verdict.is_of_means
+    unit = explanation.unit
+    unit_ns = (unit.before_ns, unit.after_ns)
+    assert sum(each.change_ns for each in explanation.changes) + explanation.rest_ns == (
+        unit.after_ns - unit.before_ns
+    )
+    latency = pair.figure("latency")
+    assert (latency.baseline.value, latency.candidate.value) == pytest.approx(unit_ns, abs=0.51)
+    values = comparison_values(pair)
+    json.dumps(values)
+    told = values["verdict"]["times"]
+    assert told["statistic"] == "mean"
+    [leading] = [each for each in totals(pair) if each.kind == "latency"]
+    assert (leading.baseline_ns, leading.candidate_ns) == pytest.approx(unit_ns, abs=0.51)
+    assert not any(each.kind == "mean_run" for each in totals(pair))
+    if verdict.times_ns is None:
+        return
+    assert verdict.times_ns == pytest.approx(unit_ns, abs=0.51)
+    assert (told["baseline_ns"], told["candidate_ns"]) == verdict.times_ns
+    sum_ = pair.ledger.reconciliation
+    assert sum_.baseline_ns is not None and sum_.delta_ns is not None
+    assert (sum_.baseline_ns, sum_.baseline_ns + sum_.delta_ns) == pytest.approx(unit_ns, abs=2)
+    steps = steps_between(pair)
+    assert steps[0].value_ns == pytest.approx(unit.before_ns, abs=2)
+    assert ends_ns(steps[:-1])[-1] == steps[-1].value_ns == pytest.approx(unit.after_ns, abs=2)
+    times = [duration(ns) for ns in unit_ns]
+    sentence = values["verdict"]["sentence"]
+    bare = [time.rpartition(" ")[0] for time in times]  # '95.0 against 130 ms'
+    assert verdict.outcome != "noise_unknown" or all(number in sentence for number in bare)
+    spoken = "".join(part.text for part in explained_parts(explanation)[-1])
+    assert "instead of" not in spoken or all(time in spoken for time in times)
+    assert [bar.ns for bar in card_of_comparison(pair).bars] == list(verdict.times_ns)
+    page = report_html(pair)
+    assert "slow runs, which the mean run counts" not in page
+    assert "trimmed mean, the latency above" not in page
