@@ -24,7 +24,7 @@ from analysis.trace import Diagnostic, Trace, runs_frame
 from analysis.wording import findings as words
 from analysis.wording.explanation import leading_sentence
 from analysis.wording.explanation.trace import trace_sentence
-from analysis.wording.explanation.works import after_said
+from analysis.wording.explanation.works import after_said, idle_said
 from analysis.wording.single import trace_facts, trace_parts
 from analysis.work_units import Work, with_common_runs, with_unit_runs
 from tests.host.hosts import Span, host_of
@@ -258,6 +258,14 @@ def test_two_devices_say_what_is_after_the_end_of_the_step() -> None:
     assert [side.after_ns for side in found.sides] == [50_000, 10_000]
     assert [str(said) for said in after_said(found)] == [
         "Of both together, 10.0 µs is after the step ends (before 50.0 µs)."
+    ]
+    assert idle_said(found) == [], "kernels after the end are no part of the step"
+    within = step_to_300([(1, gemms[0], 2.0), (70, relus[0], 3.0)])
+    busier = step_to_300([(1, relus[1], 2.0), (70, gemms[1], 3.0), (200, relus[1], 5.0)])
+    pair = explain(within, busier)
+    assert pair is not None and pair.has_other_kernels
+    assert [str(said) for said in idle_said(pair)] == [
+        "Idle time adds 199 µs instead of 219 µs (-20.0 µs)."
     ]
 
 

@@ -25,6 +25,7 @@ from analysis.wording.explanation.units import (
 from analysis.wording.explanation.works import (
     after_said,
     devices_sentence,
+    idle_said,
     phases_paragraphs,
     phases_sentences,
     rates_said,
@@ -125,7 +126,7 @@ def _first(explanation: Explanation) -> list[Said]:
     is_compared = explanation.outcome == "changed"
     if explanation.has_other_kernels and is_compared:
         said += [devices_sentence(explanation), *after_said(explanation)]
-        said += rates_said(explanation)
+        said += [*idle_said(explanation), *rates_said(explanation)]
     said += same_kernels_said(explanation)
     return said
 

@@ -45,6 +45,7 @@ def same_kernels_said(explanation: Explanation) -> list[Said]:
     before, after = (sum(each.before_ns for each in computed), sum(e.after_ns for e in computed))
     if abs(after - before) > _SAME * before:
         return []
+    waits = _waits_of_both(explanation)
     message = _BUT_COLLECTIVES if "collectives" in unit.others else _SAME_KERNELS
     return [
         message.of(
@@ -54,5 +55,39 @@ def same_kernels_said(explanation: Explanation) -> list[Said]:
             after=after,
             idle_before=idle[0],
             idle_after=idle[1],
-        )
+        ),
+        *([] if waits is None else [waits]),
     ]
+
+
+_ONCE = 0.9  # times a unit, which the host waits at least
+_AS_OFTEN = 0.05  # by which that may differ
+_WAITS = Message(
+    "On both sides the host waits for the device in {call:name}, once {per}, so it cannot launch "
+    "far ahead.",
+    "On both sides the host waits for the device in {call:name}, {n:count} times {per}, so it "
+    "cannot launch far ahead.",
+)
+_WAITS_IN = Message(
+    "On both sides the host waits for the device in {call:name} of {where:name}, once {per}, so it "
+    "cannot launch far ahead.",
+    "On both sides the host waits for the device in {call:name} of {where:name}, {n:count} times "
+    "{per}, so it cannot launch far ahead.",
+)
+
+
+def _waits_of_both(explanation: Explanation) -> Said | None:
+    """Return that the host waits for the device in every unit of both sides, where it says why a
+    slower host leaves the device idle; None where a change names no such wait."""
+    for change in explanation.changes:
+        told = change.values
+        if told.get("kind") != "synchronisation" or "call_before_count" not in told:
+            continue
+        before, after = (float(told[f"call_{side}_count"]) for side in ("before", "after"))
+        if min(before, after) < _ONCE or abs(after - before) > _AS_OFTEN * before:
+            continue
+        where = change.host[-2] if len(change.host) > 1 else ""
+        return (_WAITS_IN if where else _WAITS).of(
+            n=round(after), call=told["call"], where=where, per=PER[explanation.unit.kind]
+        )
+    return None

@@ -190,6 +190,29 @@ def devices_sentence(explanation: Explanation) -> Said:
     )
 
 
+def idle_said(explanation: Explanation) -> list[Said]:
+    """Return how long the devices are idle in a unit, where that and what all kernels take are the
+    whole unit on both sides; nothing where kernels run beside one another, or after its end."""
+    sides, unit = explanation.sides, explanation.unit
+    if sides is None or sides[0].parts is None or sides[1].parts is None:
+        return []
+    idle = (sides[0].parts.idle_ns, sides[1].parts.idle_ns)
+    kernels = (
+        sum(each.before_ns for each in explanation.classes),
+        sum(each.after_ns for each in explanation.classes),
+    )
+    walls = (unit.before_ns, unit.after_ns)
+    for one, ran, wall in zip(idle, kernels, walls, strict=True):
+        if abs(one + ran - wall) > _LEAST * wall:
+            return []
+    return [_IDLE.of(before=idle[0], after=idle[1], change=idle[1] - idle[0])]
+
+
+_IDLE = Message(
+    "Idle time adds {after:duration} instead of {before:duration} (**{change:signed_duration}**)."
+)
+
+
 def rates_said(explanation: Explanation) -> list[Said]:
     """Return at what rates both devices compute the matrix products of most time that both have,
     with the shapes that both have; nothing where the files do not show it, or rates are alike."""

@@ -79,6 +79,18 @@ def test_only_a_call_of_one_side_is_new(before: Trace, calls: int, said: str) ->
         assert (call["before"]["count"], call["after"]["count"]) == (1, calls)
 
 
+def test_a_wait_of_every_step_on_both_sides_is_said_with_the_same_kernels() -> None:
+    found = explain(synchronised(10), synchronised(100))
+    assert found is not None
+    assert leading_sentence(found).startswith(
+        "Both sides run the same 2 kernels at the same speed (100 µs, before 100 µs); the device "
+        "is idle for 100 µs instead of 10.0 µs per step. On both sides the host waits for the "
+        "device in cudaStreamSynchronize, once per step, so it cannot launch far ahead."
+    )
+    more = explain(synchronised(10), synchronised(100, calls=2))
+    assert more is not None and "On both sides the host waits" not in leading_sentence(more)
+
+
 def launching(step: list[Kernel], idle_us: int, *, marked: bool = True) -> Trace:
     """Eight steps of these kernels, each launched by a call that ends when it starts and takes so
     long; the device is idle meanwhile."""
