@@ -40,6 +40,10 @@ KERNEL = (KernelTime("gemm_mlp", 3, 5_000_000, "matrix_product"),)
 VALUES: dict[SavingCode, tuple[dict[str, str | int | float], ...]] = {
     "idle": (
         {},
+        {"gap_ns": 4_000_000, "before": "gemm_mlp"},
+        {"gap_ns": 4_000_000, "before": ""},
+        {"kind": "allocation", "cause": "hipFree", "cause_ns": 4_000_000, "freed_by": "hipFree",
+         "frees": 272, "freeing_ns": 6_000_000},
         *(
             {"kind": kind, "cause": "hipFree", "cause_ns": part, **more}
             for kind in ("data_loading", "synchronisation", "allocation", "copy_waits",
@@ -52,7 +56,10 @@ VALUES: dict[SavingCode, tuple[dict[str, str | int | float], ...]] = {
     "copies": ({},),
     "recomputed": ({}, {"operator": "aten::mm", "executions": 117, "repeated": 57}),
     "layout": ({},),
-    "product": ({"rate": 457e12, "others": 579e12},),
+    "product": (
+        {"rate": 457e12, "others": 579e12},
+        {"rate": 457e12, "others": 579e12, "projection": "gate_up"},
+    ),
     "layer": ({"layer": 5, "layers": 10, "takes_ns": 9_000_000, "usual_ns": 4_000_000},),
     "outlier": ({"of": 32, "longest_ns": 8_000_000, "usual_ns": 1_000_000, "unit": 1},),
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from analysis.advice.explanation.blocks import classes_of, collectives_of, layers_of
+from analysis.advice.explanation.blocks import classes_of, collectives_of, layers_of, unknown_of
 from analysis.advice.explanation.explanation import Collective, Saving, TraceExplanation
 from analysis.advice.explanation.products import slow_products
 from analysis.advice.explanation.recomputed import recomputed
@@ -15,6 +15,7 @@ from analysis.advice.explanation.unusual import layout_changes, unusual
 from analysis.advice.explanation.waits import communication, copies, idle
 from analysis.advice.subject import MIN_SHARE, Subject
 from analysis.compare.explanation.products import products_of
+from analysis.compare.graphs.captured import captures_of
 from analysis.compare.graphs.names_by_order import with_own_names_by_order
 from analysis.metrics.memo import once
 from analysis.metrics.spans import lacks_kernels
@@ -45,13 +46,18 @@ def explain_trace(trace: Trace) -> TraceExplanation | None:
         return None
     side = traced.side
     collectives = collectives_of(traced)
+    captured = captures_of(trace)
+    savings = _savings(traced, collectives)
     return TraceExplanation(
         unit_of(traced),
         layers_of(side),
         classes_of(side),
         collectives,
-        _savings(traced, collectives),
+        # While a graph is captured the device has nothing to run.
+        savings if captured is None else tuple(each for each in savings if each.code != "idle"),
         products_of(side),
+        unknown_of(side),
+        captured,
     )
 
 

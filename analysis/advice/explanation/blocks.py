@@ -11,6 +11,7 @@ from analysis.advice.explanation.explanation import ClassOfUnit, Collective, Lay
 from analysis.advice.explanation.spans import names_around
 from analysis.advice.explanation.traced import Traced
 from analysis.align.repeats import Repeat, fold
+from analysis.compare.explanation.explanation import KernelTime
 from analysis.compare.explanation.sides import ExplainedSide, collective
 from analysis.compare.joining.same_place import same_place
 from analysis.trace import Trace
@@ -21,6 +22,7 @@ _ALL = 0.3  # of it, which layers of all kinds take together
 _INSIDE = 0.5  # of a copy, which the layers inside it take
 _MOST = 2  # kinds of layers that are told
 _OF_MODULE = 0.8  # of the kernels of a layer, which run in the module that it is named after
+_NAMED = 3  # kernels of no known class
 _SHAPE = re.compile(r"([a-z]+\d*(?:_e\d\w+)?)\[([\d, ]*)\]\Z")
 _BYTES = {
     "float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2,
@@ -128,6 +130,17 @@ def classes_of(side: ExplainedSide) -> tuple[ClassOfUnit, ...]:
         entry[1] += float(ns)
     ranked = sorted(totals.items(), key=lambda item: -item[1][1])
     return tuple(ClassOfUnit(name, count, round(ns)) for name, (count, ns) in ranked)
+
+
+def unknown_of(side: ExplainedSide) -> tuple[KernelTime, ...]:
+    """Return the kernels of a unit that are of no known class, the few of most time."""
+    totals: dict[int, list[float]] = {}
+    for operator, ns in zip(side.profile.operators.tolist(), side.ns.tolist(), strict=True):
+        if side.kernels[operator].op_class in ("", "unknown"):
+            entry = totals.setdefault(operator, [0, 0.0])
+            entry[0] += 1
+            entry[1] += ns
+    return side.named_times(totals)[:_NAMED]
 
 
 def collectives_of(traced: Traced) -> tuple[Collective, ...]:

@@ -166,7 +166,8 @@ class Saving:
 class TraceExplanation:
     """What one trace shows. `layers`, `classes`, `collectives` and `products` (the matrix products)
     come with most time first, and `savings` too, behind which stand those that no program can
-    avoid."""
+    avoid. `unknown` are the kernels of most time of no known class; `captured` is how many graphs a
+    file captures that runs less than that, and of how many kernels, None of any other."""
 
     unit: TracedUnit
     layers: tuple[Layers, ...] = ()
@@ -174,3 +175,5 @@ class TraceExplanation:
     collectives: tuple[Collective, ...] = ()
     savings: tuple[Saving, ...] = ()
     products: tuple[Product, ...] = ()
+    unknown: tuple[KernelTime, ...] = ()
+    captured: tuple[int, int] | None = None

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.advice.explanation.explanation import Collective, Saving
+from analysis.advice.explanation.gaps import long_gap
 from analysis.advice.explanation.traced import Traced
 from analysis.compare.explanation.explanation import KernelTime
 from analysis.compare.explanation.idle import are_shown
@@ -34,7 +35,10 @@ def idle(traced: Traced, least_ns: float) -> list[Saving]:
     if found is None:
         ns = traced.parts.idle_ns if traced.has_starts else 0
         longest = longest_idle(traced.trace)
+        gap = long_gap(traced, ns * traced.units.count) if has_device else None
         saving = Saving("idle", ns, evidence="ordered", longest=longest)
+        if gap is not None:
+            saving = replace(saving, values={"gap_ns": gap.ns, "before": gap.kernel})
         return [saving] if ns >= max(1, least_ns) else []
     causes: dict[CauseKind, list[IdleCause]] = {}
     for cause in found.causes:

@@ -10,6 +10,7 @@ from analysis.advice.finding import Finding
 from analysis.advice.kinds.host_waits import host_waits
 from analysis.advice.kinds.idle import MIN_IDLE, dispatch_bound, is_of_profiler, no_step
 from analysis.advice.subject import MIN_SHARE, Answer, Subject, shown
+from analysis.compare.graphs.captured import captures_of
 from analysis.host.causes import CauseKind
 from analysis.host.idle import IdleCause
 from analysis.host.latency import launch_latency
@@ -28,10 +29,11 @@ def idle_by_host(subject: Subject) -> Answer:
     thing in 2 %, unless what the profiler adds explains it, or another finding has it: that the run
     is bound by dispatch, or that the host waits.
 
-    The time is that of the runs that count, or of a file that marks none, from the first call to
+    Nothing is said of a file that captures graphs instead of running them. The time is that of the
+    runs that count, or of a file that marks none, from the first call to
     the last. Of several names of one kind the one with most idle time is named.
     """
-    if not subject.has_kernels:
+    if not subject.has_kernels or captures_of(subject.trace) is not None:
         return ()
     found = subject.host_idle
     if found is None:

@@ -26,13 +26,21 @@ def captured_graph(before: Trace, after: Trace) -> CapturedGraph | None:
     """Return the graph that one file captures and the other one replays; None where neither file
     is a capture, which runs fewer kernels than it captures."""
     for side, (trace, other) in enumerate(((before, after), (after, before))):
-        captured = trace.captured
-        if captured is None or len(captured.table) <= len(trace.calls):
+        if captures_of(trace) is None:
             continue
         found = _replayed(trace, other)
         if found is not None:
             return found if side == 0 else CapturedGraph(1, *_values(found))
     return None
+
+
+def captures_of(trace: Trace) -> tuple[int, int] | None:
+    """Return how many graphs a trace captures and of how many kernels, copies and fills; None where
+    it runs as much, so that it is more than a capture."""
+    captured = trace.captured
+    if captured is None or len(captured.table) <= len(trace.calls):
+        return None
+    return len(captured.graphs()), len(captured.table)
 
 
 def _values(found: CapturedGraph) -> tuple[int, int, int, int]:

@@ -31,6 +31,10 @@ def trace_explanation_values(found: TraceExplanation | None) -> dict[str, Any] |
         "classes": [asdict(each) for each in found.classes],
         "collectives": [_collective(each) for each in found.collectives],
         "products": [product_values(each) for each in found.products],
+        "unknown": _kernels(found.unknown),
+        "captured": None
+        if found.captured is None
+        else dict(zip(("graphs", "kernels"), found.captured, strict=True)),
         "changes": [_saving(each, found.unit) for each in found.savings],
     }
 

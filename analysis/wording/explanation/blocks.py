@@ -18,6 +18,7 @@ from analysis.wording.explanation.units import word
 
 _CLASSES = 3  # that are told
 _CLASS = 0.03  # of the time of all, below which one is not told
+_UNKNOWN = 0.2  # of the time of all, below which what has no known class is not told
 _LEAST = 0.005  # of a unit, below which kernels of other work are not told
 _COLLECTIVES = 3
 _SHARE = 0.02  # of the time of all collectives, below which one is not told
@@ -38,6 +39,16 @@ _NESTED = Message(
 _INSIDE = Message("{copies:count} layers of {kernels:count} kernels ({all:duration})")
 _BY_CLASS = Message("Kernels by class, the largest first: {classes}.")
 _BY_CLASS_OF_HOST = Message("Operators by class, the largest first: {classes}.")
+_OF_NO_CLASS = {
+    True: Message(
+        "{share:percent} of their time, {all:duration}, is in kernels whose names do not say what "
+        "they compute, the largest of them {largest}."
+    ),
+    False: Message(
+        "{share:percent} of their time, {all:duration}, is in operators whose types do not say "
+        "what they compute, the largest of them {largest}."
+    ),
+}
 # What computes in a unit is whatever runs in it; layers and classes are what it launched, wherever
 # that runs.
 _EARLIER = Message(
@@ -68,6 +79,7 @@ def blocks_said(found: TraceExplanation) -> list[Said]:
     if classes:
         message = _BY_CLASS if found.unit.on_device else _BY_CLASS_OF_HOST
         told.append(message.of(classes=classes))
+    told += _unknown(found)
     told += products_of_trace(found.products, found.unit.wall_ns)
     unit = found.unit
     if told and unit.earlier_ns >= _LEAST * unit.wall_ns:
@@ -78,6 +90,18 @@ def blocks_said(found: TraceExplanation) -> list[Said]:
     if found.collectives:
         told.append(_COMMUNICATION.of(collectives=collectives_text(found.collectives)))
     return told
+
+
+def _unknown(found: TraceExplanation) -> list[Said]:
+    """Return how much of the time is in what is of no known class, and the largest of it; nothing
+    where that is little."""
+    whole_ns = max(1, sum(each.ns for each in found.classes))
+    ns = sum(each.ns for each in found.classes if each.op_class == "unknown")
+    if ns < _UNKNOWN * whole_ns or not found.unknown:
+        return []
+    largest = listed([str(_ONE.of(name=each.name, each=each.ns)) for each in found.unknown])
+    message = _OF_NO_CLASS[found.unit.on_device]
+    return [message.of(share=ns / whole_ns, all=ns, largest=largest)]
 
 
 def _layers(layers: Layers) -> Said:

@@ -26,6 +26,9 @@ def saving_said(saving: Saving, unit: TracedUnit) -> Said:
 def _idle(saving: Saving, unit: TracedUnit) -> Sentence:
     values = saving.values
     kind = values.get("kind")
+    if kind is None and "gap_ns" in values:
+        message = _IDLE_BEFORE if values["before"] else _IDLE_AT_END
+        return message, {"gap": values["gap_ns"], "kernel": values["before"]}
     if kind is None:
         return _IDLE[unit.on_device], {}
     told = {"cause": values.get("cause"), "part": values.get("cause_ns"), "n": values.get("calls")}
@@ -49,6 +52,15 @@ _IDLE = {
     ),
     False: Message("No operator runs for **{ns:duration}** {per}, {share:percent} of the time."),
 }
+# Of one gap that is much of it.
+_IDLE_BEFORE = Message(
+    "The device is idle for **{ns:duration}** {per}, {share:percent} of the time; the file does "
+    "not show what the host did then. The longest gap, {gap:duration}, is before {kernel:name}."
+)
+_IDLE_AT_END = Message(
+    "The device is idle for **{ns:duration}** {per}, {share:percent} of the time; the file does "
+    "not show what the host did then. The longest gap, {gap:duration}, is after the last kernel."
+)
 _IDLE_CALLS = {
     "allocation": Message(
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
@@ -146,8 +158,14 @@ _IDLE_BY = {
 def _communication(saving: Saving, unit: TracedUnit) -> Sentence:
     values = saving.values
     waits = WAITS.get(values.get("wait_basis"))
-    told: dict[str, Shown] = {} if waits is None else {"waits": waits.of(**values)}
-    return (_COMMUNICATION if waits is None else _COMMUNICATION_PARTED), told
+    told: dict[str, Shown] = {}
+    if saving.before:
+        largest = saving.before[0]
+        n = max(1, round(largest.count))
+        told = {"name": largest.name, "n": n, "each": round(largest.ns / n)}
+    if waits is None:
+        return _COMMUNICATION, told
+    return _COMMUNICATION_PARTED, {**told, "waits": waits.of(**values)}
 
 
 # How much of the collectives of a unit is no transfer, by what says it.
@@ -162,13 +180,12 @@ WAITS: Mapping[str | int | float | None, Message] = {
     ),
 }
 _COMMUNICATION_PARTED = Message(
-    "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time. "
-    "{waits}"
+    "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time, "
+    "with most of all communication in {name:name} ({n:count} × {each:duration}). {waits}"
 )
-
-
 _COMMUNICATION = Message(
-    "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time."
+    "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time, "
+    "with most of all communication in {name:name} ({n:count} × {each:duration})."
 )
 
 

@@ -10,9 +10,23 @@ from analysis.messages import Message, Said, paragraph
 from analysis.wording.explanation.blocks import blocks_said
 from analysis.wording.explanation.savings import saving_said
 from analysis.wording.explanation.traced_unit import unit_said
+from analysis.wording.explanation.units import per
 
 FEW = 4  # savings that follow the largest
 _LEADS = 0.1  # of a unit, from which the largest saving is told first
+_OF_HOST = ("python", "launching")
+_MOST = 0.5  # of a unit, from which the host limits
+_CAPTURES = Message(
+    "The file captures a graph of {kernels:count} kernels, copies and fills, which do not run in "
+    "it: compare it with a file in which the graph runs.",
+    "The file captures {n:count} graphs of {kernels:count} kernels, copies and fills together, "
+    "which do not run in it: compare it with a file in which they run.",
+)
+_HOST_LIMITS = Message(
+    "The host is the limit: for **{ns:duration}** {per}, {share:percent} of the time, the device "
+    "waits while the host runs Python and launches, {each:duration} for each of {n:count} "
+    "executions, so faster kernels would change little."
+)
 # Whoever knows the file knows the time of all its steps.
 _IN_ALL = Message("In {n:steps} together that is {all:duration} of {whole:duration}.")
 _NOTHING = Message("Nothing large stands out that need not be.")
@@ -40,8 +54,40 @@ def lead_said(found: TraceExplanation) -> tuple[Sequence[Said], Sequence[Said], 
     """Return the sentences of the unit, of what its time goes to, and of the largest thing that
     need not be."""
     unit = found.unit
-    largest = [saving_said(each, unit) for each in found.savings[:1]]
-    return unit_said(unit), blocks_said(found), [*largest, *whole_said(found)] or [_NOTHING.of()]
+    return (
+        [*captured_said(found), *unit_said(unit), *host_said(found)],
+        blocks_said(found),
+        _saved(found),
+    )
+
+
+def _saved(found: TraceExplanation) -> list[Said]:
+    """Return the largest thing that need not be; of a file that only captures graphs nothing, since
+    it does not show what they take."""
+    largest = [saving_said(each, found.unit) for each in found.savings[:1]]
+    if not largest and found.captured is not None:
+        return []
+    return [*largest, *whole_said(found)] or [_NOTHING.of()]
+
+
+def captured_said(found: TraceExplanation) -> list[Said]:
+    """Return that a file captures graphs instead of running them; nothing of any other."""
+    if found.captured is None:
+        return []
+    graphs, kernels = found.captured
+    return [_CAPTURES.of(n=graphs, kernels=kernels)]
+
+
+def host_said(found: TraceExplanation) -> list[Said]:
+    """Return that the host is what limits, where the device waits most of the time for its code and
+    its launches; nothing elsewhere."""
+    unit = found.unit
+    ns = sum(each.ns for each in found.savings if each.values.get("kind") in _OF_HOST)
+    if ns < _MOST * unit.wall_ns or not unit.kernels:
+        return []
+    each = round(ns / unit.kernels)
+    values = {"ns": ns, "share": ns / unit.wall_ns, "n": unit.kernels, "each": each}
+    return [_HOST_LIMITS.of(**values, per=per(unit.kind, unit.name))]
 
 
 def whole_said(found: TraceExplanation) -> list[Said]:

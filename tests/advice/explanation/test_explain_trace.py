@@ -22,6 +22,7 @@ from analysis.report.explanation.trace_rows import trace_rows
 from analysis.trace import Trace
 from analysis.wording.explanation.trace import trace_sentence
 from analysis.work_units import units_of
+from tests.compare.graphs import captures
 from tests.conftest import SHARED_TRACES
 from tests.host.hosts import Span
 from tests.step_traces import Kernel, steps_of
@@ -362,3 +363,61 @@ def test_products_of_layers_are_told_by_what_they_are() -> None:
     ]  # fmt: skip
     assert "gate/up 800 µs (8 × 100 µs, 515 TFLOP/s)" in trace_sentence(found)
     assert "Matrix products in the order" not in trace_sentence(explained(steps_of([LAYER * 8])))
+
+
+def test_one_long_gap_of_a_file_without_host_is_named_by_what_ends_it() -> None:
+    """Two steps of 50 + 60 + 300 + 90 us, of which 300 lie before the last kernel of the second."""
+    first = [Kernel("a", 50, "matrix_product"), Kernel("b", 60), Kernel("c", 90)]
+    second = [*first[:2], Kernel("c", 90, after_us=300)]
+    idle = only(explained(steps_of([first, second])))
+    assert (idle.ns, idle.values["gap_ns"], idle.values["before"]) == (150_000, 300_000, "c")
+    text = trace_sentence(explained(steps_of([first, second])))
+    assert "The longest gap, 300 µs, is before c." in text
+
+
+def test_many_gaps_of_a_length_are_not_told_by_one() -> None:
+    kernels = [Kernel(f"k{at}", 50, after_us=20) for at in range(8)]
+    [idle] = explained(steps_of([kernels] * 2)).savings
+    assert "gap_ns" not in idle.values
+
+
+def test_what_is_of_no_known_class_is_named() -> None:
+    """300 of 350 us in kernels whose names say nothing."""
+    step = [Kernel("x_1", 200, "unknown"), Kernel("x_2", 100, "unknown"), Kernel("gemm", 50)]
+    found = explained(steps_of([step] * 2))
+    assert [(one.name, one.ns) for one in found.unknown] == [("x_1", 200_000), ("x_2", 100_000)]
+    assert "85.7 % of their time, 300 µs, is in kernels whose names do not say" in trace_sentence(
+        found
+    )
+    few = [Kernel("gemm", 500, "matrix_product"), Kernel("x_1", 20, "unknown")]
+    assert "do not say what they" not in trace_sentence(explained(steps_of([few] * 2)))
+
+
+def test_a_host_that_takes_longer_than_its_kernels_is_the_limit() -> None:
+    """In each step of 1000 us two kernels of 100, and Python for 390 us before each."""
+    spans: list[Span] = []
+    launches: list[tuple[int, float]] = []
+    for step in range(3):
+        begin = step * 1000
+        for at in (0, 500):
+            start = (begin + at) * 1000
+            spans.append((0, "frame", "train.py(7): collate", start, start + 390_000))
+            spans.append((0, "runtime", "cudaLaunchKernel", start + 390_000, start + 395_000))
+            launches.append((0, begin + at + 392))
+    kernels = [Kernel("first", 100, after_us=400), Kernel("second", 100, after_us=400)]
+    trace = steps_of([kernels] * 3, spans=spans, launches=launches)
+    text = trace_sentence(explained(trace))
+    assert "The host is the limit: for 800 µs per step, 80.0 % of the time" in text
+    assert "400 µs for each of 2 executions" in text
+
+
+def test_a_capture_says_that_its_graph_does_not_run() -> None:
+    found = explain_trace(captures.trace_of(captures.capture(captures.LAYER * 6), "c.json"))
+    assert found is not None
+    assert found.captured == (1, 24)
+    text = trace_sentence(found)
+    assert text.startswith("The file captures a graph of 24 kernels, copies and fills, which do")
+    assert "idle" not in {one.code for one in found.savings}
+    assert "Nothing large stands out" not in text
+    run = explain_trace(captures.trace_of(captures.replay(captures.LAYER * 6), "r.json"))
+    assert run is not None and run.captured is None
