@@ -22,7 +22,7 @@ from app.views import (
     compare,
     engines,
     fleet,
-    fusion,
+    former,
     home,
     library,
     recipes,
@@ -30,7 +30,6 @@ from app.views import (
     releases,
     scaling,
     trace,
-    variants,
 )
 
 
@@ -38,25 +37,23 @@ def run() -> None:
     """The page that the address names, in the language that it speaks."""
     language.start()
     panels.set_up()
-    fusion_page: StreamlitPage = st.Page(
-        lambda: fusion.show(record_page), title=say("Fusion"), url_path="fusion"
-    )
-    compare_page = st.Page(
-        lambda: compare.show(fusion_page, trace_page, record_page, variants_page, engines_page),
+    compare_page: StreamlitPage = st.Page(
+        lambda: compare.show(trace_page, record_page, engines_page),
         title=say("Compare"),
         url_path="compare",
     )
+    former_pages = [
+        st.Page(lambda: former.fusion(compare_page), url_path="fusion", visibility="hidden"),
+        st.Page(lambda: former.variants(compare_page), url_path="variants", visibility="hidden"),
+    ]
     trace_page: StreamlitPage = st.Page(
         lambda: trace.show(compare_page, record_page), title=say("Trace"), url_path="trace"
     )
     scaling_page: StreamlitPage = st.Page(
         lambda: scaling.show(compare_page), title=say("Scaling"), url_path="scaling"
     )
-    variants_page: StreamlitPage = st.Page(
-        lambda: variants.show(compare_page), title=say("Variants"), url_path="variants"
-    )
     engines_page: StreamlitPage = st.Page(
-        lambda: engines.show(compare_page, variants_page),
+        lambda: engines.show(compare_page),
         title=say("Engines"),
         url_path="engines",
     )
@@ -78,7 +75,6 @@ def run() -> None:
     shown_on: dict[Shows, StreamlitPage] = {
         "compare": compare_page,
         "trace": trace_page,
-        "variants": variants_page,
         "scaling": scaling_page,
     }
     home_page = st.Page(
@@ -97,12 +93,11 @@ def run() -> None:
     shown = st.navigation(
         {
             "": [
-                *(home_page, compare_page, fusion_page, trace_page, library_page),
+                *(home_page, compare_page, *former_pages, trace_page, library_page),
                 *(by_name[name] for name in has_content),
             ],
             say("New"): [record_page, recipes_page],
             say("More"): [
-                variants_page,
                 *(page for name, page in by_name.items() if name not in has_content),
             ],
         },

@@ -64,27 +64,38 @@ class Picture:
 
 REPORT = "report"  # an address: the HTML report in place of a page of the dashboard
 PICTURES = {
-    "compare-light": Picture("", height=1340, width=1440, scale=1),
-    "compare-light-zh": Picture("", height=1340, width=1440, scale=1, language="zh"),
-    "fusion-light": Picture("fusion", height=1250, width=1440, scale=1),
-    "fusion-light-zh": Picture("fusion", height=1250, width=1440, scale=1, language="zh"),
-    "tutorial-verdict": Picture("", height=640),
-    "tutorial-time": Picture("", "Where the time of a run goes", until="What limits fused now"),
-    "tutorial-findings": Picture(
-        "", "What limits fused now", until="What fusion bought, by pattern", height=560
+    "compare-light": Picture("compare", height=1340, width=1440, scale=1),
+    "compare-light-zh": Picture("compare", height=1340, width=1440, scale=1, language="zh"),
+    "fusion-light": Picture(
+        "compare?groups=true", "From baseline to candidate", height=1250, width=1440, scale=1
     ),
-    "tutorial-waterfall": Picture("fusion", "From baseline to candidate", until="Timelines"),
-    "tutorial-flow": Picture("fusion", "Timelines", until="Ledger"),
-    "tutorial-group": Picture("fusion?group=4", "Ledger", until="Why not fused", height=900),
+    "fusion-light-zh": Picture(
+        "compare?groups=true", "从基线到候选", height=1250, width=1440, scale=1, language="zh"
+    ),
+    "tutorial-verdict": Picture("compare", height=640),
+    "tutorial-time": Picture(
+        "compare?times=true", "Where the time of a run goes", until="Op types, classes and modules"
+    ),
+    "tutorial-findings": Picture("compare?limits=true", "What limits fused now", height=560),
+    "tutorial-waterfall": Picture(
+        "compare?groups=true", "From baseline to candidate", until="Timelines of the groups"
+    ),
+    "tutorial-flow": Picture("compare?groups=true", "Timelines of the groups", until="Ledger"),
+    "tutorial-group": Picture(
+        "compare?groups=true&group=4", "Ledger", until="Why not fused", height=900
+    ),
     "tutorial-missed": Picture(
-        f"fusion?{LAYOUT_ONLY}", "Why not fused", until="What each optimizer brings", height=420
+        f"compare?groups=true&{LAYOUT_ONLY}",
+        "Why not fused",
+        until="What each optimizer brings",
+        height=420,
     ),
-    "tutorial-try": Picture("", height=750, press="Try it", shows="Stop"),
+    "tutorial-try": Picture("compare?limits=true", height=750, press="Try it", shows="Stop"),
     "tutorial-report": Picture(REPORT, height=760),
     "page-trace": Picture(
         "trace?trace=sample:mobilenetv2/unfused", "Where the time goes", until="Timeline"
     ),
-    "page-variants": Picture("variants", height=900),
+    "page-variants": Picture("compare?several=true", "fused is the fastest", height=900),
     "page-engines": Picture("engines", height=1000, width=1200, scale=1.2),
     "page-recipe": Picture("recipes?recipe=conv3x3", height=900),
     "page-releases": Picture("releases", "1.20.1", height=940),
@@ -109,9 +120,10 @@ CHINESE = {
     "": "",
     "Where the time of a run goes": "一次运行的时间花在哪里",
     "What limits fused now": "fused 目前受限于什么",
-    "What fusion bought, by pattern": "融合带来了什么",
     "From baseline to candidate": "从基线到候选",
-    "Timelines": "时间线",
+    "Timelines of the groups": "各组的时间线",
+    "Op types, classes and modules": "算子类型、类别和模块",
+    "fused is the fastest": "fused 是",
     "Ledger": "融合账本",
     "Why not fused": "未融合原因",
     "What each optimizer brings": "各图优化器的价值",

@@ -50,12 +50,6 @@ def show(value: Trace | Experiment, *, whole: bool = True) -> None:
                 panels.note(words.answer_sentence(answer), _YES if answer.available else _NO)
 
 
-def link(comparison: Comparison) -> None:
-    """The button that opens what both files say."""
-    if st.button(say("What the files say"), key="doctor", icon=":material/troubleshoot:"):
-        st.dialog(say("What the files say"), width="large")(spoken(_both))(comparison)
-
-
 def link_to(file: Opened, key: str) -> None:
     """Draw the button that opens what one file says, beside which nothing else moves."""
     if st.button(say("What it contains"), key=key, type="tertiary"):
@@ -67,7 +61,8 @@ def _one(file: Opened) -> None:
     show(file.value, whole=False)
 
 
-def _both(comparison: Comparison) -> None:
+def show_both(comparison: Comparison) -> None:
+    """Draw what each file of a comparison says, side by side."""
     st.caption(told(words.DOCTOR_HELP))
     sides = (comparison.baseline, comparison.candidate)
     files = {side.experiment or side.trace: side for side in sides}

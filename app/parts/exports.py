@@ -22,7 +22,7 @@ _MIME = {"json": "application/json", "csv": "text/csv", "md": "text/markdown"}
 
 def downloads(shown: Shown) -> None:
     """The report, and behind a small button other formats; each is made when asked for."""
-    with st.popover(say("More"), help=say("Markdown, JSON, CSV and Perfetto")):
+    with st.popover(say("Other formats"), help=say("Markdown, JSON, CSV and Perfetto")):
         private = _private()
         for label, name, key, write in (
             (say("Summary as Markdown"), "comparison.md", "markdown", _markdown),
@@ -56,8 +56,8 @@ def downloads(shown: Shown) -> None:
 
 def several_downloads(multiple: MultipleComparison) -> None:
     """The report of several sides, and behind a small button other formats."""
-    with st.popover(say("More"), help=say("Markdown, JSON, CSV and Perfetto")):
-        private = _private()
+    with st.popover(say("Other formats"), help=say("Markdown, JSON, CSV and Perfetto")):
+        private = _private("redact_several")
         for label, name, write in (
             (say("Table as Markdown"), "variants.md", _several_markdown),
             (say("Table as CSV"), "variants.csv", _several_csv),
@@ -131,7 +131,7 @@ def recipe_downloads(table: RecipeTable) -> None:
     from analysis.report import recipe as made
 
     name = table.recipe.name
-    with st.popover(say("More"), help=say("CSV, Markdown and JSON")):
+    with st.popover(say("Other formats"), help=say("CSV, Markdown and JSON")):
         private = _private()
         for label, extension, mime, write in (
             (say("Table as CSV"), "csv", "text/csv", made.recipe_csv),
@@ -159,12 +159,12 @@ def recipe_downloads(table: RecipeTable) -> None:
     )
 
 
-def _private() -> bool:
+def _private(key: str = "redact") -> bool:
     """Whether names of users, hosts and paths are left out."""
     return st.checkbox(
         say("Leave out user, host and path names"),
         value=True,
-        key="redact",
+        key=key,
         help=panels.own(
             say(
                 "Names of users and hosts and absolute paths become placeholders such as <user1>, "

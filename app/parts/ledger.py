@@ -15,10 +15,10 @@ from analysis.compare.ledger import Ledger
 from analysis.compare.ledger.modules import modules
 from analysis.messages import Message, listed, say
 from analysis.wording import MODULES_HELP, NO_MODULE
+from analysis.wording.fusion.rows import group_names
 from app.parts.heads import NO_HEAD, Counted, Head, told
 from app.parts.table import NAME_CHARS, TYPE_CHARS, Table, micro, micro_change
 
-SHOWN_PATTERNS = 6
 _PATTERN_WIDTH = 300
 _TIMES = Head(
     Counted(
@@ -120,7 +120,7 @@ def table(comparison: Comparison, drawn: list[Line], unfolded: Collection[str]) 
     patterns = {row["key"]: row for row in ledger.patterns.to_dict("records")}
     known = ledger.rows.groupby("key")["known_by"].unique().to_dict()
     sources = ledger.rows.groupby("key")["source"].unique().to_dict()
-    names = _group_names(comparison)
+    names = group_names(comparison)
     cells: dict[str, list[Any]] = {name: [] for name in _CELLS}
     for line in drawn:
         row = patterns[line.key] if line.group is None else rows[line.group]
@@ -271,26 +271,6 @@ def _change(gains: pd.Series) -> pd.Series:
     return 0.0 - gains
 
 
-def summary(ledger: Ledger) -> Table:
-    """The patterns that changed most, for the Compare page."""
-    top = ledger.patterns.head(SHOWN_PATTERNS)
-    made = Table()
-    pattern = Message("Op types of the model's operators, in graph order.")
-    made.text(_PATTERN, top["pattern"], pattern, 240, 36)
-    becomes = top.apply(wording.becomes_cell, axis=1)
-    made.text(_BECOMES, becomes, _BECOMES_HELP, 150, TYPE_CHARS)
-    made.number(NO_HEAD, _GROUPS, top["groups"], _GROUPS_HELP, "%.0f")
-    _times(made, top)
-    _share(made, top)
-    head = Head(Message("Speedup"))
-    help_ = Message(
-        "Before / after. None of groups joined only by class or launcher: their two sides need not "
-        "do the same work."
-    )
-    made.number(NO_HEAD, head, top["speedup"], help_, "%.2f×", units.factor)
-    return made
-
-
 def module_table(comparison: Comparison) -> Table:
     """The gains of groups by the module of the model that they belong to."""
     rows = modules(comparison.ledger)
@@ -309,20 +289,3 @@ def module_table(comparison: Comparison) -> Table:
 
 def _percent(shares: pd.Series) -> pd.Series:
     return (shares * 100).round(1) + 0.0  # no -0.0
-
-
-def group_label(comparison: Comparison, group: Group) -> str:
-    """What to call a group: its module where no other group has it, else its first operator."""
-    return _group_names(comparison)[group.id]
-
-
-def _group_names(comparison: Comparison) -> dict[int, str]:
-    scopes = comparison.ledger.rows.set_index("group")["scope"].to_dict()
-    times = pd.Series(list(scopes.values()), dtype="object").value_counts()
-    names = {}
-    for group in comparison.fusion.groups:
-        scope = str(scopes.get(group.id, ""))
-        first = next((o.name for o in (*group.original, *group.baseline) if o.name), "")
-        name = scope if scope and times[scope] == 1 else first
-        names[group.id] = units.middle_cut(name or say("group {id}", id=group.id), 80)
-    return names

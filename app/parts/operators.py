@@ -15,10 +15,12 @@ from analysis.operators.classes import LABELS, OP_CLASSES
 from app import state
 from app.language import spoken
 from app.parts import ascend, panels, tables
+from app.parts.model_tree.fold import show_tree
 from app.parts.paging.pages import page_of, place_of
 from app.parts.table import HEIGHT, ROW_HEIGHT, Table, choice
 from app.sources.comparisons import Shown
 
+_TITLE = Message("Operators, modules and shapes, before and after")
 TABLE = "operator_table"
 PLAIN, ASCEND = "operators", "ascend"
 VIEWS = {PLAIN: Message("Operators"), ASCEND: Message("Ascend")}
@@ -40,7 +42,11 @@ def show(shown: Shown) -> None:
         if row != before:
             state.table.select_row(shown.key, row)
             state.table.pick_beside()
-        _operators(shown, row, is_new=row != before)
+        box = st.expander(_TITLE.text(), key="operators", bind="query-params")
+        if box.open:
+            with box:
+                _operators(shown, row, is_new=row != before)
+                show_tree(shown.comparison)
 
 
 def _operators(shown: Shown, selected: int | None, *, is_new: bool) -> None:

@@ -1,7 +1,4 @@
-"""The pair that is compared: selectors, files, links, and what to do while a side is missing.
-
-Compare and Fusion show the same pair; the address of either holds it.
-"""
+"""The pair that is compared: selectors, files, links, and what to do while a side is missing."""
 
 from __future__ import annotations
 
@@ -52,17 +49,12 @@ class Chosen:
             return comparisons.compare(*pair, assumptions, private=private)
 
 
-def choose(
-    trace_page: st.Page | None = None, variants_page: st.Page | None = None
-) -> Chosen | None:
+def choose(trace_page: st.Page) -> Chosen | None:
     """Draw the selectors and the uploader; None when there is nothing to compare, which it says,
     with the way to the `trace_page` where one side is there. A single trace that was just opened
-    leads to that page, a report of several to the `variants_page`."""
+    leads to that page."""
     is_new = not state.session.is_greeted()
-    others: dict[opening.Shows, st.Page | None] = {"trace": trace_page, "variants": variants_page}
-    opening.follow(
-        {name: page for name, page in others.items() if page is not None}, is_compared_here=True
-    )
+    opening.follow({"trace": trace_page}, is_compared_here=True)
     pair, gone = _asked(is_new)
     baseline, candidate = pair
     is_whole = gone is None and None not in pair
@@ -93,7 +85,7 @@ def choose(
         with main:
             _nothing(pair, gone)
             alone = next(filter(None, pair), None)
-            if gone is None and alone is not None and trace_page is not None:
+            if gone is None and alone is not None:
                 st.page_link(
                     trace_page,
                     label=say("See where its time goes, and what limits it"),

@@ -265,8 +265,8 @@ def _colour(figure: Figure, better: str | None) -> DeltaColor:
     return "blue" if (change < 0) == (better == "lower") else "red"
 
 
-def trust(comparison: Comparison) -> DeltaGenerator:
-    """'Can I trust this?' in one line; everything is one click away, in what comes back."""
+def trust(comparison: Comparison) -> None:
+    """'Can I trust this?' in one line; everything is one click away."""
     found = trust_of(comparison.diagnostics)
     line = st.container(border=True, horizontal=True, vertical_alignment="center", wrap=False)
     with line.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -274,10 +274,11 @@ def trust(comparison: Comparison) -> DeltaGenerator:
         st.markdown(f"{icon} **{wording.TRUST}**", width="content")
         st.text(wording.trust_line(found), width="stretch")
     with line:
-        everything = st.popover(say("More"), help=own(wording.all_of_them(found)))
+        everything = st.popover(say("Doubts and notes"), help=own(wording.all_of_them(found)))
     with everything:
         _trust(found)
-    return everything
+        if comparison.explanation is not None:
+            verdict_basis(comparison)
 
 
 def _trust(found: Trust) -> None:

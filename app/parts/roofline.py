@@ -27,6 +27,6 @@ def show(comparison: Comparison) -> None:
         names = (comparison.baseline.name, comparison.candidate.name)
         figure = roofline(picture, names, panels.mark_colours())
         alt = say("Operators of both sides under the machine's roofs")
-        panels.chart(figure, "roofline", alt)
+        panels.chart(figure, "roofline_chart", alt)
         for note in wording.roofline_notes(comparison.roofs, picture):
             st.caption(panels.own(note))

@@ -167,7 +167,7 @@ def _side_of_several(files: Sequence[Opened | None]) -> Side:
     return _pooled([file.value for file in known], numbers, tuple(file.name for file in known))
 
 
-# As many as the Variants page compares: each holds its files a second time.
+# As many as are compared at once: each holds its files a second time.
 @st.cache_resource(max_entries=MAX_SIDES, show_spinner=False)
 def _pooled(
     _values: Sequence[Trace | Experiment], numbers: tuple[int, ...], names: tuple[str, ...]

@@ -1,11 +1,13 @@
-"""What the pages other than Compare and Fusion show: the address holds it."""
+"""What pages other than Compare show, and several sides on Compare: the address holds it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
+from app.state.folds import OPEN
+from app.state.pair import SIDES
 from app.state.session import LANGUAGE, MAX_ID, linked_id, session
 
 TRACE_KEY = "choose_trace"
@@ -15,6 +17,7 @@ SWEEP_KEY = "choose_sweep"
 FLEET_KEY = "choose_fleet"
 HISTORY_KEY = "choose_history"
 ENGINES_KEY = "choose_engines"
+SEVERAL_FOLD = "several"
 _TRACE = "trace"
 _SEVERAL = "variant"
 _SWEEP = "sweep"
@@ -56,18 +59,28 @@ def pick_traced() -> None:
     trace(st.session_state[TRACE_KEY])
 
 
-def several() -> tuple[str, ...]:
-    """Ids that the Variants page shows, the baseline first: from the address, else what this
-    session showed last.
+def linked() -> dict[str, str | list[str]]:
+    """Return the query of the address."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
+
+
+def linked_several() -> tuple[str, ...]:
+    """Return the ids of several sides in the address, the baseline first.
 
     They may be any printable text, so whoever looks them up must check them."""
     linked = st.query_params.get_all(_SEVERAL)[:_MAX_SEVERAL]
     asked = [id_ for id_ in linked if len(id_) <= MAX_ID and id_.isprintable()]
-    return tuple(dict.fromkeys(asked)) or session().several
+    return tuple(dict.fromkeys(asked))
+
+
+def several() -> tuple[str, ...]:
+    """Return the ids of several sides, the baseline first: from the address, else what this session
+    chose last. They may be any printable text."""
+    return linked_several() or session().several
 
 
 def compare_several(ids: Iterable[str]) -> None:
-    """Put what the Variants page shows into the address, the baseline first.
+    """Put several sides into the address, the baseline first.
 
     Always: a link inside a page hands over its query but leaves the browser's address alone.
     """
@@ -76,17 +89,20 @@ def compare_several(ids: Iterable[str]) -> None:
 
 
 def keep_several(ids: Iterable[str]) -> None:
-    """What the Variants page shows when it is opened; this page is another one."""
+    """Keep what is shown of several sides where the address asks for none."""
     session().several = tuple(ids)
 
 
-def several_query(ids: Iterable[str]) -> dict[str, list[str]]:
-    """The query of an address of the Variants page that shows these."""
-    return {_SEVERAL: list(ids)}
+def several_query(ids: Sequence[str], best: str = "") -> dict[str, str | list[str]]:
+    """Return the query of an address that shows these, the first with `best`, else the second."""
+    candidate = ids[1] if best in ("", ids[0]) else best
+    baseline, other = SIDES
+    pair: dict[str, str | list[str]] = {baseline: ids[0], other: candidate}
+    return {**pair, _SEVERAL: list(ids), SEVERAL_FOLD: OPEN}
 
 
-def show_several(ids: Iterable[str]) -> None:
-    """Before the selectors of the Variants page are drawn: what they show."""
+def show_several(ids: Sequence[str]) -> None:
+    """Before the selectors of several sides are drawn: what they show."""
     st.session_state[SEVERAL_KEY] = list(ids)
     st.session_state[SEVERAL_BASELINE_KEY] = next(iter(ids), None)
 
@@ -94,14 +110,15 @@ def show_several(ids: Iterable[str]) -> None:
 def pick_several() -> None:
     """The selector of variants was used: the baseline stays in front while it is among them."""
     chosen = [str(id_) for id_ in st.session_state[SEVERAL_KEY]]
-    front = [id_ for id_ in session().several[:1] if id_ in chosen]
+    front = [id_ for id_ in (st.session_state[SEVERAL_BASELINE_KEY],) if id_ in chosen]
     compare_several([*front, *(id_ for id_ in chosen if id_ not in front)])
 
 
 def pick_several_baseline() -> None:
     """The selector of the baseline was used."""
     first = st.session_state[SEVERAL_BASELINE_KEY]
-    compare_several([first, *(id_ for id_ in session().several if id_ != first)])
+    chosen = [str(id_) for id_ in st.session_state[SEVERAL_KEY]]
+    compare_several([first, *(id_ for id_ in chosen if id_ != first)])
 
 
 def swept() -> str | None:

@@ -37,6 +37,8 @@ def compare(baseline: str | None, candidate: str | None) -> None:
     if kept.pair not in ((None, None), (baseline, candidate)):
         linked[GROUP] = None  # a number means another group there
         linked |= {_runs_param(side): None for side in SIDES}  # the runs of another file
+        if not {baseline, candidate} <= {*kept.several}:
+            kept.several = ()  # chosen for another pair
     kept.pair = (baseline, candidate)
     link_all(linked)
 

@@ -52,6 +52,7 @@ class Session:
     picked_beside: int = 0
     highlight: tuple[str, Highlight] | None = None
     highlights: int = 0
+    brought: tuple[str, int] = ("", 0)
     entered_runs: dict[str, int] = field(default_factory=dict)
     greeted: bool = False
     language: str = ""

@@ -28,9 +28,8 @@ _APART_SET = Message(
 )
 
 
-def show(compare_page: st.Page, variants_page: st.Page) -> None:
-    """Draw the page; two sides are compared on the `compare_page`, timelines are on the
-    `variants_page`."""
+def show(compare_page: st.Page) -> None:
+    """Draw the page; two sides, and the timelines of all, are on the `compare_page`."""
     with panels.page():
         opening.greet()
         found = engines.recorded(state.files.opened())
@@ -48,7 +47,7 @@ def show(compare_page: st.Page, variants_page: st.Page) -> None:
         if len(ids) < 2:
             st.subheader(say("Choose two variants or files, or more"), anchor=False)
             return
-        _show(chosen, ids, compare_page, variants_page)
+        _show(chosen, ids, compare_page)
 
 
 def _choose(found: dict[str, Recorded]) -> Recorded:
@@ -154,9 +153,7 @@ def _variant_label(of: Recorded, id_: str) -> str:
     return id_
 
 
-def _show(
-    of: Recorded, ids: tuple[str, ...], compare_page: st.Page, variants_page: st.Page
-) -> None:
+def _show(of: Recorded, ids: tuple[str, ...], compare_page: st.Page) -> None:
     chosen = loading.several(ids, state.files.opened())
     main, side = st.columns(_CHOSEN, gap="medium")
     with side:
@@ -182,15 +179,12 @@ def _show(
     alt = say("Engines and their variants against the baseline, fastest first")
     engine_table(multiple).draw("engines_table", alt, max_rows=MAX_SIDES)
     st.caption(panels.own(words.measured_sentence(multiple, ENGINE_COLUMNS)))
-    _links(multiple, ids, compare_page, variants_page)
+    _links(multiple, ids, compare_page)
     pareto_chart(multiple, "engines_pareto")
     _comparing(multiple)
 
 
-def _links(
-    multiple: MultipleComparison, ids: tuple[str, ...], compare_page: st.Page,
-    variants_page: st.Page,
-) -> None:  # fmt: skip
+def _links(multiple: MultipleComparison, ids: tuple[str, ...], compare_page: st.Page) -> None:
     """The ways to any two of them, operator by operator, and to the timelines of all."""
     names = dict(zip(ids, (side.name for side in multiple.sides), strict=True))
     best = next((ids[at] for at in multiple.best.members if at), ids[1])
@@ -219,8 +213,8 @@ def _links(
             query_params={"baseline": first, "candidate": second or others[0]},
         )  # fmt: skip
         st.page_link(
-            variants_page, label=say("Timelines of all"), icon=":material/table_rows:",
-            query_params=state.pages.several_query(ids),
+            compare_page, label=say("Timelines of all"), icon=":material/table_rows:",
+            query_params=state.pages.several_query(ids, best),
         )  # fmt: skip
 
 

@@ -26,6 +26,8 @@ from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
+# Parts of the page Compare behind titles; those of groups and several have tests of their own.
+PARTS = ("operators", "times", "limits", "figures", "roofline", "runs", "files")
 BLOCKS = {"unfused": [10.0 + b / 10 for b in range(8)], "fused": [5.0 + b / 20 for b in range(8)]}
 
 # Every AppTest looks through all installed packages for components; they do not change meanwhile.
@@ -133,8 +135,15 @@ def answers_others(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def start(tree: Path) -> Callable[..., AppTest]:
-    """`start(baseline=…, candidate=…)` opens the page Compare of the dashboard at that address."""
-    return lambda **address: _opened("compare", address)
+    """`start(baseline=…, candidate=…)` opens the page Compare at that address, with its parts open;
+    `start(folded=True, groups="true")` with one of them."""
+
+    def run(*, folded: bool = False, **address: str) -> AppTest:
+        return _opened(
+            "compare", address if folded else {**dict.fromkeys(PARTS, "true"), **address}
+        )
+
+    return run
 
 
 @pytest.fixture

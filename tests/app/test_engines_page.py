@@ -19,11 +19,10 @@ import streamlit as st
 from app.views import engines
 
 compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
-variants_page = st.Page(lambda: st.write("variants"), title="Variants", url_path="variants")
 engines_page = st.Page(
-    lambda: engines.show(compare_page, variants_page), title="Engines", default=True
+    lambda: engines.show(compare_page), title="Engines", default=True
 )
-st.navigation([engines_page, compare_page, variants_page], position="top").run()
+st.navigation([engines_page, compare_page], position="top").run()
 """
 HOSTILE = "![a](http://127.0.0.1:9/pix) :red[boo]"
 

@@ -63,6 +63,7 @@ def test_a_pick_is_shown_in_the_timelines_or_in_the_table(monkeypatch: pytest.Mo
     monkeypatch.setattr(table, "highlight", lambda of, place: shown.append((of, place)))
     monkeypatch.setattr(table, "select_row", lambda of, row: shown.append((of, row)))
     monkeypatch.setattr(table, "pick_beside", lambda: None)
+    monkeypatch.setattr(changes.state.folds, "open_fold", shown.append)
     place = Highlight(((1, 2), None), (7,))
     kernels = (KernelRow("k", "", "", "", "", "", 7), KernelRow("l", "", "", "", "", "", None))
     row = ChangeRow((), "", "same", 0, 0, (), "", kernels, (Way("", place),))
@@ -73,4 +74,16 @@ def test_a_pick_is_shown_in_the_timelines_or_in_the_table(monkeypatch: pytest.Mo
     )  # fmt: skip
     for picked in picks:
         changes.pick(rows, "pair", picked)
-    assert shown == [("pair", place), ("pair", 7)]
+    assert shown == [("pair", place), ("pair", 7), "operators"]
+
+
+def test_a_picked_group_opens_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[object] = []
+    state = changes.state
+    monkeypatch.setattr(state.groups, "select_group", lambda of, group: shown.append((of, group)))
+    monkeypatch.setattr(state.folds, "open_fold", shown.append)
+    row = ChangeRow((), "", "same", 0, 0, (), "", (KernelRow("g", "", "", "", "", "", 4),), ())
+    rows = ExplainedRows((), (row,), (), (), "", "")
+    for picked in ({"change": 0}, {"change": 0, "kernel": 1}, None, {"change": 0, "kernel": 0}):
+        changes.pick_group(rows, "pair", picked)
+    assert shown == [("pair", 4), "groups"]

@@ -6,9 +6,11 @@ import base64
 import csv
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -29,7 +31,6 @@ from tests.app.test_runs_page import on_a_gpu
 from tests.compare.groups.test_own_parts import recorded
 from tests.compare.timing.raw_times import paused, rewritten
 from tests.factories import Operator, experiment_zip, profile_json
-from tests.patience import GIVE_UP_S
 
 Start = Callable[..., AppTest]
 HOSTILE = "<img src=x onerror=alert(1)> ![a](http://127.0.0.1:9/pix) :red[boo] [l](javascript:a())"
@@ -81,31 +82,11 @@ def fused_zip(types: Mapping[str, str] | None = None, **changes: object) -> byte
     return buffer.getvalue()
 
 
-# AppTest opens only the first page of functions: here that is Fusion.
-SCRIPT = """
-import streamlit as st
-from app.views import fusion, record
-
-record_page = st.Page(
-    lambda: record.show(*[record_page] * 3), title="Record", url_path="record"
-)
-fusion_page = st.Page(lambda: fusion.show(record_page), title="Fusion", default=True)
-st.navigation([fusion_page, record_page], position="top").run()
-"""
-
-
 @pytest.fixture
-def open_fusion(tree: Path) -> Start:
-    """`open_fusion(baseline=…, group=…)` opens the Fusion page at that address."""
+def open_fusion(tree: Path, start: Start) -> Start:
+    """`open_fusion(baseline=…, group=…)` opens the groups on the page Compare at that address."""
     (tree / "samples" / "mobilenetv2.zip").write_bytes(fused_zip())
-
-    def run(**at: str) -> AppTest:
-        test = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
-        for name, value in at.items():
-            test.query_params[name] = value
-        return test.run()
-
-    return run
+    return lambda **at: start(folded=True, groups="true", **at)
 
 
 def cells(page: AppTest) -> dict[str, list[object]]:
@@ -187,28 +168,30 @@ def test_time_spent_and_time_to_win_are_apart_and_attention_is_named(
                for text in captions)  # fmt: skip
 
 
-def below_headline(page: AppTest) -> str:
-    """What the headline goes on with, in the size of the text."""
-    [text] = [one.value for one in page.markdown if "groups together take" in one.value]
-    return str(text).replace("\\", "")
+def led(page: AppTest) -> list[str]:
+    """Return the sentence that leads the groups, and what the page has as text, plain."""
+    shown = [page.subheader[1].value, *(one.value for one in page.markdown)]
+    return [re.sub(r":\w+\[([^\]]*)\]", r"\1", text).replace("\\", "") for text in shown]
 
 
 def test_the_page_says_what_fusion_bought_and_how_sure_that_is(open_fusion: Start) -> None:
     page = open_fusion()
     assert is_clean(page) and not page.error
-    assert headline(page) == (
+    lead, *others = led(page)
+    assert lead == (
         "The whole run takes 5.17 ms less. The largest term is profiler bias, 5.09 ms less."
     )
-    assert below_headline(page) == (
+    rest = (
         "All groups together take 80.0 µs less. Attribution is weak. All of what faster groups "
         "save comes from 2 Conv + BatchNormalization + Relu groups. They run as one operator each."
     )
+    assert rest in others
     captions = "\n".join(caption.value for caption in page.caption).replace("\\", "")
     assert (
         "accounted for: 7 of 7. 0 boundary mismatches. The largest group has 3 operators"
         in captions
     )
-    assert "fused is 2.00× faster than unfused" in "\n".join(texts(page))
+    assert headline(page) == "fused is 2.00× faster than unfused"
     assert page.get("plotly_chart")
     assert address(page)["baseline"] == "sample:mobilenetv2/unfused"
 
@@ -305,13 +288,13 @@ def test_another_pair_forgets_the_group(open_fusion: Start) -> None:
     page = open_fusion(group="1")
     page = page.button(key="swap").click().run()
     assert "group" not in address(page)
-    assert "All of what slower groups add comes from 2 Conv" in below_headline(page)
+    assert "All of what slower groups add comes from 2 Conv" in " ".join(led(page))
 
 
 def test_the_same_variant_on_both_sides_says_that_nothing_was_fused(open_fusion: Start) -> None:
     page = open_fusion(baseline="sample:mobilenetv2/fused", candidate="sample:mobilenetv2/fused")
     assert is_clean(page) and not page.error
-    assert headline(page).startswith("Nothing was fused: both sides ran the same operators.")
+    assert led(page)[0].startswith("Nothing was fused: both sides ran the same operators.")
 
 
 def test_two_profiles_give_inferred_groups_and_no_pictures(open_fusion: Start) -> None:
@@ -340,9 +323,9 @@ def test_of_two_models_the_page_says_so_and_what_to_do_and_nothing_else(
     ]
     page = open_fusion().file_uploader[0].set_value(files).run()
     assert is_clean(page) and not page.error
-    assert headline(page).startswith("The two files have hardly a kernel in common")
+    assert "The two files have hardly a kernel in common" in " ".join(markdown_texts(page))
     assert "Compare two recordings of one model" in "".join(c.value for c in page.caption)
-    assert not page.subheader
+    assert [one.value for one in page.subheader] == ["Timelines"]
 
 
 def test_hostile_op_types_are_shown_as_they_are(tree: Path, open_fusion: Start) -> None:
@@ -485,15 +468,30 @@ def test_shares_are_left_out_where_they_say_nothing(tree: Path, open_fusion: Sta
     assert len(said) == 1
 
 
-def test_compare_shows_the_patterns_and_the_sum(tree: Path, start: Start) -> None:
+def rows_drawn(page: AppTest) -> list[dict[str, Any]]:
+    """What the rows above the timelines draw."""
+    return [
+        json.loads(component.proto.json)
+        for component in page.get("bidi_component")
+        if component.proto.component_name == "fusescope_changes"
+    ]
+
+
+def test_the_patterns_lead_the_page_and_open_to_their_groups(
+    tree: Path, open_fusion: Start
+) -> None:
     (tree / "samples" / "mobilenetv2.zip").write_bytes(
         paused(fused_zip(), "fused", 3, "head/Gemm", 20_000)
     )
-    page = start()
-    frames = [one.value for one in page.dataframe]
-    frame = next(frame for frame in frames if ("", "Pattern") in frame)
-    assert list(frame[("", "Pattern")]) == ["Conv + BatchNormalization + Relu", "Gemm"]
-    assert list(frame[("", "Speedup")]) == [pytest.approx(310 / 230), 1.0]
+    page = open_fusion()
+    [rows] = rows_drawn(page)
+    [fused] = rows["rows"]
+    assert "".join(text for _, text in fused["parts"]) == (
+        "2 groups of Conv + BatchNormalization + Relu run as FusedConv: −80.0 µs per run."
+    )
+    assert [each["name"] for each in fused["kernels"]] == ["first", "second"]
+    assert fused["kernels"][1]["cells"] == [["160 µs", ""], ["120 µs", ""], ["−40.0 µs", ""]]
+    assert rows["moreTitle"] == "1 other pattern"
     captions = [caption.value for caption in page.caption]
     assert any("groups -80.0 µs, slow executions +831 µs" in text for text in captions), captions
     slow = next(text for text in captions if text.startswith("Slow executions"))

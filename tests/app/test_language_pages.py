@@ -21,6 +21,7 @@ from app.recording import progress, recorder
 from collectors.environments.catalogue import ENGINES
 from collectors.progress import Progress
 from collectors.record import variant_names
+from tests.app.conftest import PARTS
 from tests.app.pages import address, is_clean, texts
 from tests.app.test_ascend_view import KERNELS
 from tests.app.test_fusion_page import fused_zip
@@ -30,29 +31,23 @@ from tests.brackets import names_in
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
 
-PAGES = ("compare", "variants", "fusion", "trace", "scaling", "recipes", "record")
+PAGES = ("compare", "trace", "scaling", "recipes", "record")
 # AppTest opens only the first page of functions: {first} is that page.
 SCRIPT = """
 import streamlit as st
 from app import language
-from app.views import compare, fusion, recipes, record, scaling, trace, variants
+from app.views import compare, recipes, record, scaling, trace
 
 language.start()
 pages = {{
     "compare": st.Page(
-        lambda: compare.show(
-            pages["fusion"], pages["trace"], pages["record"], pages["variants"],
-            pages["variants"]), title="c",
+        lambda: compare.show(pages["trace"], pages["record"], pages["scaling"]), title="c",
         url_path="compare", default="{first}" == "compare"),
-    "variants": st.Page(lambda: variants.show(pages["compare"]), title="v", url_path="variants",
-        default="{first}" == "variants"),
     "scaling": st.Page(lambda: scaling.show(pages["compare"]), title="s", url_path="scaling",
         default="{first}" == "scaling"),
     "trace": st.Page(
         lambda: trace.show(pages["compare"], pages["record"]), title="t", url_path="trace",
         default="{first}" == "trace"),
-    "fusion": st.Page(lambda: fusion.show(pages["record"]), title="f", url_path="fusion",
-        default="{first}" == "fusion"),
     "recipes": st.Page(lambda: recipes.show(pages["recipes"], pages["compare"]), title="r",
         url_path="recipes", default="{first}" == "recipes"),
     "record": st.Page(lambda: record.show(*[pages["compare"]] * 3), title="d", url_path="record",
@@ -74,7 +69,8 @@ def open_page(tree: Path, pseudo: Path, monkeypatch: pytest.MonkeyPatch) -> Iter
 
     def run(first: str = "compare", **at: str) -> AppTest:
         test = AppTest.from_string(SCRIPT.format(first=first), default_timeout=GIVE_UP_S)
-        for name, value in at.items():
+        open_parts = dict.fromkeys((*PARTS, "groups", "several"), "true")
+        for name, value in {**(open_parts if first == "compare" else {}), **at}.items():
             test.query_params[name] = value
         return test.run()
 
@@ -105,9 +101,6 @@ def test_every_text_of_a_page_is_in_the_catalogue(open_page: Open, name: str) ->
 
 
 def test_texts_of_states_of_the_compare_page(open_page: Open, tree: Path) -> None:
-    page = open_page(lang="pseudo")
-    page.button(key="doctor").click().run()
-    check(page)
     page = open_page(lang="pseudo", baseline="upload:0123456789ab", candidate="sample:no/x")
     assert not page.header
     check(page)
@@ -140,7 +133,7 @@ def test_texts_of_files_that_were_given(open_page: Open) -> None:
 
 
 def test_texts_of_states_of_the_fusion_page(open_page: Open) -> None:
-    page = open_page("fusion", lang="pseudo", group="1")
+    page = open_page(lang="pseudo", group="1")
     assert any("module" in frame.value for frame in page.dataframe)
     columns = ["Interval of change, µs", "Share of the run's change, %", "Known by"]
     page.pills(key="ledger_columns").set_value(columns).run()

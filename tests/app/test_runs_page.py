@@ -69,7 +69,7 @@ def test_a_ledger_whose_gains_are_not_known_is_not_drawn(tree: Path, start: Star
     assert comparison.ledger.rows["known_by"].tolist() == ["launched_by"]
     assert comparison.ledger.rows["gain_ns"].isna().all()
     assert ledger_table(comparison) is None
-    page = start(baseline="file:bare.json", candidate="file:steps.json")
+    page = start(folded=True, groups="true", baseline="file:bare.json", candidate="file:steps.json")
     assert not page.exception
     assert not any(("", "Pattern") in frame.value for frame in page.dataframe)
     page.button(key="baseline_runs_enter").click().run()

@@ -59,8 +59,8 @@ def test_every_page_says_the_same_of_the_pair(opened: AppTest, compared: Compari
     assert units.factor(verdict.speedup) in pages["compare"][1]
     assert gained in pages["variants"][1]
     # The change of the run is the verdict's on every page, and told where that is.
-    assert verdict.is_decided == (gained in pages["fusion"][0])
-    assert verdict.is_decided != ("cannot be told from noise" in pages["fusion"][0])
+    assert verdict.is_decided == (gained in pages["fusion"][1])
+    assert verdict.is_decided != ("cannot be told from noise" in pages["fusion"][1])
     assert verdict.is_decided != pages["compare"][0].startswith("Cannot tell")
     assert pages["trace"][0] == f"A run of fused takes {units.duration(after_ns)}"
     assert "All original operators are accounted for: 38 of 38." in pages["fusion"][1]

@@ -22,7 +22,7 @@ from tests.serving_traces import DECODE, serving_json
 
 SCRIPT = """
 import streamlit as st
-from app.views import compare, fusion, record, trace
+from app.views import compare, record, trace
 
 compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
 record_page = st.Page(lambda: st.write("record"), title="Record", url_path="record")

@@ -34,7 +34,7 @@ record_page = st.Page(
     lambda: record.show(compare_page, compare_page, compare_page), title="Record", url_path="record"
 )
 compare_page = st.Page(
-    lambda: compare.show(*[record_page] * 5),
+    lambda: compare.show(*[record_page] * 3),
     title="Compare", url_path="compare", default=True,
 )
 st.navigation([compare_page, record_page], position="top").run()
@@ -44,6 +44,17 @@ RULES = "rules:missed-1.toml"
 HOSTILE = "rules:![b](http://127.0.0.1:9/y)<img src=x>.toml"
 TRIED_MS = {"fused": [10.0] * 8, KERNEL: [12.5] * 8, RULES: [8.0] * 8}
 PREDICTED = PredictedPart(0.15, 0.05, 0.3)
+
+
+def limits_open() -> AppTest:
+    """The page before it runs, with what limits the candidate open."""
+    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
+    page.query_params["limits"] = "true"
+    return page
+
+
+def opened() -> AppTest:
+    return limits_open().run()
 
 
 def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +82,7 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
     sample = experiment_zip(BLOCKS, rows, model_name="mul_add")
     (tree / "samples" / "mobilenetv2.zip").write_bytes(sample)
 
-    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+    page = opened()
     assert is_clean(page)
     assert "fusescope advise mul_add --try 2" in texts(page)
     # It tries at once, and what was recorded before is not shown above it.
@@ -102,7 +113,7 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
     assert page.multiselect(key="record_variants").value == ["fused", KERNEL, "threads:1"]
     page.button(key="record_open").click().run()
     assert page.query_params["candidate"] == f"recorded:tried-1.zip/{RULES}", "kept"
-    again = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S)
+    again = limits_open()
     again.query_params["baseline"] = "recorded:tried-1.zip/fused"
     again.query_params["candidate"] = f"recorded:tried-1.zip/{KERNEL}"
     assert_tells(again.run())
@@ -136,7 +147,7 @@ def test_the_command_names_a_variant_that_is_not_the_present_best() -> None:
 
 
 def test_nothing_to_try_is_said(tree: Path) -> None:
-    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+    page = opened()
     assert is_clean(page)
     assert not [button for button in page.button if button.key == "try_remedies"]
     assert any("nothing to try" in text or "cannot try" in text for text in texts(page))
@@ -158,13 +169,13 @@ def test_a_model_of_ones_own_is_found_below_the_folders(
     rows = {"unfused": MISSED, "fused": MISSED}
     sample = experiment_zip(BLOCKS, rows, changes={"model": facts, "settings": settings})
     (tree / "samples" / "mobilenetv2.zip").write_bytes(sample)
-    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+    page = opened()
     assert is_clean(page)
     assert "fusescope advise mobilenetv2.zip --try 2 --model MODEL.onnx" in texts(page)
     assert not [button for button in page.button if button.key == "try_remedies"]
     st.cache_data.clear()
     (tree / "open" / "mine.onnx").write_bytes(b"x")
-    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+    page = opened()
     started: list[Recording] = []
     monkeypatch.setattr(recorder.RECORDER, "start", lambda job, _: started.append(job))
     page.button(key="try_remedies").click().run()

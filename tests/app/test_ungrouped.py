@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +17,6 @@ from analysis.compare.comparison import Comparison
 from analysis.readers import read_path
 from app.parts.fusion import ungrouped
 from tests.app.pages import is_clean, markdown_texts, texts
-from tests.app.test_fusion_page import SCRIPT
 from tests.patience import GIVE_UP_S
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "mobilenetv2.zip"
@@ -43,9 +43,11 @@ def test_they_are_found_by_name_and_type_and_by_their_row() -> None:
     assert ungrouped.of_row(sample(), row_of("head/Gemm")).empty
 
 
-def test_the_page_shows_what_is_found_and_what_is_picked(tree: Path) -> None:
+def test_the_page_shows_what_is_found_and_what_is_picked(
+    tree: Path, start: Callable[..., AppTest]
+) -> None:
     shutil.copy(SAMPLE, tree / "samples" / "mobilenetv2.zip")
-    page = AppTest.from_string(SCRIPT, default_timeout=GIVE_UP_S).run()
+    page = start(folded=True, groups="true")
     page = page.text_input(key="group_search").input("ReorderOutput").run()
     assert is_clean(page)
     assert "**1 operator in no group**" in list(markdown_texts(page))

@@ -60,6 +60,13 @@ def upload(page: Page, *files: Path) -> None:
     page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(list(files))
 
 
+def open_part(page: Page, key: str) -> None:
+    """Open a part of the page Compare behind its title."""
+    page.locator(f".st-key-{key} summary").first.click()
+    page.wait_for_url(lambda address: f"{key}=true" in address)
+    wait_idle(page)
+
+
 def turn_to(page: Page, name: str, *menus: str) -> None:
     """Open a page by the navigation, where some pages are in the menus New and More."""
     bar = page.locator("header")

@@ -1,4 +1,4 @@
-"""The Fusion page in a real browser: what a click does, and that names stay text."""
+"""Groups on the page Compare in a real browser: what a click does, and that names stay text."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.app.test_fusion_page import HOSTILE, fused_zip
+from tests.browser.accessibility import violations
 from tests.browser.chromium import SIZE
 from tests.browser.dashboard import (
     draws_in_dark_and_light,
     fits_narrow_pages,
     open_for_the_first_time,
+    open_part,
     quiet,
     upload,
     wait_idle,
 )
 from tests.browser.timelines import wait_until
 
-SAMPLE = "/fusion?baseline=sample:mobilenetv2/unfused&candidate=sample:mobilenetv2/fused"
+PAIR = "baseline=sample:mobilenetv2/unfused&candidate=sample:mobilenetv2/fused"
 ROW = 33
 
 
@@ -62,12 +64,12 @@ def no_surprises(page: Page) -> bool:
 
 @pytest.mark.exhaustive  # tests/app/test_fusion_page.py unfolds, test_timeline_hosts.py clicks
 def test_a_pattern_unfolds_and_a_group_shows_what_is_inside(page: Page, url: str) -> None:
-    open_for_the_first_time(page, url + SAMPLE)
-    expect(page.get_by_role("heading", level=2).first).to_contain_text(
-        "of what faster groups save comes from 52"
-    )
-    expect(page.get_by_test_id("stPlotlyChart").locator(".main-svg").first).to_be_visible()
+    open_for_the_first_time(page, f"{url}/compare?{PAIR}")
     draws_in_dark_and_light(page)
+    open_part(page, "groups")
+    expect(page.get_by_role("heading", name="of what faster groups save comes")).to_be_visible()
+    expect(page.get_by_test_id("stPlotlyChart").locator(".main-svg").first).to_be_visible()
+    assert violations(page) == []
     fits_narrow_pages(page)
     page.set_viewport_size({"width": SIZE[0], "height": SIZE[1]})
     wait_idle(page)
@@ -94,16 +96,10 @@ def test_a_pattern_unfolds_and_a_group_shows_what_is_inside(page: Page, url: str
 
 @pytest.mark.exhaustive  # tests/app/test_fusion_page.py opens a link to a group
 def test_a_link_opens_the_group_and_lights_it_in_the_timelines(page: Page, url: str) -> None:
-    page.goto(f"{url}{SAMPLE}&group=1")
+    page.goto(f"{url}/fusion?{PAIR}&group=1")
     expect(page.get_by_test_id("stImage").locator("img")).to_have_count(2)
-    expect(page.locator(".fst canvas")).to_be_visible()
+    expect(page.locator(".fst canvas").last).to_be_visible()
     pictures_follow_the_theme(page)
-    page.get_by_role("link", name="Compare").click()
-    expect(page.get_by_role("heading", level=2).first).to_contain_text("faster")
-    wait_idle(page)
-    assert "group=" not in page.url
-    page.get_by_role("link", name="All groups").click()
-    expect(page.get_by_test_id("stImage").locator("img")).to_have_count(2)
     assert no_surprises(page)
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests import miniatures
-from tests.browser.dashboard import quiet, upload, verdict, wait_idle
+from tests.browser.dashboard import open_part, quiet, upload, verdict, wait_idle
 from tests.security.planted import CONTROLS, MARKUP
 from tests.security.test_pages import BY_NAME, FOLDER, hostile_zip
 
@@ -33,19 +33,17 @@ def test_a_hostile_file_of_another_format_reaches_no_network(
     expect(page.get_by_role("dialog", name="What it contains")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="What it contains")).to_have_count(0)
-    page.get_by_text("More figures").click()
+    for part in ("operators", "times", "figures", "files"):
+        open_part(page, part)
     for button in ("Ascend", "Classes", "Launched by"):
         found = page.get_by_role("radio", name=button)
         if found.count():
             found.first.click()
             wait_idle(page)
-    # Beside the report's stands that of the doubts, which leads on to the files.
-    page.get_by_test_id("stPopover").filter(has_text=re.compile("More")).last.click()
-    page.get_by_role("button", name="What the files say").click()
-    dialog = page.get_by_role("dialog", name="What the files say")
-    expect(dialog).to_contain_text("<img src=x onerror=alert(1)>")
+    files = page.locator(".st-key-files")
+    expect(files).to_contain_text("<img src=x onerror=alert(1)>")
     for element in ("img", "script", "iframe", "a[href*='evil']", "a[href^='javascript']"):
-        assert dialog.locator(element).count() == 0, element
+        assert files.locator(element).count() == 0, element
     assert page.locator("img[src*='127.0.0.1:9'], a[href*='evil']").count() == 0
     assert not re.search("[\x00-\x08\x0e-\x1f\u202a-\u202e]", page.locator("body").inner_text())
     assert MARKUP and CONTROLS and quiet(page)

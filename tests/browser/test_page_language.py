@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from app.sources import places
 from tests.app.test_language_pages import names
 from tests.brackets import is_told, names_in, outside
-from tests.browser.dashboard import quiet, turn_to, wait_idle
+from tests.browser.dashboard import open_part, quiet, turn_to, wait_idle
 from tests.browser.serving import SERVE, SERVES_AT, free_port, started
 
 # Everything on the page that is read or read out, block by block: [text, is an attribute]. Not
@@ -100,6 +100,7 @@ def test_the_switch_and_every_page_in_another_language(page: Page, pseudo_url: s
     switch = page.locator(".st-key-language_switch")
     expect(page.get_by_role("heading", level=2).first).to_contain_text("faster")
     wait_idle(page)
+    open_part(page, "times")
     page.get_by_role("radio", name="Classes").click()
     wait_idle(page)
     before = page.url
@@ -112,7 +113,7 @@ def test_the_switch_and_every_page_in_another_language(page: Page, pseudo_url: s
     chosen = page.get_by_role("radio", name="⟦Classes⟧")
     expect(chosen).to_be_checked()
     assert untold(page) == set()
-    for name in ("Fusion", "Trace", "Recipes", "Record"):
+    for name in ("Library", "Trace", "Recipes", "Record"):
         turn_to(page, f"⟦{name}⟧", "⟦New⟧", "⟦More⟧")
         wait_idle(page)
         assert "lang=pseudo" in page.url

@@ -77,7 +77,8 @@ class ExplainedRows:
     """An explanation in rows, which add up with `rest` to the change of a unit.
 
     `before` stands in front of the rows and `after` behind them, sentence by sentence; `more` are
-    changes that are smaller than the first, and `rest` what no change accounts for.
+    changes that are smaller than the first, and `rest` what no change accounts for, '' where that
+    is not known.
     """
 
     before: tuple[tuple[Part, ...], ...]
@@ -160,7 +161,7 @@ class _Maker:
         return ChangeRow(
             tuple(with_minus(change_parts(change, unit))),
             signed_duration(ns),
-            _kind(ns, unit.change_ns),
+            kind_of_change(ns, unit.change_ns),
             100 * (min(0, ns) - self.low_ns) / span,
             100 * abs(ns) / span,
             _facts(change),
@@ -238,7 +239,8 @@ def executions_text(kernel: KernelTime | None, *, is_uneven: bool = False) -> st
     return message.text(count=kernel.count, each=kernel.ns / kernel.count)
 
 
-def _kind(change_ns: int, whole_ns: int) -> str:
+def kind_of_change(change_ns: float, whole_ns: float) -> str:
+    """Return what a change means: faster, slower, or the same beside the whole."""
     if abs(change_ns) <= _SLIGHT * abs(whole_ns):
         return "same"
     return "slower" if change_ns > 0 else "faster"

@@ -65,8 +65,15 @@ def _finding(
                 st.text(say("Operators: {names:name}", names=names))
             if finding.where == "group" and to_group is not None:
                 key = f"group_of_finding_{place}"
-                if st.button(say("Show this group"), key=key, type="tertiary"):
-                    to_group(int(str(finding.values["group"])))
+                group = int(str(finding.values["group"]))
+                if st.button(
+                    say("Show this group"),
+                    key=key,
+                    type="tertiary",
+                    on_click=to_group,
+                    args=(group,),
+                ):
+                    st.rerun()  # of the whole page, a part of which opens
             st.caption(panels.own(words.source_text(finding)))
         if finding.stretch is not None:
             key = f"stretch_of_finding_{place}"

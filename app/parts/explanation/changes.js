@@ -95,6 +95,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const more = element("details", root, "more");
   element("summary", more, "", data.moreTitle);
   draw(more, data.more, data.rows.length, data.heads, pick);
+  if (!data.rest[1]) return;
   const rest = element("p", more, "rest");
   element("span", rest, "", data.rest[0]);
   element("strong", rest, "", data.rest[1]);

@@ -8,11 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.messages import Part
+from analysis.messages import Message, Part
 from analysis.report.explanation.rows import ChangeRow, ExplainedRows, KernelRow
 from analysis.wording.explanation import details as words
+from analysis.wording.fusion import rows as group_words
 from app import state
 
+_HEADS = (words.BEFORE, words.AFTER, words.CHANGE)
 _SOURCES = files(__package__)
 _component = st.components.v2.component(
     "fusescope_changes",
@@ -25,19 +27,45 @@ _component = st.components.v2.component(
 def show_changes(rows: ExplainedRows, of: str) -> None:
     """Draw the rows of an explanation; what is picked in them is shown in the timelines and in the
     table of operators of what `of` names."""
-    heads = (words.BEFORE.text(), words.AFTER.text(), words.CHANGE.text())
-    _show(rows, of, words.TITLE.text(), heads)
+    picked = _draw(rows, words.TITLE, _HEADS, words.IN_TABLE, words.REST)
+    pick(rows, of, picked)
+
+
+def show_groups(rows: ExplainedRows, of: str) -> None:
+    """Draw the rows of patterns; a group that is picked in them opens below."""
+    picked = _draw(rows, group_words.TITLE, _HEADS, group_words.IN_PART, group_words.REST)
+    pick_group(rows, of, picked)
+
+
+def pick_group(rows: ExplainedRows, of: str, picked: object) -> None:
+    """Open the group that the browser says was picked. Anything else is nothing."""
+    row = _at((*rows.rows, *rows.more), picked, "change")
+    group = _at(row.kernels, picked, "kernel") if row is not None else None
+    if group is not None:
+        state.groups.select_group(of, group.row)
+        state.folds.open_fold("groups")
 
 
 def show_findings(rows: ExplainedRows, of: str) -> None:
     """Draw the rows of one trace likewise."""
-    _show(rows, of, words.TITLE_OF_TRACE.text(), (words.TIME.text(),))
+    picked = _draw(rows, words.TITLE_OF_TRACE, (words.TIME,), words.IN_TABLE, words.REST)
+    pick(rows, of, picked)
 
 
-def _show(rows: ExplainedRows, of: str, title: str, heads: tuple[str, ...]) -> None:
-    data = {"title": title, "heads": heads, **_data(rows, len(heads))}
-    result = _component(key="changes", data=data, on_picked_change=_rerun)
-    pick(rows, of, result.picked)
+def _draw(
+    rows: ExplainedRows, title: Message, heads: tuple[Message, ...], way: Message, rest: Message
+) -> object:
+    """Draw rows below `heads`; what was picked in them is returned. `way` says where the name of a
+    kernel leads, `rest` what the rows do not add up to."""
+    data = {
+        "title": title.text(),
+        "heads": [head.text() for head in heads],
+        "rows": [_row(row, len(heads), way) for row in rows.rows],
+        "more": [_row(row, len(heads), way) for row in rows.more],
+        "moreTitle": rows.more_title,
+        "rest": [rest.text(), rows.rest],
+    }
+    return _component(key="changes", data=data, on_picked_change=_rerun).picked
 
 
 def pick(rows: ExplainedRows, of: str, picked: object) -> None:
@@ -52,6 +80,7 @@ def pick(rows: ExplainedRows, of: str, picked: object) -> None:
     elif kernel is not None and kernel.row is not None:
         state.table.select_row(of, kernel.row)
         state.table.pick_beside()
+        state.folds.open_fold("operators")
 
 
 def _at(choices: tuple[Any, ...], picked: object, name: str) -> Any:
@@ -62,16 +91,7 @@ def _at(choices: tuple[Any, ...], picked: object, name: str) -> Any:
     return choices[place]
 
 
-def _data(rows: ExplainedRows, columns: int) -> dict[str, Any]:
-    return {
-        "rows": [_row(row, columns) for row in rows.rows],
-        "more": [_row(row, columns) for row in rows.more],
-        "moreTitle": rows.more_title,
-        "rest": [words.REST.text(), rows.rest],
-    }
-
-
-def _row(row: ChangeRow, columns: int) -> dict[str, Any]:
+def _row(row: ChangeRow, columns: int, way: Message) -> dict[str, Any]:
     return {
         "parts": _parts(row.parts),
         "kind": row.kind,
@@ -79,15 +99,15 @@ def _row(row: ChangeRow, columns: int) -> dict[str, Any]:
         "width": row.width,
         "facts": row.facts,
         "head": row.head,
-        "kernels": [_kernel(each, columns) for each in row.kernels],
+        "kernels": [_kernel(each, columns, way) for each in row.kernels],
         "ways": [way.label for way in row.ways],
     }
 
 
-def _kernel(each: KernelRow, columns: int) -> dict[str, Any]:
+def _kernel(each: KernelRow, columns: int, way: Message) -> dict[str, Any]:
     """Return a kernel with as many cells, each a time and how often how long it takes."""
     cells = [(each.before, each.before_each), (each.after, each.after_each), (each.change, "")]
-    pick_text = "" if each.row is None else words.IN_TABLE.text(operator=each.name)
+    pick_text = "" if each.row is None else way.text(operator=each.name)
     return {"name": each.name, "cells": cells[:columns], "pick": pick_text}
 
 

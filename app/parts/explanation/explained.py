@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from analysis.report.explanation.group_rows import group_rows
 from analysis.report.explanation.rows import explained_rows
 from analysis.report.explanation.trace_rows import trace_rows
 from analysis.trace import Trace
 from app.parts import panels
-from app.parts.explanation.changes import show_changes, show_findings
+from app.parts.explanation.changes import show_changes, show_findings, show_groups
 from app.sources.alone import Drawn
 from app.sources.comparisons import Shown
 
@@ -16,16 +17,20 @@ _CHARS = 40  # of a name of a kernel, as sentences of an explanation have it
 
 
 def show(shown: Shown) -> None:
-    """Draw what changed, the cause of most of it first, each change with its kernels behind it;
-    nothing for recordings, whose groups say it."""
-    rows = explained_rows(shown.comparison, shown.changes)
-    if rows is None:
+    """Draw what changed, the cause of most of it first, each change with its kernels behind it; of
+    recordings the patterns that were fused, each with its groups."""
+    comparison = shown.comparison
+    is_traced = comparison.explanation is not None
+    rows = explained_rows(comparison, shown.changes) if is_traced else group_rows(comparison)
+    if rows is None or comparison.is_of_other_work and not is_traced:
         return
     with panels.guarded(), st.container(key="explained", gap="xsmall"):
         for parts in rows.before:
             st.markdown(panels.parts_text(parts, "gray", _CHARS))
-        if rows.rows:
+        if rows.rows and is_traced:
             show_changes(rows, shown.key)
+        elif rows.rows:
+            show_groups(rows, shown.key)
         for parts in rows.after:
             st.markdown(panels.parts_text(parts, "gray", _CHARS))
 

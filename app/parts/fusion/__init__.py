@@ -1,1 +1,1 @@
-"""Pieces of the Fusion page: one group, and operators in none."""
+"""Pieces of the groups on Compare: one group, and operators in none."""

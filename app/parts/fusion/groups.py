@@ -17,8 +17,9 @@ from analysis.messages import Message, listed, paragraph, say
 from analysis.operators.short_names import short_name
 from analysis.text import clean_text
 from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS, joined_rows
+from analysis.wording.fusion.rows import group_names
 from app import state
-from app.parts import ledger, panels
+from app.parts import panels
 from app.parts.heads import SIDE_NAMES, Counted, Head, help_text, told
 
 _TEXT_CHARS = 90
@@ -45,7 +46,7 @@ def show(comparison: Comparison, id_: int) -> None:
     with st.container(border=True, key="group"):
         st.subheader(f"{title} {panels.name(became, _TEXT_CHARS)}", anchor=False)
         source = str(row.get("source", ""))
-        label = ledger.group_label(comparison, group)
+        label = group_names(comparison)[group.id]
         st.text(f"{label} · {units.middle_cut(source, _TEXT_CHARS)}" if source else label)
         _figures(row)
         st.caption(panels.own(_how(group, row)))

@@ -1,4 +1,4 @@
-"""Operators in no group on the Fusion page: found and picked like those of groups."""
+"""Operators in no group on Compare: found and picked like those of groups."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from app.sources import choices, loading, places, sweeps
 from app.sources.choices import Pair
 from app.state.opened import Opened
 
-Shows = Literal["compare", "trace", "variants", "scaling"]
+Shows = Literal["compare", "trace", "scaling"]
 
 
 @dataclass(frozen=True)
@@ -100,8 +100,10 @@ def _shown(
     _assume(kept, pair)
     several = choices.of_report(kept)
     if several:
-        state.pages.keep_several(several)  # the page Variants shows it from now on
-        return Destination("variants", dict(state.pages.several_query(several)))
+        state.pages.keep_several(several)
+        state.folds.open_fold(state.pages.SEVERAL_FOLD)
+        query = state.pages.several_query(several) if len(several) > 1 else {}
+        return Destination("compare", query)
     swept = sweeps.of_files(kept)
     if swept is not None:
         return Destination("scaling", state.pages.sweep_query(swept))

@@ -42,7 +42,7 @@ def test_tabs_that_stay_open_hold_no_more_files_than_the_server(
     monkeypatch.setattr(uploads, "read_all", watched)
     tabs = []
     for tab in range(TABS):
-        page = start()
+        page = start(folded=True)
         files = [
             (f"{tab}_{n}.json", profile_json(FUSED_OPERATORS, runs=1 + tab * FILES + n), "")
             for n in range(FILES)

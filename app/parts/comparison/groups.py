@@ -1,18 +1,16 @@
-"""The Fusion page: what fusion bought, group by group, and why it did not buy more."""
+"""What fusion bought, group by group, and why it did not buy more."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from analysis import wording
-from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
-from analysis.messages import Part, passage, say
-from analysis.wording.explanation import explained_parts
+from analysis.messages import say
 from analysis.wording.explanation import waterfall as explained_steps
 from app import state
 from app.language import spoken
-from app.parts import entered_runs, exports, ledger, pair, panels
+from app.parts import exports, ledger, panels
 from app.parts.advice import missed, scorecard
 from app.parts.fusion import groups, ungrouped
 from app.parts.heads import told
@@ -22,39 +20,32 @@ from app.sources.comparisons import Shown
 TABLE = "ledger_table"
 
 
-def show(record_page: st.Page) -> None:
-    """Draw the page; `record_page` is where what is missing can be recorded."""
-    with panels.page():
-        chosen = pair.choose()
-        if chosen is None:
-            return
-        shown = chosen.compare(Assumptions())
-        if shown is None:
-            return
-        comparison = shown.comparison
-        with chosen.main:
-            _bought(comparison)
-            entered_runs.ask(shown, chosen.baseline, chosen.candidate)
-        panels.trust(comparison)
-        if comparison.is_of_other_work:
-            return
-        _waterfall(comparison)
-        if comparison.fusion.groups and comparison.is_explained:
-            with st.expander(explained_steps.GROUPS.text(), key="unproven_groups"):
-                _groups(shown)
-        elif comparison.fusion.groups:
-            _groups(shown)
-        missed.missed_fusions(shown, record_page)
-        scorecard.show(comparison)
-        missed.ablation(comparison)
+def show(shown: Shown, record_page: st.Page) -> None:
+    """Draw the groups of a comparison; `record_page` is where what is missing can be recorded."""
+    comparison = shown.comparison
+    if comparison.explanation is None:
+        _lead(comparison)
+    _sums(comparison)
+    if comparison.is_of_other_work:
+        return
+    _waterfall(comparison)
+    if comparison.fusion.groups:
+        _groups(shown)
+    missed.missed_fusions(shown, record_page)
+    scorecard.show(comparison)
+    missed.ablation(comparison)
 
 
-def _bought(comparison: Comparison) -> None:
-    headline, rest = _headline(comparison)
-    st.header(panels.parts_text(headline, panels.outcome_colour(comparison)), anchor=False)
+def _lead(comparison: Comparison) -> None:
+    """Draw what fusion bought in a sentence; of two traces, the rows above the parts say it."""
+    headline, rest = wording.headline_and_rest(comparison)
+    st.subheader(panels.parts_text(headline, panels.outcome_colour(comparison)), anchor=False)
     if rest:
         st.markdown(panels.parts_text(rest, "gray"))
-    st.text(wording.verdict_sentence(comparison))
+
+
+def _sums(comparison: Comparison) -> None:
+    """Draw what is known of the groups together."""
     if came_from := wording.came_from_parts(comparison):
         st.markdown(panels.parts_text(came_from, "gray"))
     with st.container(gap="xxsmall"):
@@ -64,15 +55,6 @@ def _bought(comparison: Comparison) -> None:
             st.caption(panels.own(terms))
         if slow := wording.slow_parts(comparison.ledger):
             st.caption(panels.parts_text(slow, "gray"))
-
-
-def _headline(comparison: Comparison) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    """Return what leads the page and what follows it: of two traces what changed, of recordings
-    what fusion bought."""
-    if comparison.explanation is None:
-        return wording.headline_and_rest(comparison)
-    lead, *others = explained_parts(comparison.explanation)
-    return lead, passage(*others)
 
 
 def _waterfall(comparison: Comparison) -> None:
@@ -106,7 +88,11 @@ def _groups(shown: Shown) -> None:
         known = {group.id for group in shown.comparison.fusion.groups}
         before = state.groups.selected_group(shown.key)
         before = before if before in known else None
-        st.subheader(say("Timelines"), anchor=False, help=wording.timelines_help(shown.comparison))
+        st.subheader(
+            say("Timelines of the groups"),
+            anchor=False,
+            help=wording.timelines_help(shown.comparison),
+        )
         chosen, row = group_timeline(
             shown.drawing,
             highlight=before,
@@ -209,7 +195,7 @@ def _tools(shown: Shown, table: Table, *, is_search: bool) -> list[str]:
             file_name="fusion_ledger.csv",
             mime="text/csv",
             on_click="ignore",
-            key="download_ledger",
+            key="download_groups",
             help=say(
                 "Every group and the other terms of the sum. They add up to the whole change."
             ),

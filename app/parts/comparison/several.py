@@ -1,9 +1,10 @@
-"""The Variants page: up to eight variants or files against one baseline."""
+"""Up to eight variants or files against one baseline."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from analysis.compare.assumptions import Assumptions
 from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
 from analysis.compare.multiple.pareto import pareto
 from analysis.messages import Message, paragraph, say
@@ -13,46 +14,34 @@ from analysis.wording.multiple.engines import reading_sentences
 from analysis.wording.trust import TRUST
 from app import state
 from app.language import spoken
-from app.parts import exports, panels, settings
+from app.parts import exports, panels
 from app.parts.several import pareto_chart, several_table, steps
-from app.parts.start import opening
 from app.sources import choices, loading, several, sides
 
 _CHOSEN = (2.6, 1)
 
 
-def show(compare_page: st.Page) -> None:
-    """Draw the page; files are opened on the `compare_page`."""
-    with panels.page():
-        opening.greet()
-        ids = _choose()
-        if len(ids) < 2:
-            st.subheader(say("Choose two variants or files, or more"), anchor=False)
-            st.page_link(
-                compare_page, label=say("Open files on the {page} page", page=say("Compare"))
-            )
-            return
-        chosen = loading.several(ids, state.files.opened())
-        main, side = st.columns(_CHOSEN, gap="medium")
-        with side:
-            tools = st.container(horizontal=True, horizontal_alignment="right", gap="xsmall")
-        with tools:
-            assumptions = settings.assumptions()
-        with main:
-            if panels.end_early(chosen):
-                return
-            with st.spinner(shown.comparing_sentence()):
-                uploads = any(map(loading.is_upload, ids))
-                multiple = several.compare(chosen, assumptions, uploads=uploads)
-            _answer(multiple)
-        with tools:
-            exports.several_downloads(multiple)
-        _table(multiple)
-        _why(multiple, ids, compare_page)
-        steps(multiple)
-        pareto_chart(multiple, "pareto")
-        _timelines(multiple, ids)
-        _doubts(multiple)
+def show(assumptions: Assumptions) -> None:
+    """Draw the choice of sides and how they compare with the first of them."""
+    ids = _choose()
+    if len(ids) < 2:
+        st.text(say("Choose two variants or files, or more"))
+        return
+    chosen = loading.several(ids, state.files.opened())
+    if panels.end_early(chosen):
+        return
+    with st.spinner(shown.comparing_sentence()):
+        uploads = any(map(loading.is_upload, ids))
+        multiple = several.compare(chosen, assumptions, uploads=uploads)
+    _answer(multiple)
+    with st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
+        exports.several_downloads(multiple)
+    _table(multiple)
+    _why(multiple, ids)
+    steps(multiple)
+    pareto_chart(multiple, "pareto")
+    _timelines(multiple, ids)
+    _doubts(multiple)
 
 
 def _choose() -> tuple[str, ...]:
@@ -81,7 +70,6 @@ def _choose() -> tuple[str, ...]:
             )
         )
         known = known[:MAX_SIDES]
-    state.pages.compare_several(known)
     state.pages.show_several(known)
     left, right = st.columns(_CHOSEN, gap="medium", vertical_alignment="top")
     left.multiselect(
@@ -130,7 +118,7 @@ def _first() -> tuple[str, ...]:
 
 def _answer(multiple: MultipleComparison) -> None:
     colour = "blue" if len(multiple.best.members) == 1 else "gray"
-    st.header(panels.parts_text(words.best_parts(multiple), colour), anchor=False)
+    st.subheader(panels.parts_text(words.best_parts(multiple), colour), anchor=False)
     st.text(paragraph(words.basis_sentences(multiple), reading_sentences(multiple)))
 
 
@@ -142,19 +130,20 @@ def _table(multiple: MultipleComparison) -> None:
     st.caption(panels.own(words.bases_sentence(multiple)))
 
 
-def _why(multiple: MultipleComparison, ids: tuple[str, ...], compare_page: st.Page) -> None:
-    """The way to where the fastest gains, group by group."""
+def _why(multiple: MultipleComparison, ids: tuple[str, ...]) -> None:
+    """Draw the way to where the fastest gains, operator by operator."""
     best = next(iter(multiple.best.members), 0)
     if best == 0:
         return
-    st.page_link(
-        compare_page,
-        label=panels.parts_text(
-            _WHY.parts(best=multiple.sides[best].name, baseline=multiple.baseline.name), "gray"
-        ),
+    names = {"best": multiple.sides[best].name, "baseline": multiple.baseline.name}
+    if st.button(
+        panels.parts_text(_WHY.parts(**names), "gray"),
+        key="compare_fastest",
         icon=":material/compare_arrows:",
-        query_params={"baseline": ids[0], "candidate": ids[best]},
-    )
+        on_click=state.pair.compare,
+        args=(ids[0], ids[best]),
+    ):
+        st.rerun()  # of the whole page, which compares them
 
 
 _WHY = Message("Compare {best:name} with {baseline:name} operator by operator")
@@ -167,7 +156,7 @@ def _timelines(multiple: MultipleComparison, ids: tuple[str, ...]) -> None:
     from app.parts.timeline import timeline
 
     with panels.guarded():
-        st.subheader(say("Timelines"), anchor=False, help=words.TIMELINES_HELP.text())
+        st.subheader(say("Timelines of all"), anchor=False, help=words.TIMELINES_HELP.text())
         key = f"several:{'|'.join(ids)}"
         before = state.table.selected_row(key)
         row = timeline(several.drawing(multiple), selected=before, key="several_timelines")

@@ -1,0 +1,80 @@
+"""What fusion changed as rows, a pattern each, with its groups behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.report.explanation.rows import (
+    MAX_KERNELS,
+    ChangeRow,
+    ExplainedRows,
+    KernelRow,
+    kind_of_change,
+)
+from analysis.report.text import signed_duration, with_minus
+from analysis.wording.fusion import rows as words
+
+MAX_ROWS = 5
+_SLIGHT = 0.01  # of the largest change, below which a pattern is not among the first
+
+
+def group_rows(comparison: Comparison) -> ExplainedRows | None:
+    """Return the patterns of fusion groups in rows, the largest change first; the kernels of a row
+    are its groups, whose `row` is their id. None where groups have no gains."""
+    ledger = comparison.ledger
+    if not ledger.has_gains:
+        return None
+    known = ledger.patterns[ledger.patterns["gain_ns"].notna()]
+    patterns = known.to_dict("records")
+    changes = [-float(pattern["gain_ns"]) for pattern in patterns]
+    low, high = min(0.0, *changes), max(0.0, *changes)
+    whole = max(map(abs, changes))
+    names = words.group_names(comparison)
+    made = [_row(comparison, pattern, (low, high), names) for pattern in patterns]
+    first = sum(1 for ns in changes[:MAX_ROWS] if abs(ns) > _SLIGHT * whole)
+    rest = ledger.reconciliation.delta_ns
+    more = tuple(made[first:])
+    return ExplainedRows(
+        (),
+        tuple(made[:first]),
+        (words.PROFILED.parts(),),
+        more,
+        words.OTHERS.text(n=len(more)) if more else "",
+        "" if rest is None else signed_duration(rest - sum(changes)),
+    )
+
+
+def _row(
+    comparison: Comparison,
+    pattern: Mapping[Any, Any],
+    span: tuple[float, float],
+    names: Mapping[int, str],
+) -> ChangeRow:
+    ns, width = -float(pattern["gain_ns"]), max(1.0, span[1] - span[0])
+    return ChangeRow(
+        tuple(with_minus(words.pattern_parts(comparison, pattern))),
+        signed_duration(ns),
+        kind_of_change(ns, width),
+        100 * (min(0.0, ns) - span[0]) / width,
+        100 * abs(ns) / width,
+        (),
+        words.GROUP.text(),
+        _groups(comparison, str(pattern["key"]), names),
+        (),
+    )
+
+
+def _groups(comparison: Comparison, key: str, names: Mapping[int, str]) -> tuple[KernelRow, ...]:
+    rows = comparison.ledger.rows
+    of_pattern = rows[rows["key"] == key].head(MAX_KERNELS).to_dict("records")
+    return tuple(_group(row, names) for row in of_pattern)
+
+
+def _group(row: Mapping[Any, Any], names: Mapping[int, str]) -> KernelRow:
+    took, takes = float(row["before_ns"]), float(row["after_ns"])
+    before, after = units.durations_apart(took, takes, takes - took)
+    group = int(row["group"])
+    return KernelRow(names[group], before, "", after, "", signed_duration(takes - took), group)

@@ -1,0 +1,65 @@
+"""What fusion changed, a sentence a pattern, as the rows of a comparison of recordings have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from analysis import units
+from analysis.compare.comparison import Comparison
+from analysis.messages import Message, Part, say
+from analysis.wording.counted import PER
+from analysis.wording.fusion.became import becomes_cell, originals_text
+
+TITLE = Message("What the groups of operators gain")
+GROUP = Message("Group")
+IN_PART = Message("Show {operator:name} with its operators")
+OTHERS = Message("{n:count} other pattern", "{n:count} other patterns")
+REST = Message("In no group, or of another time than that of groups")
+PROFILED = Message(
+    "These are times of operators as profiled. The verdict is of runs that are not profiled."
+)
+_FUSED = Message(
+    "{n:count} group of {pattern:name} runs as {becomes:name}: **{ns:signed_duration}** {per}.",
+    "{n:count} groups of {pattern:name} run as {becomes:name}: **{ns:signed_duration}** {per}.",
+)
+_KEPT = Message(
+    "{n:count} group of {pattern:name} runs as before: **{ns:signed_duration}** {per}.",
+    "{n:count} groups of {pattern:name} run as before: **{ns:signed_duration}** {per}.",
+)
+_GONE = Message(
+    "{n:count} group of {pattern:name} runs no longer: **{ns:signed_duration}** {per}.",
+    "{n:count} groups of {pattern:name} run no longer: **{ns:signed_duration}** {per}.",
+)
+_NAME_CHARS = 80
+_IS_GONE = ("folded", "removed", "loaded")
+
+
+def pattern_parts(comparison: Comparison, pattern: Mapping[Any, Any]) -> tuple[Part, ...]:
+    """Return how many groups of a pattern run as what, and by how much less or more that takes."""
+    kind = pattern["kind"]
+    message = _GONE if kind in _IS_GONE else _KEPT if kind == "kept" else _FUSED
+    runs = (comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs)
+    return message.parts(
+        n=int(pattern["groups"]),
+        pattern=originals_text(pattern),
+        becomes=becomes_cell(pattern),
+        ns=-float(pattern["gain_ns"]),
+        per=PER[runs]["per"],
+    )
+
+
+def group_names(comparison: Comparison) -> dict[int, str]:
+    """Return what to call each group: its module where no other one has it, else its first
+    operator."""
+    scopes = comparison.ledger.rows.set_index("group")["scope"].to_dict()
+    times = pd.Series(list(scopes.values()), dtype="object").value_counts()
+    names = {}
+    for group in comparison.fusion.groups:
+        scope = str(scopes.get(group.id, ""))
+        first = next((o.name for o in (*group.original, *group.baseline) if o.name), "")
+        name = scope if scope and times[scope] == 1 else first
+        names[group.id] = units.middle_cut(name or say("group {id}", id=group.id), _NAME_CHARS)
+    return names

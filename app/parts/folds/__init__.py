@@ -1,0 +1,1 @@
+"""Parts of a page behind their titles, computed where they are open."""

@@ -1,0 +1,31 @@
+"""Addresses that were pages of their own: they lead to the part of Compare that shows the same."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from app import state
+from app.sources import choices
+
+
+def fusion(compare_page: st.Page) -> None:
+    """Lead to the groups of the pair in the address."""
+    _lead(compare_page, "groups", {})
+
+
+def variants(compare_page: st.Page) -> None:
+    """Lead to the sides in the address, of which a pair is compared."""
+    known = {one.id for one in choices.choices(state.files.opened())}
+    ids = [id_ for id_ in state.pages.linked_several() if id_ in known or _is_file(id_)]
+    query = state.pages.several_query(ids) if len(ids) > 1 else {}
+    _lead(compare_page, "several", query)
+
+
+def _is_file(id_: str) -> bool:
+    """Return True for what the page of a comparison opens, or asks for."""
+    return id_.partition(":")[0] not in ("sample", "recorded", "engines", "recipe")
+
+
+def _lead(page: st.Page, part: str, query: dict[str, str | list[str]]) -> None:
+    state.folds.open_fold(part)
+    st.switch_page(page, query_params={**state.pages.linked(), **query, part: state.folds.OPEN})
