@@ -33,7 +33,7 @@ from analysis.compare.explanation.operators import (
     share_in_common,
 )
 from analysis.compare.explanation.pieces import all_positions
-from analysis.compare.explanation.products import products_of_phases
+from analysis.compare.explanation.products import products_of, products_of_phases
 from analysis.compare.explanation.remaining import Remaining
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.explanation.single import outliers, slow_layers
@@ -143,6 +143,9 @@ def _of_sides(
         has_other_kernels,
         left.pairs(),
         batch=None if has_other_kernels else batch_factor(left),
+        products=(
+            (products_of(sides[0]), products_of(sides[1])) if has_other_kernels else ((), ())
+        ),
     )
 
 

@@ -233,7 +233,7 @@ class Explanation:
     file captures and the other one replays, None of any other pair. `sides` is what a unit of each
     side consists of, None where there is no order of kernels. `batch` is how many times as
     large the tensors of the candidate are in one dimension, None where most are not. `products`
-    are the matrix products of each side, of two phases."""
+    are the matrix products of each side, of two phases and of two devices."""
 
     outcome: Outcome
     unit: UnitTimes

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from analysis.compare.explanation.explanation import Explanation, ShapedTime
 from analysis.compare.explanation.products import faster
-from analysis.messages import Message, Said
+from analysis.messages import Message, Said, listed
 from analysis.operators.classes import is_heavy, is_light
 from analysis.wording.explanation.kernels import kernel_text
-from analysis.wording.explanation.products import faster_said, products_of_side
+from analysis.wording.explanation.products import NAMES, faster_said, products_of_side
 from analysis.wording.explanation.units import PER, word
 from analysis.work_units.work import Phase, Work
 
@@ -214,8 +214,40 @@ _IDLE = Message(
 
 
 def rates_said(explanation: Explanation) -> list[Said]:
-    """Return at what rates both devices compute the matrix products of most time that both have,
-    with the shapes that both have; nothing where the files do not show it, or rates are alike."""
+    """Return at what rates both devices compute the matrix products of most time that both have: by
+    what they are in a layer, else those of one shape; nothing where the files do not show it, or
+    rates are alike."""
+    named = _rates_in_layers(explanation)
+    return [named] if named is not None else _rates_of_shapes(explanation)
+
+
+def _rates_in_layers(explanation: Explanation) -> Said | None:
+    """Return the rates of products of a layer that both sides run as often."""
+    before, after = (
+        {each.projection: each for each in products if each.projection and each.computes}
+        for products in explanation.products
+    )
+    told = []
+    for projection, one in before.items():
+        other = after.get(projection)
+        rates = (one.flops_per_s, other.flops_per_s if other else None)
+        if projection is None or other is None or not rates[0] or not rates[1]:
+            continue
+        if one.count == other.count and abs(rates[1] / rates[0] - 1) >= _SAME_RATE:
+            said = _RATE.of(name=NAMES[projection], before=rates[0], after=rates[1])
+            told.append((one.ns + other.ns, str(said)))
+    if not told:
+        return None
+    ranked = [text for _, text in sorted(told, key=lambda each: -each[0])]
+    return _RATES_IN_LAYERS.of(rates=listed(ranked[:_MOST_RATES]))
+
+
+_MOST_RATES = 3
+_RATE = Message("{name:name} {after:flop_rate} instead of {before:flop_rate}")
+_RATES_IN_LAYERS = Message("Rates of matrix products: {rates}.")
+
+
+def _rates_of_shapes(explanation: Explanation) -> list[Said]:
     before, after = (
         {each.shapes: each for each in kernels[::-1] if _is_product(each)}
         for kernels in explanation.kernels

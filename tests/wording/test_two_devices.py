@@ -1,0 +1,60 @@
+"""Rates of matrix products that two devices run, by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from analysis.compare.explanation import explain
+from analysis.compare.explanation.explanation import Explanation, KernelTime, ShapedTime
+from analysis.compare.explanation.product import Factors, Product
+from analysis.operators.projections import Projection
+from analysis.wording.explanation.works import rates_said
+from tests.step_traces import Kernel, steps_of
+
+# 2 x 1000 x 1000 x 1000 operations, 2 GFLOP, of which arithmetic sets the rate.
+SQUARE = Factors(1000, 1000, 1000, 2)
+
+
+def pair() -> Explanation:
+    found = explain(steps_of([[Kernel("a", 5)]]), steps_of([[Kernel("a", 5)]]))
+    assert found is not None
+    return found
+
+
+def product(projection: Projection | None, ms: float, count: int = 10) -> Product:
+    return Product(projection, "Linear", "gemm", count, round(ms * 1e6), SQUARE, "named")
+
+
+def said(before: list[Product], after: list[Product]) -> list[str]:
+    found = replace(pair(), products=(tuple(before), tuple(after)))
+    return [str(each) for each in rates_said(found)]
+
+
+def test_products_of_a_layer_are_said_with_their_rates_the_longest_first() -> None:
+    """Ten products of 2 GFLOP in 0.1 ms are 200 TFLOP/s; those that take the same are not said,
+    and neither are those of another number."""
+    before = [product("gate", 0.1), product("down", 0.4), product("q", 0.2), product("k", 0.1)]
+    after = [product("gate", 0.2), product("down", 0.2), product("q", 0.2), product("k", 0.9, 5)]
+    assert said(before, after) == [
+        (
+            "Rates of matrix products: down 100 TFLOP/s instead of 50.0 TFLOP/s and gate 100 TFLOP/s "
+            "instead of 200 TFLOP/s."
+        )
+    ]
+    assert said(before, before) == []
+
+
+def test_without_layers_the_products_of_one_shape_are_said() -> None:
+    def kernels(ms: float, count: int = 4) -> tuple[ShapedTime, ...]:
+        time = KernelTime("gemm", count, round(ms * 1e6), "matrix_product")
+        return (ShapedTime(time, "f16[1000,1000]; f16[1000,1000]", 8_000_000_000),)
+
+    found = replace(pair(), kernels=(kernels(0.02), kernels(0.04)))
+    assert [str(each) for each in rates_said(found)] == [
+        (
+            "The 4 matrix products over f16[1000,1000]; f16[1000,1000] run at 200 TFLOP/s instead of "
+            "400 TFLOP/s."
+        )
+    ]
+    assert rates_said(replace(found, kernels=(kernels(0.02), kernels(0.04, 5)))) == []
+    assert rates_said(replace(found, kernels=(kernels(0.02), kernels(0.0201)))) == []
