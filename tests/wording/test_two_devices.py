@@ -37,8 +37,8 @@ def test_products_of_a_layer_are_said_with_their_rates_the_longest_first() -> No
     after = [product("gate", 0.2), product("down", 0.2), product("q", 0.2), product("k", 0.9, 5)]
     assert said(before, after) == [
         (
-            "Rates of matrix products: down 100 TFLOP/s instead of 50.0 TFLOP/s and gate 100 TFLOP/s "
-            "instead of 200 TFLOP/s."
+            "Rates of matrix products: down 100 TFLOP/s instead of 50.0 TFLOP/s and gate 100 "
+            "TFLOP/s instead of 200 TFLOP/s."
         )
     ]
     assert said(before, before) == []
@@ -52,8 +52,8 @@ def test_without_layers_the_products_of_one_shape_are_said() -> None:
     found = replace(pair(), kernels=(kernels(0.02), kernels(0.04)))
     assert [str(each) for each in rates_said(found)] == [
         (
-            "The 4 matrix products over f16[1000,1000]; f16[1000,1000] run at 200 TFLOP/s instead of "
-            "400 TFLOP/s."
+            "The 4 matrix products over f16[1000,1000]; f16[1000,1000] run at 200 TFLOP/s instead "
+            "of 400 TFLOP/s."
         )
     ]
     assert rates_said(replace(found, kernels=(kernels(0.02), kernels(0.04, 5)))) == []
