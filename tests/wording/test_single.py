@@ -35,7 +35,7 @@ def test_the_mean_run_leads_and_the_timeline_says_which_run_it_shows() -> None:
         assert text(trace_parts(side)) == f"A run of  takes {heading} as profiled"
         assert trace_facts(side).startswith("The mean of 3 runs.")
         caption = str(trace_payload(side)["sides"][0]["caption"])
-        told = f"run {number} of 3, the one nearest to their mean, 200 ns as profiled"
+        told = f"run {number} of 3, the one nearest to the mean run, 200 ns as profiled"
         assert told in caption
 
 

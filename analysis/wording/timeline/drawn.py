@@ -17,7 +17,7 @@ OPERATORS = Message("{n:count} distinct operator", "{n:count} distinct operators
 EXECUTIONS = Message(
     "{operators:distinct} in {n:count} execution", "{operators:distinct} in {n:count} executions"
 )
-_NEAREST = Message("run {number:count} of {n:count}, the one nearest to their mean")
+_NEAREST = Message("run {number:count} of {n:count}, the one nearest to the mean run")
 _MEDIAN = Message("the median of {n:runs}")
 PROFILED = Message("{time:duration} as profiled")
 BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
