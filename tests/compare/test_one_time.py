@@ -17,7 +17,7 @@ from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.html import report_html
 from analysis.report.sample_card import card_of_comparison
 from analysis.timeline.payload import timeline_payload
-from analysis.trace import Trace
+from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from analysis.units import duration
 from analysis.wording.explanation import explained_parts
 from analysis.wording.explanation.waterfall import steps_of as steps_between
@@ -137,3 +137,54 @@ def check(pair: Comparison) -> None:
     page = report_html(pair)
     assert "slow runs, which the mean run counts" not in page
     assert "trimmed mean, the latency above" not in page
+
+
+FILES = {
+    "graph kernels": ("mindspore_cpu/ms_graph_cbr", "mindspore_cpu/ms_graph_cbr_gk"),
+    "another mode": ("mindspore_cpu/ms_graph_cbr", "mindspore_cpu/ms_pynative_cbr"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.usefixtures("shared_traces")
+def test_the_time_of_files_is_that_of_their_operators_and_their_span_is_named(name: str) -> None:
+    pair = compared(*(SHARED_TRACES / "captured" / file for file in FILES[name]))
+    explanation, verdict = pair.explanation, pair.verdict
+    assert explanation is not None and verdict.of == "busy_union"
+    unit = explanation.unit
+    assert (unit.kind, verdict.times_ns) == ("file", unit.busy_ns)
+    spoken = "".join(part.text for part in explained_parts(explanation)[-1])
+    assert "spans" in spoken and "operators run for" in spoken
+    for ns in (unit.before_ns, unit.after_ns, *unit.busy_ns):
+        assert duration(ns) in spoken
+
+
+def totals_of(name: str, gemm_ns: int) -> Trace:
+    """A file of totals without starts: 3 executions of `gemm` and one of `relu` of 40 us."""
+    return Trace(
+        Meta("ascend_op_statistic", "test", file_name=name),
+        runs_frame(run=[0], kind=["file"], dur_ns=[gemm_ns + 40_000], profiled=[True]),
+        operators_frame(
+            operator=[0, 1],
+            name=["gemm", "relu"],
+            op_type=["gemm", "relu"],
+            op_class=["matrix_product", "activation"],
+            level=["device_kernel"] * 2,
+        ),
+        calls_frame(operator=[0, 1], run=[0, 0], n=[3, 1], dur_ns=[gemm_ns, 40_000]),
+    )
+
+
+def test_files_without_starts_have_the_sum_of_their_operators_and_no_idle_time() -> None:
+    """240 and 40 us against 540 and 40: nothing is known of what ran beside what, or when."""
+    pair = compare(*map(side_of_trace, (totals_of("a", 240_000), totals_of("b", 540_000))))
+    explanation, verdict = pair.explanation, pair.verdict
+    assert explanation is not None and verdict.times_ns == (280_000, 580_000)
+    assert explanation.unit.busy_ns == (280_000, 580_000)
+    assert [change.code for change in explanation.changes] == ["time"]
+    assert explanation.changes[0].change_ns == 300_000 and explanation.rest_ns == 0
+    spoken = "".join(part.text for part in explained_parts(explanation)[-1])
+    assert spoken == (
+        "The operators of the candidate's file take 580 µs together, those of the baseline's "
+        "280 µs (+107.1 %)."
+    )

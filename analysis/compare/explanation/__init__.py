@@ -223,6 +223,7 @@ def _times(sides: tuple[ExplainedSide, ExplainedSide]) -> UnitTimes:
         (sides[0].count, sides[1].count),
         all((side.trace.operators["level"] == "device_kernel").any() for side in sides),
         frozenset(kind for side in sides for kind in side.others),
+        all(side.has_starts for side in sides),
     )
 
 

@@ -148,6 +148,7 @@ class UnitTimes:
     kernels: tuple[float, float]  # on average
     on_device: bool  # kernels of a device, not operators of the host
     others: frozenset[OtherKernels] = frozenset()  # that `kernels` counts on either side
+    has_starts: bool = True  # else `busy_ns` is the sum of all that runs
 
     @property
     def change_ns(self) -> int:

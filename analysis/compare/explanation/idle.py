@@ -35,7 +35,10 @@ Key = tuple[CauseKind, str]
 def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) -> list[Change]:
     """Return what the device waits at least `least_ns` a unit longer or shorter for, where units
     take the same time only beyond noise. Where a file does not show the host, or has no device that
-    the host could keep waiting, all idle time is one change."""
+    the host could keep waiting, all idle time is one change. None where a file does not say when
+    each call began."""
+    if not all(side.has_starts for side in sides):
+        return []
     is_same = are_the_same_time(sides)
     before, after = (_causes(side) if _has_device(side) else None for side in sides)
     if before is None or after is None:

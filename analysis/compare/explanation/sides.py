@@ -20,6 +20,7 @@ from analysis.operators.short_names import short_names
 from analysis.trace import Trace
 from analysis.work_units import Units
 from analysis.work_units.profile import Profile, profile_of
+from analysis.work_units.units import OUTSIDE
 
 _OPERATOR = re.compile(
     r"[\w.]+::"
@@ -115,6 +116,11 @@ class ExplainedSide:
             return None
         return idle_by_host(self.trace, starts, starts + self.units.walls_ns)
 
+    @property
+    def has_starts(self) -> bool:
+        """Return whether the file says when each call began."""
+        return bool(self.trace.calls["start_ns"].notna().all())
+
     @cached_property
     def busy_ns(self) -> float:
         """The mean time of a unit in which anything runs on the device."""
@@ -123,10 +129,13 @@ class ExplainedSide:
     @cached_property
     def busy_of_units(self) -> np.ndarray:
         """The time of each unit in which anything runs, of whatever unit; where the file has no
-        start of its units, that of their own calls."""
+        start of its units, that of their own calls, and without starts of calls their sum."""
         starts, lasts = call_times(self.trace.calls)
         units = self.units
-        if (units.starts_ns < 0).any() or bool(self.trace.calls["start_ns"].isna().any()):
+        if not self.has_starts:
+            of, own = units.unit_of, units.unit_of != OUTSIDE
+            return np.bincount(of[own], weights=lasts[own], minlength=units.count)
+        if (units.starts_ns < 0).any():
             return np.array(
                 [
                     union_ns(starts[units.unit_of == at], lasts[units.unit_of == at])

@@ -25,10 +25,15 @@ _ONE: Mapping[UnitKind, Message] = {
         "A step takes {after:duration} instead of {before:duration} ({change:change})."
     ),
     "file": Message(
-        "The candidate's file spans {after:duration}, the baseline's {before:duration} "
-        "({change:change})."
+        "From its first operator to its last the candidate's file spans {after:duration} instead "
+        "of {before:duration} ({change:change}); operators run for {busy_after:duration} of it, "
+        "before {busy_before:duration}."
     ),
 }
+_SUMS = Message(
+    "The operators of the candidate's file take {after:duration} together, those of the baseline's "
+    "{before:duration} ({change:change})."
+)
 _MEAN_STEP = Message(
     "On average a step takes {after:duration} instead of {before:duration} ({change:change})."
 )
@@ -115,6 +120,8 @@ def unit_sentence(unit: UnitTimes) -> Said:
 def _message(unit: UnitTimes) -> Message:
     """Return the sentence of a unit: of several that their time is a mean, of repetitions how many
     kernels one has, where both sides have as many."""
+    if unit.kind == "file" and not unit.has_starts:
+        return _SUMS
     if unit.kind == "repeat":
         return _MEAN_REPEAT_OF if unit.kernels[0] == unit.kernels[1] else _MEAN_REPEAT
     if unit.kind != "file" and max(unit.counts) > 1:
