@@ -75,7 +75,7 @@ def _tolerance(text: str, value: float) -> float:
 def _numbers(value: object) -> Iterator[float]:
     if isinstance(value, dict):
         value = list(value.values())
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         for each in value:
             yield from _numbers(each)
     elif isinstance(value, int | float) and not isinstance(value, bool):

@@ -129,8 +129,8 @@ def test_a_mean_that_differs_as_units_of_one_file_do_is_said_with_both_times() -
     )
     assert change_sentence(comparison) == ""
     assert leading_sentence(explanation) == (
-        "On average a step takes 700 µs instead of 660 µs (+6.1 %), but steps of one file differ "
-        "by as much. Its kernels take 360 µs, before 360 µs."
+        "No change stands out: on average a step takes 700 µs instead of 660 µs (+6.1 %), but "
+        "steps of one file differ by as much. Its kernels take 360 µs, before 360 µs."
     )
 
 

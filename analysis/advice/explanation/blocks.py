@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -155,14 +156,15 @@ def collectives_of(traced: Traced) -> tuple[Collective, ...]:
     lanes, times = (column[np.where(like < 0, chosen, like)] for column in traced.launched)
     named = names_around(trace.host, _COLLECTIVE, lanes, times)
     names, sizes = trace.texts("name"), message_bytes(trace)
-    totals: dict[tuple[str, int | None], list[int]] = {}
+    elements = [_elements(text) for text in trace.texts("inputs")]
+    totals: dict[tuple[str, int | None, int | None], list[int]] = {}
     for call, around in zip(chosen.tolist(), named, strict=True):
         operator = int(operators[call])
         name = _PLAIN.sub("", around) if around else collective(names[operator])
-        totals.setdefault((name, sizes[operator]), []).append(int(dur_ns[call]))
+        totals.setdefault((name, sizes[operator], elements[operator]), []).append(int(dur_ns[call]))
     found = [
-        Collective(name, len(ns) / units.count, round(sum(ns) / len(ns)), size)
-        for (name, size), ns in totals.items()
+        Collective(name, len(ns) / units.count, round(sum(ns) / len(ns)), size, counts)
+        for (name, size, counts), ns in totals.items()
     ]
     return tuple(sorted(found, key=lambda one: -one.count * one.each_ns))
 
@@ -174,8 +176,16 @@ def message_bytes(trace: Trace) -> list[int | None]:
 
 
 def _bytes(inputs: str) -> int | None:
-    match = _SHAPE.match(inputs)
+    match, elements = _SHAPE.match(inputs), _elements(inputs)
     size = _BYTES.get(match[1]) if match else None
-    if match is None or size is None:
-        return None
-    return size * int(np.prod([int(each) for each in match[2].split(",") if each.strip()] or [1]))
+    return None if size is None or elements is None else size * elements
+
+
+def _elements(inputs: str) -> int | None:
+    """Return the elements of the one input that these are; None for others."""
+    match = _SHAPE.match(inputs)
+    return (
+        None
+        if match is None
+        else math.prod(int(each) for each in match[2].split(",") if each.strip())
+    )

@@ -69,7 +69,7 @@ class TracedUnit:
     single unit that begins behind the former has `behind_ns`, the time of those that ran before it,
     in `behind_layers` layers. `kernels` counts those of a unit, with `other_kernels` besides those
     that compute. Without `has_starts` the file has no start of each call, so that nothing is known
-    of idle time.
+    of idle time. `unlaunched` counts the calls of the whole file that were launched before it.
     """
 
     kind: UnitKind
@@ -93,6 +93,7 @@ class TracedUnit:
     after_ns: int = 0
     behind_ns: int = 0
     behind_layers: int = 0
+    unlaunched: int = 0
 
 
 @dataclass(frozen=True)
@@ -126,12 +127,13 @@ class ClassOfUnit:
 @dataclass(frozen=True)
 class Collective:
     """Collectives of one name and size in a unit: how many, the time of each in ns, and the bytes
-    of its message, None where the file does not have them."""
+    and elements of its message, None where the file does not have them."""
 
     name: str
     count: float
     each_ns: int
     bytes: int | None
+    elements: int | None = None
 
     @property
     def bytes_per_s(self) -> float | None:

@@ -41,6 +41,7 @@ def unit_of(traced: Traced) -> TracedUnit:
         traced.side.others,
         after_the_end_ns(trace, units),
         *_behind(traced),
+        int(launched_earlier(trace).sum()),
     )
 
 

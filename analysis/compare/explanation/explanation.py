@@ -195,7 +195,8 @@ class UnitOfSide:
     (0 where they repeat in none); None where the file has no launches.
     `graph_launches` and `graph_kernels` are of graphs, in a unit, `graph_call` what launches them.
     `devices` are those of the file. `after_ns` is how long the kernels of a unit run after it
-    ends. `host_waits` are of the whole file, the longest first."""
+    ends. `host_waits` are of the whole file, the longest first. `devices_alike` counts those of
+    the file that run kernels of the one that is compared, with it."""
 
     median_ns: int
     shortest_ns: int
@@ -211,6 +212,7 @@ class UnitOfSide:
     after_ns: int
     graph_call: str = ""
     host_waits: tuple[HostWait, ...] = ()
+    devices_alike: int = 1
 
 
 # Why two traces are not compared by what changed: two phases of one model, another number of

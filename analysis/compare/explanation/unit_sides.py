@@ -17,6 +17,7 @@ from analysis.trace import Trace
 from analysis.work_units.earlier import after_the_end_ns, launched_earlier
 from analysis.work_units.units import OUTSIDE
 
+_DEVICE = "device:"  # how units of a trace begin that are devices
 _LAUNCHED = 0.5  # of the kernels of a unit, whose launches a file has that shows launches
 
 
@@ -40,6 +41,7 @@ def unit_of_side(side: ExplainedSide) -> UnitOfSide:
         after_the_end_ns(side.trace, side.units),
         _graph_call(side) if launches else "",
         host_waits(side.trace),
+        _devices_alike(side.trace),
     )
 
 
@@ -118,6 +120,14 @@ def _graph_call(side: ExplainedSide) -> str:
     host = side.trace.host
     names = () if host is None else host.names
     return next((name for name in names if name.endswith("GraphLaunch")), "")
+
+
+def _devices_alike(trace: Trace) -> int:
+    """Return how many devices of a file run kernels that the one of this trace runs, with itself: 1
+    where the file does not hold several devices."""
+    own = set(trace.texts("name"))
+    units = [unit for name, unit in trace.units.items() if name.startswith(_DEVICE)]
+    return max(1, sum(not own.isdisjoint(unit.texts("name")) for unit in units))
 
 
 def host_waits(trace: Trace) -> tuple[HostWait, ...]:

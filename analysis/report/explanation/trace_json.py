@@ -60,6 +60,7 @@ def _unit(unit: TracedUnit) -> dict[str, Any]:
         "behind_ns": unit.behind_ns,
         "behind_layers": unit.behind_layers,
         "uneven": None if uneven is None else asdict(uneven),
+        "unlaunched": unit.unlaunched,
         "has_starts": unit.has_starts,
     }
 

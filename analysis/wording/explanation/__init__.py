@@ -29,6 +29,7 @@ from analysis.wording.explanation.works import (
     phases_paragraphs,
     phases_sentences,
     rates_said,
+    recorded_devices_said,
     sizes_sentence,
 )
 
@@ -64,7 +65,8 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
     if explanation.outcome == "not_comparable":
         return (*first, _MODELS.of())
     if explanation.outcome == "no_change":
-        return (*first, same_sentence(unit), *earlier_said(explanation))
+        recorded = recorded_devices_said(explanation)
+        return (*first, same_sentence(unit), *recorded, *earlier_said(explanation))
     lead = leading_change(explanation)
     if lead is None:
         return (*first, unit_sentence(unit), _UNEXPLAINED.of(), *earlier_said(explanation))
@@ -128,6 +130,8 @@ def _first(explanation: Explanation) -> list[Said]:
         said += [devices_sentence(explanation), *after_said(explanation)]
         said += [*idle_said(explanation), *rates_said(explanation)]
     said += same_kernels_said(explanation)
+    if is_compared:
+        said += recorded_devices_said(explanation)
     return said
 
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
-from analysis.messages import Message, Shown
+from analysis.messages import Message, Shown, listed
+from analysis.operators.classes import LABELS
 from analysis.wording.explanation.kernels import kernel_text
+
+_FEW = 2  # kernels that are told by name
+_LEAST = 0.03  # of their time, below which a class is not told
+_CLASS = Message("{op_class} {ns:duration}")
 
 
 def added(change: Change, unit: UnitTimes) -> tuple[Message, Mapping[str, Shown]]:
@@ -34,11 +39,26 @@ def _alone(
     values: dict[str, Shown] = {"kernels": kernel_text(kernels), "n": count}
     if "size" in change.values:
         message = of_head if "head" in change.values else of_size
-        return message, {**values, "size": change.values["size"]}
+        return message, {**values, "kernels": _by_class(kernels), "size": change.values["size"]}
     if each is None:
         return anywhere, values
     place: dict[str, Shown] = {"places": change.repeats, "next": _next(change), "n": each}
     return before_each, {**values, **place}
+
+
+def _by_class(kernels: Sequence[KernelTime]) -> Shown:
+    """Return kernels of several classes by class with the time of each, of more than two names;
+    else by name."""
+    times: dict[str, int] = {}
+    for each in kernels:
+        times[each.op_class] = times.get(each.op_class, 0) + each.ns
+    if len(kernels) <= _FEW or len(times) < 2 or "unknown" in times:
+        return kernel_text(kernels)
+    least_ns = _LEAST * sum(times.values())
+    ranked = sorted(times.items(), key=lambda item: -item[1])
+    return listed(
+        [str(_CLASS.of(op_class=LABELS[name], ns=ns)) for name, ns in ranked if ns >= least_ns]
+    )
 
 
 def _counts(change: Change, kernels: Sequence[KernelTime]) -> tuple[int, int | None]:

@@ -71,17 +71,17 @@ _SAME: Mapping[UnitKind, Message] = {
 }
 # Units of one file whose times differ so much that the change of their mean says nothing.
 _SPREAD_STEP = Message(
-    "On average a step takes {after:duration} instead of {before:duration} ({change:change}), but "
-    "steps of one file differ by as much. Its kernels take {busy_after:duration}, before "
-    "{busy_before:duration}."
+    "No change stands out: on average a step takes {after:duration} instead of {before:duration} "
+    "({change:change}), but steps of one file differ by as much. Its kernels take "
+    "{busy_after:duration}, before {busy_before:duration}."
 )
 _SPREAD: Mapping[UnitKind, Message] = {
     "step": _SPREAD_STEP,
     "annotation": _SPREAD_STEP,
     "repeat": Message(
-        "On average one repetition of the kernels takes {after:duration} instead of "
-        "{before:duration} ({change:change}), but repetitions of one file differ by as much. Its "
-        "kernels take {busy_after:duration}, before {busy_before:duration}."
+        "No change stands out: on average one repetition of the kernels takes {after:duration} "
+        "instead of {before:duration} ({change:change}), but repetitions of one file differ by as "
+        "much. Its kernels take {busy_after:duration}, before {busy_before:duration}."
     ),
 }
 _NO_CHANGE = 0.02  # of a unit, below which its time did not change whatever units differ by

@@ -47,6 +47,12 @@ _WAITS = (
         "step takes, so for what was launched before it."
     ),
 )
+_RECORDED = Message(
+    "The baseline's file has such kernels of {n:count} device, the candidate's of "
+    "{after:count}; one device of each is compared.",
+    "The baseline's file has such kernels of {n:count} devices, the candidate's of "
+    "{after:count}; one device of each is compared.",
+)
 _WORTH = 0.02  # of the device's time, from which it is told what a product could win
 _HEAVIEST = Message(
     "The largest part of the baseline's time is in {before} ({before_n:executions}, "
@@ -289,6 +295,15 @@ def after_said(explanation: Explanation) -> list[Said]:
     if max(before, after) < _LEAST * unit.before_ns:
         return []
     return [_AFTER[which].of(before=before, after=after)]
+
+
+def recorded_devices_said(explanation: Explanation) -> list[Said]:
+    """Return that one file has the kernels of more devices than the other; nothing of as many."""
+    sides = explanation.sides
+    if sides is None:
+        return []
+    before, after = (side.devices_alike for side in sides)
+    return [] if before == after else [_RECORDED.of(n=before, after=after)]
 
 
 def sizes_sentence(explanation: Explanation) -> Said:

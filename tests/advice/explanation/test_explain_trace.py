@@ -421,3 +421,9 @@ def test_a_capture_says_that_its_graph_does_not_run() -> None:
     assert "Nothing large stands out" not in text
     run = explain_trace(captures.trace_of(captures.replay(captures.LAYER * 6), "r.json"))
     assert run is not None and run.captured is None
+
+
+def test_messages_of_collectives_are_counted_in_bytes_and_elements() -> None:
+    reduce = Kernel("ncclDevKernel_AllReduce(x)", 60, "communication", inputs="bfloat16[250,1000]")
+    [one] = explained(steps_of([[Kernel("gemm", 100, "matrix_product"), reduce]] * 3)).collectives
+    assert (one.bytes, one.elements) == (500_000, 250_000)
