@@ -26,8 +26,8 @@ class DeviceUse:
     that the device ran, `idle` the part of the run in which it ran nothing; both are None where
     calls have no start, `idle` also where the file does not mark its runs or the device outlived
     one. `launches` are calls of the host that launch kernels or graphs, `launch_ns` its time in
-    them; None where the file does not hold them. `copies` and `copy_ns` count copies and fills of
-    memory.
+    them, of runs that were launched in the file; None where the file does not hold them. `copies`
+    and `copy_ns` count copies and fills of memory.
     """
 
     kernels: float
@@ -75,7 +75,12 @@ def copies_of(trace: Trace) -> np.ndarray:
 
 
 def _mean(trace: Trace, runs: Sequence[int], column: str) -> float | None:
-    values = trace.runs.loc[trace.runs["run"].isin(runs), column]
+    """Return the mean of a column over these runs, without those that the host launched before the
+    file began; None where one of them lacks it."""
+    chosen = trace.runs["run"].isin(runs)
+    if "is_earlier" in trace.runs:
+        chosen &= ~trace.runs["is_earlier"].astype(bool)
+    values = trace.runs.loc[chosen, column]
     return None if values.empty or values.isna().any() else float(values.astype(float).mean())
 
 

@@ -103,6 +103,8 @@ def _notes(units: Units) -> Iterator[Diagnostic]:
         yield Diagnostic("info", "runs_annotated", units.count, values=name)
     elif units.host_ns is not None and not units.is_behind:
         yield Diagnostic("info", "runs_of_device", units.count, values=host)
+    if units.earlier:
+        yield Diagnostic("info", "runs_launched_before", units.earlier)
     if units.is_behind:
         yield Diagnostic("info", "run_behind_earlier", 1, values=host)
 

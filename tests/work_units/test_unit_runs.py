@@ -19,6 +19,7 @@ from analysis.compare.explanation import explain
 from analysis.compare.side import side_of_trace
 from analysis.doctor import examine
 from analysis.metrics.breakdown import by_operator
+from analysis.metrics.device import device_use
 from analysis.timeline.payload import trace_payload
 from analysis.trace import Diagnostic, Trace, runs_frame
 from analysis.wording import findings as words
@@ -390,3 +391,21 @@ def test_communication_that_one_side_has_is_told_of_a_run() -> None:
     )
     [note] = (each for each in found.diagnostics if each.code == "communication_differs")
     assert note.values == {"on": "candidate", "per_run_ns": 20_000}
+
+
+def test_launches_of_a_run_are_the_mean_of_those_that_the_file_shows() -> None:
+    """The host is steps ahead, and launched one of five steps of the device before the file began:
+    each of the others has two launches, alone and in a pair."""
+    step = [GEMM, replace(RELU, us=30, after_us=10)]
+    launches: list[Launch] = [None] * 3
+    launches += [(0, 1.0 + 50 * at + each) for at in range(4) for each in (0, 1)]
+    spans: list[Span] = [(0, "operator", "aten::mm", 0, 200_000)]
+    runs = [(50.0 * at, 50.0 * at + 50) for at in range(4)]
+    early = [replace(RELU, us=250), *step]
+    trace = steps_of([early + step, step, step, step], spans=spans, launches=launches, runs_us=runs)
+    pair = compare(side_of_trace(trace), side_of_trace(trace))
+    assert len(pair.baseline.trace.profiled_runs) == 5
+    alone = device_use(with_unit_runs(trace))
+    assert alone is not None and alone.launches == 2
+    assert pair.figure("launches").baseline.value == 2
+    assert note_of(pair.baseline.trace, "runs_launched_before").count == 1, "alone it has 4 runs"
