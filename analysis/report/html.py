@@ -43,6 +43,7 @@ from analysis.report.pages import asset, policy, template
 from analysis.report.pictures.distribution import strip_plot
 from analysis.report.pictures.roofline import roofline
 from analysis.report.pictures.waterfall import waterfall
+from analysis.report.summary import summary_parts
 from analysis.report.text import minus, model_name, slug, with_minus, with_short_labels
 from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
 from analysis.report.tried import tried_table
@@ -171,6 +172,7 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "title": _title(shown),
         "subject": _subject(shown),
         "parts": wording.verdict_parts(shown),
+        "summary": summary_parts(shown),
         "interval_text": wording.verdict_interval(shown.verdict),
         "interval_name": wording.interval_name(shown.verdict),
         "basis": wording.verdict_basis(shown.verdict),

@@ -15,6 +15,7 @@ from analysis.messages import Message
 from app import state
 from app.parts import entered_runs, exports, operators, pair, panels, roofline, settings
 from app.parts.comparison import figures, files, groups, limits, runs, several, times
+from app.parts.copying import buttons
 from app.parts.explanation import explained
 from app.parts.folds.fold import bring, fold
 from app.parts.pair import Chosen
@@ -58,6 +59,7 @@ def _results(chosen: Chosen, record_page: st.Page, engines_page: st.Page) -> Non
         exports.downloads(shown)
     with chosen.main:
         panels.verdict(comparison)
+        buttons.show(shown)
     with answer:
         explained.show(shown)
         entered_runs.ask(shown, chosen.baseline, chosen.candidate)

@@ -20,7 +20,7 @@ from analysis.operators.short_names import library_kernel, short_names
 from analysis.report.text import known
 from analysis.text import clean_text
 from analysis.wording import NO_MODULE, step
-from analysis.wording.explanation import explained_parts
+from analysis.wording.answer import answer_lines
 from analysis.wording.quantities import MISSING
 from app.cli.printing.ladder import print_ladder
 from app.cli.printing.ledger import print_ledger
@@ -38,12 +38,10 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     """Prints it; `others` are variants that could have been compared, `is_brief` ends it after the
     answer, what speaks against it, and what fusion bought in a sentence."""
     console = Console(highlight=False, markup=False, emoji=False)
-    console.print(wording.verdict_sentence(comparison), style="bold")
-    console.print(wording.verdict_basis(comparison.verdict))
-    console.print(wording.change_sentence(comparison))
-    found = trust(comparison.diagnostics)
-    console.print(clean_text(f"{wording.TRUST} {wording.trust_line(found)}", 1000))
-    _print_causes(console, comparison)
+    answer, *behind = answer_lines(comparison)
+    console.print(answer, style="bold")
+    for line in behind:
+        console.print(line)
     for role, runs in offered_runs(comparison).items():
         console.print(f"{wording.offer_sentence(role, runs)} --{role}-runs {runs or 'N'}")
     if others:
@@ -73,18 +71,7 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     _print_kinds(console, comparison, comparison.op_types, "op_type")
     console.print(clean_text(wording.kinds_sentence(comparison, "op_types"), 1000))
     print_ledger(console, comparison)
-    _print_trust(console, found)
-
-
-def _print_causes(console: Console, comparison: Comparison) -> None:
-    """What changed, a line for each cause; of recordings what fusion bought."""
-    if comparison.explanation is None:
-        console.print(clean_text(wording.fusion_sentence(comparison), 1000))
-        return
-    lead, *others = explained_parts(comparison.explanation)
-    console.print(clean_text("".join(part.text for part in lead), 1000))
-    for parts in others:
-        console.print(clean_text(f"- {''.join(part.text for part in parts)}", 1000))
+    _print_trust(console, trust(comparison.diagnostics))
 
 
 def _print_step(console: Console, comparison: Comparison) -> None:

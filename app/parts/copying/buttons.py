@@ -1,0 +1,58 @@
+"""Two buttons beside the answer: copy it as text, or as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+
+import streamlit as st
+
+from analysis.messages import say
+from analysis.wording.answer import answer_lines
+from app import state
+from app.language import spoken
+from app.parts import panels
+from app.sources.comparisons import Shown
+
+KEY = "copying"
+_SOURCES = files(__package__)
+_component = st.components.v2.component(
+    "fusescope_copying",
+    html='<div class="copying"></div>',
+    css=_SOURCES.joinpath("copying.css").read_text(encoding="utf-8"),
+    js=_SOURCES.joinpath("copying.js").read_text(encoding="utf-8"),
+)
+
+
+@st.fragment
+@spoken
+def show(shown: Shown) -> None:
+    """Draw the buttons; what one of them asks for is written when it is clicked."""
+    with panels.guarded():
+        write = _WRITERS.get(str(state.timeline.asked(KEY)))
+        data = {
+            "of": shown.key,
+            "ways": [["text", say("Copy as text")], ["markdown", say("Copy as Markdown")]],
+            "copied": say("Copied. You can also select it here:"),
+            "refused": say("The browser does not allow copying. Select it here:"),
+            "hide": say("Hide"),
+            "text": None if write is None else write(shown),
+        }
+        _component(key=KEY, data=data, on_asked_change=_rerun)
+
+
+def _text(shown: Shown) -> str:
+    return "\n".join(answer_lines(shown.comparison)) + "\n"
+
+
+def _markdown(shown: Shown) -> str:
+    from analysis.report.exports.comparison_markdown import comparison_markdown
+
+    return comparison_markdown(shown.comparison)
+
+
+_WRITERS: dict[str, Callable[[Shown], str]] = {"text": _text, "markdown": _markdown}
+
+
+def _rerun() -> None:
+    """A click needs no callback of its own: the rerun that it causes reads it."""

@@ -1,0 +1,46 @@
+"""The answer is written when a button asks for it, and not before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app import state
+from tests.app.pages import is_clean
+
+Start = Callable[..., AppTest]
+
+
+def data(page: AppTest) -> dict[str, object]:
+    [found] = [
+        json.loads(component.proto.json)
+        for component in page.get("bidi_component")
+        if component.proto.component_name == "fusescope_copying"
+    ]
+    return dict(found)
+
+
+@pytest.mark.parametrize(
+    ("asked", "begins"),
+    [("text", "fused is 2.00× faster than unfused"), ("markdown", "### fused is 2.00× faster")],
+)
+def test_what_is_asked_for_is_written(
+    start: Start, monkeypatch: pytest.MonkeyPatch, asked: str, begins: str
+) -> None:
+    page = start(folded=True)
+    assert is_clean(page) and data(page)["text"] is None
+    ways = data(page)["ways"]
+    assert ways == [["text", "Copy as text"], ["markdown", "Copy as Markdown"]]
+    monkeypatch.setattr(state.timeline, "asked", lambda _key: asked)
+    page = start(folded=True)
+    assert is_clean(page) and str(data(page)["text"]).startswith(begins)
+
+
+def test_anything_else_that_the_browser_sends_is_nothing(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state.timeline, "asked", lambda _key: {"text": 1})
+    assert data(start(folded=True))["text"] is None
