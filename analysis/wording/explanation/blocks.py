@@ -10,10 +10,11 @@ from analysis.advice.explanation.explanation import (
     Layers,
     TraceExplanation,
 )
+from analysis.compare.explanation.product import Product
 from analysis.messages import Message, Said, listed
 from analysis.operators.classes import LABELS
 from analysis.wording.explanation.kernels import kernel_text
-from analysis.wording.explanation.products import products_of_trace
+from analysis.wording.explanation.products import products_of_trace, projection_of_kernel
 from analysis.wording.explanation.units import word
 
 _CLASSES = 3  # that are told
@@ -74,7 +75,7 @@ _MANY_SIZED = Message(
 
 def blocks_said(found: TraceExplanation) -> list[Said]:
     """Return what the time of a unit goes to, sentence by sentence."""
-    told = [_layers(each) for each in found.layers]
+    told = [_layers(each, found.products) for each in found.layers]
     classes = classes_text(found.classes)
     if classes:
         message = _BY_CLASS if found.unit.on_device else _BY_CLASS_OF_HOST
@@ -104,7 +105,7 @@ def _unknown(found: TraceExplanation) -> list[Said]:
     return [message.of(share=ns / whole_ns, all=ns, largest=largest)]
 
 
-def _layers(layers: Layers) -> Said:
+def _layers(layers: Layers, products: Sequence[Product]) -> Said:
     values = {
         "copies": layers.copies,
         "kernels": layers.kernels,
@@ -122,7 +123,7 @@ def _layers(layers: Layers) -> Said:
     return message.of(
         **values,
         module=layers.module,
-        kernel=kernel_text([largest]),
+        kernel=projection_of_kernel(products, largest.name) or kernel_text([largest]),
         largest=largest.ns,
         n=max(1, round(largest.count)),
     )

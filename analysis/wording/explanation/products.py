@@ -22,10 +22,12 @@ _MUCH = 0.1  # of a unit, below which they are not told of one trace
 # By the side that they are of: the baseline, the candidate.
 _OF_SIDE = (
     Message(
-        "In the baseline matrix products take {ns:duration}, {share:percent} of that: {products}."
+        "In the baseline matrix products take {ns:duration}, {share:percent} of the device's time: "
+        "{products}."
     ),
     Message(
-        "In the candidate matrix products take {ns:duration}, {share:percent} of that: {products}."
+        "In the candidate matrix products take {ns:duration}, {share:percent} of the device's "
+        "time: {products}."
     ),
 )
 _OF_TRACE = Message("Matrix products in the order of their time: {products}.")
@@ -90,6 +92,14 @@ def product_name(product: Product) -> str:
     if product.projection is not None:
         return NAMES[product.projection]
     return product.module or product.kernel
+
+
+def projection_of_kernel(products: Sequence[Product], kernel: str) -> str | None:
+    """Return what engineers call the product that a kernel of this short name computes; None where
+    it computes several, or no known one."""
+    found = {each.projection for each in products if each.kernel == kernel}
+    projection = found.pop() if len(found) == 1 else None
+    return None if projection is None else NAMES[projection]
 
 
 def _product(each: Product) -> Said:

@@ -351,7 +351,7 @@ def test_products_of_layers_are_told_by_what_they_are() -> None:
 
     def mm(us: float, inputs: int, outputs: int) -> Kernel:
         shapes = f"bfloat16[4096,{inputs}]; bfloat16[{inputs},{outputs}]"
-        return Kernel("gemm", us, "matrix_product", by="aten::mm", inputs=shapes)
+        return Kernel(f"gemm_{outputs > 2048}", us, "matrix_product", by="aten::mm", inputs=shapes)
 
     layer = (
         ATTENTION, mm(20, 1024, 1024), NORM, mm(100, 1024, 6144), GELU, mm(60, 3072, 1024), NORM,
@@ -362,6 +362,12 @@ def test_products_of_layers_are_told_by_what_they_are() -> None:
         ("gate_up", 800_000), ("down", 480_000), ("qkv", 240_000), ("attention_output", 160_000),
     ]  # fmt: skip
     assert "gate/up 800 µs (8 × 100 µs, 515 TFLOP/s)" in trace_sentence(found)
+    # Of the kernels of a layer gate/up alone takes 100 us, the other three products 110.
+    assert "the largest part of each is matrix product (gemm_False)" in trace_sentence(found)
+    slower = [replace(one, us=120) if one.name == "gemm_True" else one for one in layer]
+    assert "the largest part of each is gate/up: 120 µs" in trace_sentence(
+        explained(steps_of([slower * 8] * 2))
+    )
     assert "Matrix products in the order" not in trace_sentence(explained(steps_of([LAYER * 8])))
 
 
