@@ -17,6 +17,7 @@ from analysis.wording.counted import figure_text
 from analysis.wording.explanation import explained_parts, leading_sentence
 from analysis.wording.explanation.savings import saving_said
 from analysis.wording.fusion.terms import no_shares_sentence
+from analysis.wording.fusion.title import change_title
 from analysis.wording.sentences import (
     change_sentence,
     light_work,
@@ -128,6 +129,7 @@ def test_a_mean_that_differs_as_units_of_one_file_do_is_said_with_both_times() -
         "Profiled run time, means of 4 and 4 runs, not paired."
     )
     assert change_sentence(comparison) == ""
+    assert change_title(comparison) == "Fusion groups"
     assert leading_sentence(explanation) == (
         "No change stands out: on average a step takes 700 µs instead of 660 µs (+6.1 %), but "
         "steps of one file differ by as much. Its kernels take 360 µs, before 360 µs."

@@ -33,9 +33,9 @@ def change_parts(comparison: Comparison, *, by_pattern: bool = False) -> tuple[P
     the others.
 
     `by_pattern` is the title of a table by pattern. What changed is told in the file's words, as
-    names.
+    names. Where nothing changed, they are the groups.
     """
-    if not comparison.has_changes:
+    if not _has_changed(comparison):
         return (_BY_PATTERN if by_pattern else _FUSION_GROUPS).parts()
     found = _causes(comparison)
     if found and found[0].code == "fusion":
@@ -50,9 +50,13 @@ def change_parts(comparison: Comparison, *, by_pattern: bool = False) -> tuple[P
 
 def came_from_parts(comparison: Comparison) -> tuple[Part, ...]:
     """`change_parts` where something else than fusion changed and is named; else none."""
-    found = _causes(comparison) if comparison.has_changes else ()
+    found = _causes(comparison) if _has_changed(comparison) else ()
     is_named = bool(found) and found[0].code not in _FUSIONS and _told(found) is not None
     return change_parts(comparison) if is_named else ()
+
+
+def _has_changed(comparison: Comparison) -> bool:
+    return comparison.has_changes and comparison.verdict.reason != "no_change"
 
 
 def _causes(comparison: Comparison) -> tuple[Cause, ...]:
