@@ -185,7 +185,7 @@ def fields(value: Trace | Experiment) -> dict[str, bool]:
         "dtypes": any(dtype not in ("", "?") for dtype in dtypes),
         "flops": bool(operators["flops"].notna().any()),
         "counters": bool(hardware_counters(value)),
-        "members": bool(operators["members"].notna().any()),
+        "members": _names_members(value),
         "stream": bool(calls["stream"].notna().any()),
         "communication": bool(operators["is_communication"].any()),
         "sizes": bool(operators[["bytes_in", "bytes_out"]].notna().any().any()),
@@ -319,9 +319,9 @@ def _bytes(trace: Trace, has: Mapping[str, bool], has_graph: bool) -> Answer:
 def _fusion(trace: Trace, has: Mapping[str, bool], has_graph: bool) -> Answer:
     if has_graph:
         return Answer("fusion", True, "graphs")
-    if has["members"] and _names_members(trace):
+    if has["members"]:
         return Answer("fusion", True, "members")
-    if has["types"] and (has["shapes"] or has["members"]):
+    if has["types"] and (has["shapes"] or trace.operators["members"].notna().any()):
         return Answer("fusion", True, "inferred")
     if has["types"]:
         return Answer("fusion", True, "by_name")
@@ -329,7 +329,10 @@ def _fusion(trace: Trace, has: Mapping[str, bool], has_graph: bool) -> Answer:
 
 
 def _names_members(trace: Trace) -> bool:
-    """False where every fused operator lists op types alone, from which groups are inferred."""
+    """Return whether a fused operator names the operators inside it; False where all list op types
+    alone, from which groups are inferred."""
+    if not trace.operators["members"].notna().any():
+        return False
     sources = trace.operators["members_source"].dropna()
     return sources.empty or not bool((sources == "op_types").all())
 

@@ -38,7 +38,7 @@ def run() -> None:
     language.start()
     panels.set_up()
     compare_page: StreamlitPage = st.Page(
-        lambda: compare.show(trace_page, record_page, engines_page),
+        lambda: compare.show(trace_page, record_page, engines_page, fleet_page),
         title=say("Compare"),
         url_path="compare",
     )

@@ -102,6 +102,15 @@ def test_counters_and_members_are_named() -> None:
     assert {"counters", "members"} <= set(found.has)
 
 
+def test_op_types_of_a_fused_operator_are_not_the_names_of_those_inside() -> None:
+    """The note of such a file says that the operators inside are not known."""
+    columns = {"members": ["conv + relu", None, None], "op_type": ["Conv", "Relu", "Add"]}
+    types = bare(**columns, members_source=["op_types", None, None])
+    found = examine(types)
+    assert "members" not in found.has
+    assert answer(found, "fusion")[1].startswith("Fusion groups: Inferred from")
+
+
 @pytest.mark.parametrize(
     ("columns", "field"),
     [

@@ -179,6 +179,11 @@ def fleet() -> str | None:
     return linked_id(_FLEET)
 
 
+def fleet_query(name: str) -> dict[str, str]:
+    """Return the address of the Fleet page that shows this store."""
+    return {_FLEET: name}
+
+
 def keep_fleet(name: str) -> None:
     """Put the store that is shown into the address, and into its selector, before it is drawn."""
     st.query_params[_FLEET] = name

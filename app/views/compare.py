@@ -13,7 +13,7 @@ from analysis.distribution import distribution
 from analysis.interval import interval_picture
 from analysis.messages import Message
 from app import state
-from app.parts import entered_runs, exports, operators, pair, panels, roofline, settings
+from app.parts import entered_runs, exports, operators, pair, panels, ranks, roofline, settings
 from app.parts.comparison import figures, files, groups, limits, runs, several, times
 from app.parts.copying import buttons
 from app.parts.explanation import explained
@@ -34,15 +34,19 @@ _RUNS = Message("Run times")
 _FILES = Message("What the files say")
 
 
-def show(trace_page: st.Page, record_page: st.Page, engines_page: st.Page) -> None:
+def show(
+    trace_page: st.Page, record_page: st.Page, engines_page: st.Page, fleet_page: st.Page
+) -> None:
     """Draw the page; the others are linked to."""
     with panels.page():
         chosen = pair.choose(trace_page)
         if chosen is not None:
-            _results(chosen, record_page, engines_page)
+            _results(chosen, record_page, engines_page, fleet_page)
 
 
-def _results(chosen: Chosen, record_page: st.Page, engines_page: st.Page) -> None:
+def _results(
+    chosen: Chosen, record_page: st.Page, engines_page: st.Page, fleet_page: st.Page
+) -> None:
     """Draw the answer, then the parts; the settings are among the figures, and hold for all."""
     answer, before = st.container(), st.container()
     place, after = st.empty(), st.container()
@@ -62,6 +66,7 @@ def _results(chosen: Chosen, record_page: st.Page, engines_page: st.Page) -> Non
         buttons.show(shown)
     with answer:
         explained.show(shown)
+        ranks.way_to_fleet(comparison, fleet_page)
         entered_runs.ask(shown, chosen.baseline, chosen.candidate)
         panels.trust(comparison)
         _engines(chosen, engines_page)
@@ -78,7 +83,8 @@ def _results(chosen: Chosen, record_page: st.Page, engines_page: st.Page) -> Non
 
 def _first_parts(shown: Shown, record_page: st.Page) -> None:
     comparison = shown.comparison
-    title = _GROUPS_OF_TRACES if comparison.is_explained else _GROUPS
+    is_of_traces = comparison.is_explained or comparison.verdict.reason == "no_change"
+    title = _GROUPS_OF_TRACES if is_of_traces else _GROUPS
     fold("groups", title, partial(groups.show, shown, record_page))
     assumed = replace(shown.assumptions, runs=(None, None), work=None)
     fold(state.pages.SEVERAL_FOLD, _SEVERAL, partial(several.show, assumed))

@@ -44,8 +44,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "ranks"
 
 
-def opened(before: str = "") -> AppTest:
-    return AppTest.from_string(before + SCRIPT, default_timeout=GIVE_UP_S).run()
+def opened(before: str = "", script: str = SCRIPT) -> AppTest:
+    return AppTest.from_string(before + script, default_timeout=GIVE_UP_S).run()
 
 
 def open_files() -> list[Opened]:
@@ -70,6 +70,28 @@ def test_ranks_that_are_open_are_judged_without_a_store(tree: Path) -> None:
     page.run()
     query = address(page)
     assert (query["baseline"], query["candidate"]) == ("upload:b.json", "upload:a.json")
+
+
+COMPARED = """
+from analysis.compare import compare
+from analysis.compare.side import side_of_trace
+from app.parts import ranks
+
+files = open_files()
+st.navigation([fleet_page], position="hidden")
+for first, second in ((0, 1), (0, 2)):
+    sides = [side_of_trace(files[at].value) for at in (first, second)]
+    ranks.way_to_fleet(compare(*sides), fleet_page)
+"""
+
+
+def test_two_ranks_that_are_compared_lead_to_all_that_are_open(tree: Path) -> None:
+    """A rank and a trace of no job do not."""
+    page = opened(OPEN, SCRIPT.partition("st.navigation")[0] + COMPARED)
+    assert is_clean(page)
+    [link] = page.get("page_link")
+    assert link.proto.label == "Who waits for whom among the open ranks of this job: 0 and 1"
+    assert link.proto.query_string == "fleet=open"
 
 
 def test_without_a_store_the_page_says_how_to_fill_one(tree: Path) -> None:

@@ -41,7 +41,8 @@ from app.views import compare, recipes, record, scaling, trace
 language.start()
 pages = {{
     "compare": st.Page(
-        lambda: compare.show(pages["trace"], pages["record"], pages["scaling"]), title="c",
+        lambda: compare.show(
+            pages["trace"], pages["record"], pages["scaling"], pages["scaling"]), title="c",
         url_path="compare", default="{first}" == "compare"),
     "scaling": st.Page(lambda: scaling.show(pages["compare"]), title="s", url_path="scaling",
         default="{first}" == "scaling"),
