@@ -140,6 +140,10 @@ def units_opened_text(trace: Trace) -> str:
     return message.text(**note.values, n=note.count)
 
 
+_OF_DISTINCT = Message("{executions:executions} of {n:distinct}.")
+_DISTINCT_IN_ALL = Message("{executions:executions} a run, {n:distinct} in all.")
+
+
 def trace_facts(side: Side) -> str:
     """'The mean of 6 runs. 56 executions of 12 distinct operators. …'."""
     if side.trace.ends_early:
@@ -148,13 +152,9 @@ def trace_facts(side: Side) -> str:
     told = [_run_text(side.trace, facts)]
     if facts.operators:
         executions = round(facts.executions)
-        told.append(
-            say(
-                "{executions:executions} of {n:distinct}.",
-                executions=executions,
-                n=facts.operators,
-            )
-        )
+        # Runs that are not alike may have more operators together than one has executions.
+        message = _OF_DISTINCT if facts.operators <= executions else _DISTINCT_IN_ALL
+        told.append(message.text(executions=executions, n=facts.operators))
     if facts.small_op_ratio is not None:
         told.append(say("Small-op ratio (time): {share:percent}.", share=facts.small_op_ratio))
     return paragraph(*told, unit_runs_text(side.trace))

@@ -13,8 +13,8 @@ from analysis.distribution import distribution
 from analysis.interval import interval_picture
 from analysis.messages import Message
 from app import state
-from app.parts import entered_runs, exports, operators, pair, panels, ranks, roofline, settings
-from app.parts.comparison import figures, files, groups, limits, runs, several, times
+from app.parts import entered_runs, exports, operators, pair, panels, roofline, settings
+from app.parts.comparison import figures, files, groups, limits, ranks, runs, several, times
 from app.parts.copying import buttons
 from app.parts.explanation import explained
 from app.parts.folds.fold import bring, fold

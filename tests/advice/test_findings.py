@@ -81,6 +81,14 @@ def test_gaps_that_are_spread() -> None:
     assert of_code(found, "idle_time") is None, "less than 5 %"
 
 
+def test_idle_time_that_comes_before_no_operator_names_none() -> None:
+    one = Finding("idle_time", values={"idle_ns": 300.0, "share": 0.3, "operator": "x"})
+    told = words.limit_parts(replace(one, values={**one.values, "gap_ns": 0.0}))
+    assert "".join(part.text for part in told) == "Nothing runs for 300 ns, 30.0 % of the run."
+    told = words.limit_parts(replace(one, values={**one.values, "gap_ns": 100.0}))
+    assert "".join(part.text for part in told).endswith("; 100 ns of it before x.")
+
+
 def test_a_run_that_goes_on_after_its_last_operator() -> None:
     """Of 1000 ns the last 700: neither dispatch nor a gap before an operator."""
     found = found_in(trace_of([("MatMul", 0, 200), ("Conv", 200, 100)]))

@@ -75,7 +75,7 @@ def test_ranks_that_are_open_are_judged_without_a_store(tree: Path) -> None:
 COMPARED = """
 from analysis.compare import compare
 from analysis.compare.side import side_of_trace
-from app.parts import ranks
+from app.parts.comparison import ranks
 
 files = open_files()
 st.navigation([fleet_page], position="hidden")

@@ -110,6 +110,13 @@ def test_headline_and_timeline_are_of_the_unit() -> None:
     assert "2 executions of 2 distinct operators." in trace_facts(side)
 
 
+def test_runs_that_are_not_alike_have_more_operators_together_than_executions_each() -> None:
+    """Two operators in each of two runs, one of which both have: three in all."""
+    steps = [[Kernel("gemm", 10), Kernel(name, 10)] for name in ("norm", "softmax")]
+    told = trace_facts(side_of_trace(steps_of(steps)))
+    assert "2 executions a run, 3 distinct operators in all." in told
+
+
 def test_what_the_file_shows_beside_its_units_is_said_once() -> None:
     side = advised(after_a_gap([DECODE] * 3)).side
     note = note_of(side.trace, "runs_beside")

@@ -118,7 +118,8 @@ def idle_after(subject: Subject) -> Answer:
 
 def idle_time(subject: Subject) -> Answer:
     """Nothing runs in 5 % of the mean run or more, and neither dispatch nor one place explains
-    it, nor the time that the profiler adds; named is the operator that most of it comes before."""
+    it, nor the time that the profiler adds; named is the operator that most of it comes before,
+    where any does."""
     step = subject.step
     if step is None:
         return no_step(subject)
@@ -129,6 +130,7 @@ def idle_time(subject: Subject) -> Answer:
     share = step.idle_ns / step.span_ns
     place = int(np.argmax(subject.gaps_ns))
     name = shown(subject.operators["name"].iloc[place])
+    gap_ns = float(subject.gaps_ns[place])
     most_ns, of_ns = _saving(subject, step, step.idle_ns)
     return (
         Finding(
@@ -137,15 +139,15 @@ def idle_time(subject: Subject) -> Answer:
                 "idle_ns": step.idle_ns,
                 "share": share,
                 "operator": name,
-                "gap_ns": float(subject.gaps_ns[place]),
+                "gap_ns": gap_ns,
                 "is_alone": len(subject.operators) == 1,
             },
             at_most_ns=most_ns,
             share=share,
             of_ns=of_ns,
-            stretch=_gap(subject, place),
+            stretch=_gap(subject, place) if gap_ns else None,
             where="operators",
-            names=(name,),
+            names=(name,) if gap_ns else (),
             confidence="low",
         ),
     )

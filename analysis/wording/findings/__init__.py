@@ -18,6 +18,7 @@ from analysis.wording.findings.particular import (
     BALANCE,
     FUSIONS_BY_SIZES,
     IDLE_ALONE,
+    IDLE_NOWHERE,
     KEPT_LIMITS,
     KEPT_REMEDY,
     KEPT_SLOWER,
@@ -113,6 +114,8 @@ def limit_parts(finding: Finding) -> tuple[Part, ...]:
         limits = REPEATED
     if _is_kept(finding):
         limits = KEPT_LIMITS
+    if finding.code == "idle_time" and not finding.values.get("gap_ns"):
+        limits = IDLE_NOWHERE
     cause = _cause(finding)
     if cause is not None:
         limits = cause.limits
