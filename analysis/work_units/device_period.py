@@ -51,11 +51,11 @@ def device_windows(trace: Trace, of_call: np.ndarray, host_ns: np.ndarray) -> De
 
 
 def _earlier(trace: Trace, begins: np.ndarray) -> np.ndarray:
-    """Return when units began that end before the first of these does, by the kernels of the
-    busiest stream: the same ones in the same order."""
+    """Return when units began that end before the first of these does, by the kernels of the stream
+    that is the busiest from there on: the same ones in the same order."""
     starts, _ = call_times(trace.calls)
     streams = trace.calls["stream"].cat.codes.to_numpy("int64") + 1
-    on_stream = np.flatnonzero(streams == np.bincount(streams).argmax())
+    on_stream = np.flatnonzero(streams == np.bincount(streams[starts >= begins[0]]).argmax())
     on_stream = on_stream[np.argsort(starts[on_stream], kind="stable")]
     names = trace.operators["name"].cat.codes.to_numpy("int64")
     ids = names[trace.calls["operator"].to_numpy()[on_stream]]
@@ -63,15 +63,15 @@ def _earlier(trace: Trace, begins: np.ndarray) -> np.ndarray:
     period = stop - first
     shift = int(begins[0]) - int(starts[on_stream[first]])
     longest_ns = _LONGEST * int(begins[1] - begins[0])
-    found, at = [int(begins[0])], first - period
+    edges, at = [int(begins[0])], first - period
     while period > 0 and at >= 0:
         begin = int(starts[on_stream[at]]) + shift
         is_same = (ids[at : at + period] == ids[first:stop]).mean() >= _SAME
-        if not is_same or found[-1] - begin > longest_ns:
+        if not is_same or edges[-1] - begin > longest_ns:
             break
-        found.append(begin)
+        edges.append(begin)
         at -= period
-    return np.array(found[:0:-1], dtype="int64")
+    return np.array(edges[:0:-1], dtype="int64")
 
 
 def launch_times(trace: Trace) -> np.ndarray:

@@ -34,23 +34,29 @@ def _examined(path: str, content: int, is_being_written: bool) -> Examined:
 def open_ranks(files: Iterable[Opened]) -> dict[int, Opened]:
     """Return the open files that are ranks of one job, by rank; none of a single rank."""
     traces = [file for file in files if isinstance(file.value, Trace)]
-    places = _ranks_of_one_job(tuple(file.id for file in traces), traces)
+    places = _ranks_of_one_job(tuple((file.id, file.name) for file in traces), traces)
     return {rank: traces[place] for rank, place in places.items()}
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _ranks_of_one_job(ids: tuple[str, ...], _files: list[Opened]) -> dict[int, int]:
+def _ranks_of_one_job(
+    ids_and_names: tuple[tuple[str, str], ...], _files: list[Opened]
+) -> dict[int, int]:
+    """Return the places of ranks among these files, once for each set of them: a file of the same
+    content has the same id, but its name may give another rank."""
     traces = [(file.name, file.value) for file in _files if isinstance(file.value, Trace)]
     return ranks_of_one_job(traces)
 
 
 def load_open(ranks: Mapping[int, Opened]) -> Examined:
     """Return what is found of ranks that are open, once for each set of them."""
-    return _examined_open(tuple((rank, file.id) for rank, file in ranks.items()), ranks)
+    return _examined_open(tuple((rank, file.id, file.name) for rank, file in ranks.items()), ranks)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)
-def _examined_open(ids: tuple[tuple[int, str], ...], _ranks: Mapping[int, Opened]) -> Examined:
+def _examined_open(
+    files: tuple[tuple[int, str, str], ...], _ranks: Mapping[int, Opened]
+) -> Examined:
     traces = {
         rank: (file.name, file.value)
         for rank, file in _ranks.items()

@@ -416,3 +416,23 @@ def test_launches_of_a_run_are_the_mean_of_those_that_the_file_shows() -> None:
     assert alone is not None and alone.launches == 2
     assert pair.figure("launches").baseline.value == 2
     assert note_of(pair.baseline.trace, "runs_launched_before").count == 1, "alone it has 4 runs"
+
+
+def test_the_device_has_its_own_period_beside_a_busier_stream_of_earlier_work() -> None:
+    """40 kernels of stream 8 were launched before the file and end before its steps; those of 100
+    us on the host take 400 us on stream 7, the last one 380."""
+    kernels = [replace(WARM, us=10, at_us=20.0 * at) for at in range(40)]
+    launches: list[Launch] = [None] * 40
+    now = 0.0
+    for step in range(3):
+        for at in range(4):
+            start = 1000.0 + 400 * step + 100 * at
+            kernels.append(replace(GEMM, us=80, after_us=start - now))
+            launches.append((0, 20.0 + 100 * step + 10 * at))
+            now = start + 80
+    spans: list[Span] = [
+        (0, "annotation", DECODE, 10_000 + 100_000 * at, 110_000 + 100_000 * at) for at in range(3)
+    ]
+    trace = with_unit_runs(steps_of([kernels], marked=False, spans=spans, launches=launches))
+    assert trace.runs["start_ns"].tolist() == [1_000_000, 1_400_000, 1_800_000]
+    assert trace.runs["dur_ns"].tolist() == [400_000, 400_000, 380_000]

@@ -128,13 +128,13 @@ def _factors(side: ExplainedSide, operator: int) -> Factors | None:
 
 def factors_of(inputs: str) -> Factors | None:
     """Return the factors of a product by the shapes of its inputs, behind those of a bias; None
-    unless they fit."""
+    unless they fit, and of a product of nothing."""
     shapes = [shape for shape in parse_shapes(inputs) if len(shape) >= 2]
     item = _TYPE.search(inputs)
     if len(shapes) < 2 or len(shapes[-1]) != 2 or item is None:
         return None
     rows, weight = shapes[-2], shapes[-1]
-    if rows[-1] not in weight:
+    if rows[-1] not in weight or min(*rows, *weight) < 1:
         return None
     ins, outs = weight if rows[-1] == weight[0] else weight[::-1]
     item_bytes = tensor_bytes(item[1].replace("_", ""), (1,))

@@ -157,3 +157,12 @@ def test_decoding_and_prefill_of_a_real_model() -> None:
     assert (sides[0].graph_call, sides[0].graph_kernels) == ("hipGraphLaunch", 544)
     assert sides[0].host_waits[0].name == "hipMemcpyWithStream"
     assert sides[0].host_waits[0].ns == pytest.approx(463.1e6, rel=0.01)
+
+
+def test_a_product_of_nothing_has_no_sizes_and_no_rate() -> None:
+    nothing = Kernel(
+        "gemm", 5, "matrix_product", by="aten::mm", inputs="float32[0,16]; float32[16,0]"
+    )
+    (found,) = products_of(side_of(steps_of([[nothing]])))
+    assert (found.factors, found.flops_per_s, found.computes) == (None, None, False)
+    assert faster([found]) is None
