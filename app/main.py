@@ -38,7 +38,7 @@ def run() -> None:
     language.start()
     panels.set_up()
     compare_page: StreamlitPage = st.Page(
-        lambda: compare.show(trace_page, record_page, engines_page, fleet_page),
+        lambda: compare.show(trace_page, record_page, engines_page, shown_on),
         title=say("Compare"),
         url_path="compare",
     )
@@ -47,7 +47,9 @@ def run() -> None:
         st.Page(lambda: former.variants(compare_page), url_path="variants", visibility="hidden"),
     ]
     trace_page: StreamlitPage = st.Page(
-        lambda: trace.show(compare_page, record_page), title=say("Trace"), url_path="trace"
+        lambda: trace.show(compare_page, record_page, shown_on),
+        title=say("Trace"),
+        url_path="trace",
     )
     scaling_page: StreamlitPage = st.Page(
         lambda: scaling.show(compare_page), title=say("Scaling"), url_path="scaling"
@@ -76,6 +78,8 @@ def run() -> None:
         "compare": compare_page,
         "trace": trace_page,
         "scaling": scaling_page,
+        "fleet": fleet_page,
+        "releases": releases_page,
     }
     home_page = st.Page(
         lambda: home.show(shown_on, record_page, library_page),

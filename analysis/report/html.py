@@ -27,6 +27,7 @@ from analysis.report.counters import counters
 from analysis.report.doctor import file_facts
 from analysis.report.embedded import MAX_BYTES, embedded, with_data
 from analysis.report.explanation.rows import explained_rows
+from analysis.report.explanation.summary import summary_parts
 from analysis.report.ledger import ledger_table
 from analysis.report.limits import limits
 from analysis.report.method import method
@@ -43,7 +44,6 @@ from analysis.report.pages import asset, policy, template
 from analysis.report.pictures.distribution import strip_plot
 from analysis.report.pictures.roofline import roofline
 from analysis.report.pictures.waterfall import waterfall
-from analysis.report.summary import summary_parts
 from analysis.report.text import minus, model_name, slug, with_minus, with_short_labels
 from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
 from analysis.report.tried import tried_table

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+from streamlit.navigation.page import StreamlitPage
 
 from analysis.compare.assumptions import Assumptions
 from analysis.messages import Message, paragraph, say
@@ -13,6 +15,7 @@ from analysis.wording import shown as words
 from app import state
 from app.parts import panels, ticks
 from app.parts.start import opening
+from app.parts.start.opening import Shows
 from app.parts.upload import files as opened_files
 from app.parts.work import work_of_pair
 from app.server.same_origin import is_local
@@ -49,12 +52,12 @@ class Chosen:
             return comparisons.compare(*pair, assumptions, private=private)
 
 
-def choose(trace_page: st.Page) -> Chosen | None:
+def choose(trace_page: st.Page, others: Mapping[Shows, StreamlitPage]) -> Chosen | None:
     """Draw the selectors and the uploader; None when there is nothing to compare, which it says,
     with the way to the `trace_page` where one side is there. A single trace that was just opened
-    leads to that page."""
+    leads to that page, what another page shows to that one of `others`."""
     is_new = not state.session.is_greeted()
-    opening.follow({"trace": trace_page}, is_compared_here=True)
+    opening.follow({**others, "trace": trace_page}, is_compared_here=True)
     pair, gone = _asked(is_new)
     baseline, candidate = pair
     is_whole = gone is None and None not in pair

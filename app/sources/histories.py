@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import streamlit as st
 
 from analysis.errors import FuseScopeError
 from analysis.releases.changes import Change, changes
-from analysis.releases.history import MAX_BYTES, History, parse_history
+from analysis.releases.history import MAX_BYTES, RECORD_NAME, History, parse_history
 
 _KEPT = 8
 
@@ -34,6 +36,17 @@ def load(path: Path) -> Compared:
         reason = (error.strerror or str(error)).lower()
         raise FuseScopeError("releases_file_damaged", where=path.name, reason=reason) from None
     return parse(data, path.name)
+
+
+def is_history(name: str, data: bytes) -> bool:
+    """Return True for bytes that `parse` takes, by what lies in the archive."""
+    if not name.lower().endswith(".zip") or len(data) > MAX_BYTES:
+        return False
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return RECORD_NAME in archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return False
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)

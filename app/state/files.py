@@ -9,7 +9,7 @@ import streamlit as st
 from app.server.memory import was_freed
 from app.server.same_origin import is_local
 from app.server.shelf import Shelf
-from app.state.opened import Fate, Inbox, Opened
+from app.state.opened import Fate, History, Inbox, Opened
 from app.state.pair import is_of, replace_files
 from app.state.session import empty_shelf, session
 
@@ -39,6 +39,16 @@ def close(id_: str) -> None:
     kept.several = tuple(one for one in kept.several if not is_of(one, id_))
     tell([fate for fate in fates() if fate.id != id_])
     replace_files(id_, None)
+
+
+def keep_history(history: History) -> None:
+    """Keep a file of releases that was dropped, the last one, for the page that shows it."""
+    session().history = history
+
+
+def history() -> History | None:
+    """Return the file of releases that was dropped last in this session."""
+    return session().history
 
 
 def use(id_: str) -> None:

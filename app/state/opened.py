@@ -72,9 +72,18 @@ class Fate:
         return str(self.sentence)
 
 
+@dataclass(frozen=True)
+class History:
+    """A file of what releases of an engine made of a model, as it was dropped."""
+
+    name: str
+    data: bytes
+
+
 @dataclass
 class Inbox:
-    """What was read and has not been opened yet; `gone` is the upload that a link waits for.
+    """What was read and has not been opened yet; `gone` is the upload that a link waits for,
+    `history` a file of releases among the files.
 
     A plain object: whoever clicks ends the run at its next access to the session, so what was read
     must be safe before that.
@@ -83,6 +92,7 @@ class Inbox:
     read: list[Opened] = field(default_factory=list)
     told: list[Fate] = field(default_factory=list)
     gone: str | None = None
+    history: History | None = None
 
     def put(self, read: list[Opened], told: list[Fate], gone: str | None) -> None:
         """Keep what was read."""

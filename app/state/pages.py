@@ -201,6 +201,11 @@ def history() -> str | None:
     return linked_id(_HISTORY)
 
 
+def history_query(name: str) -> dict[str, str]:
+    """Return the query of an address of the Releases page that shows this file."""
+    return {_HISTORY: name}
+
+
 def keep_history(name: str) -> None:
     """Put the file that is shown into the address, and into its selector, before it is drawn."""
     st.query_params[_HISTORY] = name

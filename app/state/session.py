@@ -10,7 +10,7 @@ import streamlit as st
 
 from analysis.limits import MIB
 from app.server.shelf import Shelf, weight
-from app.state.opened import Fate, Inbox, Opened
+from app.state.opened import Fate, History, Inbox, Opened
 
 if TYPE_CHECKING:
     from analysis.timeline.highlight import Highlight
@@ -59,6 +59,7 @@ class Session:
     unknown_language: str = ""
     told_choices: set[str] = field(default_factory=set)
     inbox: Inbox = field(default_factory=Inbox)
+    history: History | None = None
 
 
 def session() -> Session:

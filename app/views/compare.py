@@ -3,10 +3,12 @@ else is in parts below that are computed where they are open."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from analysis.compare.comparison import Comparison
 from analysis.distribution import distribution
@@ -20,6 +22,7 @@ from app.parts.explanation import explained
 from app.parts.folds.fold import bring, fold
 from app.parts.pair import Chosen
 from app.parts.several import all_engines
+from app.parts.start.opening import Shows
 from app.sources import engines
 from app.sources.comparisons import Shown
 
@@ -35,13 +38,18 @@ _FILES = Message("What the files say")
 
 
 def show(
-    trace_page: st.Page, record_page: st.Page, engines_page: st.Page, fleet_page: st.Page
+    trace_page: st.Page,
+    record_page: st.Page,
+    engines_page: st.Page,
+    shown_on: Mapping[Shows, StreamlitPage],
 ) -> None:
-    """Draw the page; the others are linked to."""
+    """Draw the page; the others are linked to, and those of `shown_on` led to."""
     with panels.page():
-        chosen = pair.choose(trace_page)
+        others = dict(shown_on)
+        others.pop("compare", None)
+        chosen = pair.choose(trace_page, others)
         if chosen is not None:
-            _results(chosen, record_page, engines_page, fleet_page)
+            _results(chosen, record_page, engines_page, shown_on["fleet"])
 
 
 def _results(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -50,8 +51,11 @@ def show() -> None:
     with panels.page():
         opening.greet()
         st.header(say("Releases"), anchor=False)
-        own = places.histories()
-        found = own or {f"{_SAMPLE}{name}": path for name, path in places.release_samples().items()}
+        dropped = state.files.history()
+        own: dict[str, Path | None] = {**({dropped.name: None} if dropped else {})}
+        own |= places.histories()
+        samples = places.release_samples().items()
+        found = own or {f"{_SAMPLE}{name}": path for name, path in samples}
         with st.expander(say("Open a file of fusescope bisect"), expanded=not found):
             st.markdown(say("Have several releases optimise a model, and open what they made:"))
             st.code(_COMMANDS, language=None)
@@ -66,13 +70,18 @@ def show() -> None:
             if uploaded is not None:
                 compared = histories.parse(uploaded.getvalue(), display_name(uploaded.name))
             else:
-                compared = histories.load(_chosen(found))
+                path = _chosen(found)
+                if path is not None:
+                    compared = histories.load(path)
+                elif dropped is not None:
+                    compared = histories.parse(dropped.data, dropped.name)
             _history(compared)
 
 
-def _chosen(found: dict[str, Path]) -> Path:
+def _chosen(found: Mapping[str, Path | None]) -> Path | None:
+    """Return the file that is shown; None for the one that was dropped."""
     asked = state.pages.history()
-    shown = asked if asked in found else next(iter(found))
+    shown = asked if asked is not None and asked in found else next(iter(found))
     state.pages.keep_history(shown)
     if len(found) > 1:
         st.selectbox(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import pandas as pd
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from analysis import wording
 from analysis.advice import Subject
@@ -31,6 +33,7 @@ from app.parts.heads import told
 from app.parts.model_tree.fold import show_trace_tree
 from app.parts.paging.pages import page_of, place_of
 from app.parts.start import opening
+from app.parts.start.opening import Shows
 from app.parts.table import HEIGHT, ROW_HEIGHT, choice
 from app.parts.upload import files
 from app.parts.work import work_of_side
@@ -44,12 +47,18 @@ MAX_TYPES = 14  # rows that are shown without scrolling
 _SEVERAL = Message("Op types, modules or the host's code: what the boxes on the left stand for")
 
 
-def show(compare_page: st.Page, record_page: st.Page) -> None:
-    """Draw the page; `compare_page` is where files are opened and compared, and what the findings
-    ask for is tried on the `record_page`."""
+def show(
+    compare_page: st.Page,
+    record_page: st.Page,
+    shown_on: Mapping[Shows, StreamlitPage] | None = None,
+) -> None:
+    """Draw the page; `compare_page` is where files are opened and compared, what the findings ask
+    for is tried on the `record_page`, and what is dropped leads to the page of `shown_on`."""
     with panels.page():
         opening.greet()
-        destination = opening.follow({"compare": compare_page}, is_compared_here=False)
+        others: dict[Shows, StreamlitPage] = dict(shown_on or {})
+        others.pop("trace", None)
+        destination = opening.follow({**others, "compare": compare_page}, is_compared_here=False)
         if destination is not None and destination.page == "trace":
             state.pages.trace(str(destination.query["trace"]))
         below = st.container(gap="xsmall")

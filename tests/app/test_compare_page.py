@@ -375,15 +375,19 @@ BAD_FILES = {
     "pickle": ("trace.json", b"\x80\x04\x95" + bytes(20), "pickle"),
     "cut zip": ("cut.zip", cut_zip(), ""),
     "foreign zip": ("other.zip", empty_zip(), "No file here is a trace"),
-    "releases": (
-        "net.zip",
-        history_file(releases.history(releases.FUSED, releases.PLAIN)),
-        "Open it on the page Releases",
-    ),
     "variant missing": ("half.zip", zip_without_profile(), "is missing in this experiment"),
     "twice gzipped": ("t.gz", gzip.compress(gzip.compress(UNFUSED)), "twice"),
     "cut gzip": ("t.gz", gzip.compress(UNFUSED)[:40], ""),
 }
+
+
+def test_a_file_of_releases_leads_to_the_page_releases(start: Start) -> None:
+    data = history_file(releases.history(releases.FUSED, releases.PLAIN))
+    page = upload(start(folded=True), ("net.zip", data))
+    assert is_clean(page) and page.header[0].value == "Releases"
+    assert address(page)["releases"] == "net.zip"
+    [table] = [one.value for one in page.dataframe]
+    assert len(table) == 2, "a row a release"
 
 
 def test_a_bad_file_is_one_sentence_and_the_page_lives_on(start: Start) -> None:

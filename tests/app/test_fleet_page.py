@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from analysis.limits import DEFAULT_LIMITS
 from app.fleet import ingesting
 from app.sources import places
-from app.state.opened import Opened
+from app.state.opened import Fate, Opened, in_each
 from benchmarks.fleet_job import Job, write
 from tests.app.pages import address, is_clean, markdown_texts
 from tests.patience import GIVE_UP_S
@@ -131,3 +132,25 @@ def test_a_damaged_store_is_a_sentence(tree: Path, monkeypatch: pytest.MonkeyPat
     assert is_clean(page)
     assert "This store cannot be shown." in [error.value for error in page.error]
     assert os.environ.get(places.FLEETS_VARIABLE) is None
+
+
+def test_three_ranks_of_one_job_that_are_dropped_lead_here_and_two_to_compare(
+    land: Callable[..., AppTest],
+) -> None:
+    def dropped(count: int) -> AppTest:
+        page = land()
+        traces = {f"r{n}.json": rank_of(n, [(100 + n, 210), (300, 350)]) for n in range(count)}
+        files = [Opened(f"upload:{name}", name, trace) for name, trace in traces.items()]
+        told = [Fate(file.name, True, in_each(lambda: "read"), file.id) for file in files]
+        page.session_state["fusescope"].inbox.put(files, told, None)
+        return page.run()
+
+    page = dropped(3)
+    assert is_clean(page) and address(page)["fleet"] == "open"
+    assert page.subheader[0].value.startswith("Open files: ranks 0-2 of one job")
+    page = dropped(2)
+    query = address(page)
+    assert is_clean(page)
+    assert (query["baseline"], query["candidate"]) == ("upload:r0.json", "upload:r1.json")
+    links = [link.proto.label for link in page.get("page_link")]
+    assert any("open ranks of this job" in label for label in links), links

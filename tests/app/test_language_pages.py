@@ -42,8 +42,8 @@ language.start()
 pages = {{
     "compare": st.Page(
         lambda: compare.show(
-            pages["trace"], pages["record"], pages["scaling"], pages["scaling"]), title="c",
-        url_path="compare", default="{first}" == "compare"),
+            pages["trace"], pages["record"], pages["scaling"], {{"fleet": pages["scaling"]}}),
+        title="c", url_path="compare", default="{first}" == "compare"),
     "scaling": st.Page(lambda: scaling.show(pages["compare"]), title="s", url_path="scaling",
         default="{first}" == "scaling"),
     "trace": st.Page(

@@ -34,7 +34,7 @@ record_page = st.Page(
     lambda: record.show(compare_page, compare_page, compare_page), title="Record", url_path="record"
 )
 compare_page = st.Page(
-    lambda: compare.show(*[record_page] * 4),
+    lambda: compare.show(*[record_page] * 3, {"fleet": record_page}),
     title="Compare", url_path="compare", default=True,
 )
 st.navigation([compare_page, record_page], position="top").run()

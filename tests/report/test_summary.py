@@ -8,8 +8,8 @@ from analysis.compare import compare
 from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.readers import read
 from analysis.readers.input.source import Source
+from analysis.report.explanation.summary import summary_parts
 from analysis.report.html import report_html
-from analysis.report.summary import summary_parts
 from analysis.trace import Trace
 from tests.compare.test_comparison import experiment_of
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json

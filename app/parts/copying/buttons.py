@@ -8,7 +8,7 @@ from importlib.resources import files
 import streamlit as st
 
 from analysis.messages import say
-from analysis.wording.answer import answer_lines
+from analysis.wording.explanation.answer import answer_lines
 from app import state
 from app.language import spoken
 from app.parts import panels

@@ -14,11 +14,12 @@ from analysis.trace import Trace
 from analysis.wording import shown as words
 from app import state
 from app.parts import panels
-from app.sources import choices, loading, places, sweeps
+from app.sources import choices, fleets, loading, places, sweeps
 from app.sources.choices import Pair
 from app.state.opened import Opened
 
-Shows = Literal["compare", "trace", "scaling"]
+Shows = Literal["compare", "trace", "scaling", "fleet", "releases"]
+_MANY_RANKS = 3  # of one job that are shown side by side; two are compared
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,12 @@ def _open_read(
     """Open what was read in the run before; should this run end here, the next one goes on. The
     page that shows it is returned, unless there is a refusal to be read."""
     inbox = state.files.inbox()
+    history, inbox.history = inbox.history, None
+    if history is not None:
+        state.files.keep_history(history)
+        if not inbox.told:
+            state.files.empty_uploader()
+            return Destination("releases", state.pages.history_query(history.name))
     if not inbox.told:
         return None
     before = state.files.last_opened()
@@ -104,6 +111,9 @@ def _shown(
         state.folds.open_fold(state.pages.SEVERAL_FOLD)
         query = state.pages.several_query(several) if len(several) > 1 else {}
         return Destination("compare", query)
+    ranks = fleets.open_ranks(kept)
+    if len(ranks) >= _MANY_RANKS:
+        return Destination("fleet", state.pages.fleet_query(fleets.OPEN))
     swept = sweeps.of_files(kept)
     if swept is not None:
         return Destination("scaling", state.pages.sweep_query(swept))

@@ -16,8 +16,8 @@ from app import state
 from app.parts import doctor, panels
 from app.parts.upload import large
 from app.server.spool import SPOOL, Received
-from app.sources import loading, places, uploads
-from app.state.opened import Fate
+from app.sources import histories, loading, places, uploads
+from app.state.opened import Fate, History
 
 _MANY_FATES = 4
 _FATES_HEIGHT = 420
@@ -111,8 +111,19 @@ def _open(files: list[UploadedFile], gone: str | None, below: DeltaGenerator) ->
     inbox = state.files.inbox()
     names = [panels.name(display_name(file.name)) for file in files]
     with below, st.spinner(words.reading_sentence(names)):
-        inbox.put(*uploads.open_uploads(files), gone)
+        history, others = _without_history(files)
+        inbox.put(*uploads.open_uploads(others), gone)
+        inbox.history = history
     st.rerun()
+
+
+def _without_history(files: list[UploadedFile]) -> tuple[History | None, list[UploadedFile]]:
+    """Return a file of releases among these, and the others."""
+    for at, file in enumerate(files):
+        data = file.getvalue() if file.name.lower().endswith(".zip") else b""
+        if histories.is_history(file.name, data):
+            return History(display_name(file.name), data), [*files[:at], *files[at + 1 :]]
+    return None, files
 
 
 def _open_received(sent: list[Received], gone: str | None, below: DeltaGenerator) -> None:
