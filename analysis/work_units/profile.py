@@ -30,11 +30,14 @@ class Profile:
     calls: np.ndarray
     extra_ns: dict[int, int]
     count: int
+    place_of: np.ndarray
 
     def taken(self, chosen: np.ndarray) -> Profile:
         """Return only the kernels that a mask chooses."""
+        places = np.append(np.where(chosen, np.cumsum(chosen) - 1, -1), -1)
         columns = ("operators", "streams", "totals_ns", "longest_ns", "longest_unit", "calls")
-        return replace(self, **{name: getattr(self, name)[chosen] for name in columns})
+        taken = {name: getattr(self, name)[chosen] for name in columns}
+        return replace(self, place_of=places[self.place_of], **taken)
 
     @property
     def kernels_ns(self) -> int:
@@ -73,6 +76,8 @@ def profile_of(trace: Trace, units: Units) -> Profile:
     extra: np.ndarray = (
         np.bincount(of[~matches], weights=dur_ns[~matches]) if (~matches).any() else np.zeros(0)
     )
+    place_of = np.full(len(operators), -1, dtype="int64")
+    place_of[order] = place
     return Profile(
         operators=of[chosen],
         streams=streams[order][chosen],
@@ -82,6 +87,7 @@ def profile_of(trace: Trace, units: Units) -> Profile:
         calls=order[chosen],
         extra_ns={at: round(ns) for at, ns in enumerate(extra) if ns},
         count=units.count,
+        place_of=place_of,
     )
 
 

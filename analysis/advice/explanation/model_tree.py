@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from analysis.advice.explanation.repeats import places_in_repeats
 from analysis.advice.explanation.traced import Traced
 from analysis.compare.graphs.names_by_order import with_own_names_by_order
 from analysis.compare.model_tree import ModelTree
 from analysis.compare.model_tree.costliest import Costliest, costliest
-from analysis.compare.model_tree.paths import located
+from analysis.compare.model_tree.paths import Located, located
 from analysis.compare.model_tree.tree import tree_of_one
 from analysis.metrics.memo import once
 from analysis.trace import Trace
@@ -26,12 +27,16 @@ class TracedTree:
 
 @once
 def tree_of_trace(trace: Trace) -> TracedTree | None:
-    """Return the tree of modules, operators and shapes of a trace; None where the file has neither
-    modules nor shapes, so that op types say as much, and of one that ends early."""
+    """Return the tree of modules, operators and shapes of a trace, with the layers that repeat in
+    place of modules that nothing names; None where the file has none of them, so that op types say
+    as much, and of one that ends early."""
     if trace.ends_early or not len(trace.calls):
         return None
     traced = Traced.of(with_own_names_by_order(trace))
     levels, (one,) = located(traced.trace)
+    repeats = places_in_repeats(traced.side) if levels.modules is None else None
+    if repeats is not None:
+        levels, one = replace(levels, modules="repeat"), Located(traced.trace, repeats)
     if levels.modules is None and not levels.shapes:
         return None
     tree = tree_of_one(one, traced.units, levels)

@@ -11,6 +11,7 @@ from analysis.compare.model_tree.tree import ModelTree
 from analysis.work_units.units import OUTSIDE, Units
 
 _FEWEST = 3  # instances, of which one can be longer than the others
+_LAYERS = 4  # copies, from which what repeats are layers
 _LONGER = 1.25  # times the mean of the others
 _NEARLY_ALL = 0.8  # of the time, in a module of which there is one: that says nothing
 
@@ -23,6 +24,7 @@ class Costliest:
     `ns` is the time of all its `instances` per unit of work, `share` its part of all kernels' time,
     `outside` the part that runs in no module. Where one instance takes far longer than the others,
     `longest` is its path, `longest_ns` its time and `others_ns` the mean of the others, per unit.
+    With `is_repeat` it is a layer that repeats in the order of kernels, named by how many it has.
     """
 
     names: tuple[str, ...]
@@ -34,6 +36,7 @@ class Costliest:
     longest: tuple[str, ...] = ()
     longest_ns: float = 0.0
     others_ns: float = 0.0
+    is_repeat: bool = False
 
 
 def costliest(tree: ModelTree, located: Located, units: Units) -> Costliest | None:
@@ -43,12 +46,18 @@ def costliest(tree: ModelTree, located: Located, units: Units) -> Costliest | No
         return None
     by_module = _times(located, units)
     outside = by_module.pop((), {})
+    is_repeat = tree.levels.modules == "repeat"
+    if is_repeat:  # two halves of a step are no layers
+        by_module = {types: of for types, of in by_module.items() if len(of) >= _LAYERS}
     if by_module:
         types = max(by_module, key=lambda each: sum(by_module[each].values()))
         times = by_module[types]
         share = sum(times.values()) / whole_ns
         if share < _NEARLY_ALL or len(times) > 1:
-            found = Costliest(types, True, len(times), 0.0, share, sum(outside.values()) / whole_ns)
+            found = Costliest(
+                types, not is_repeat, len(times), 0.0, share, sum(outside.values()) / whole_ns,
+                is_repeat=is_repeat,
+            )  # fmt: skip
             return _with_times(found, times, tree.unit_counts[0])
     return _operator(tree)
 

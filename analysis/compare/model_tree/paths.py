@@ -14,10 +14,11 @@ from analysis.host_activity import ANNOTATION, HostActivity
 from analysis.metrics.hierarchy import scopes_of
 from analysis.trace import Trace
 
-Kind = Literal["module", "unplaced", "operator", "op_type", "shapes", "more"]
-Source = Literal["stack", "annotation", "scope"]
+Kind = Literal["module", "repeat", "unplaced", "operator", "op_type", "shapes", "more"]
+Source = Literal["stack", "annotation", "scope", "repeat"]
 Step = tuple[Kind, str]
 OUTSIDE_MODULES: Step = ("module", "")
+OUTSIDE_LAYERS: Step = ("repeat", "")
 UNPLACED: Step = ("unplaced", "")
 NO_SHAPES: Step = ("shapes", "")
 MAX_MODULES = 24  # of one path, the outermost ones

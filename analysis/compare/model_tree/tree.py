@@ -10,6 +10,7 @@ import numpy as np
 
 from analysis.compare.model_tree.paths import (
     NO_SHAPES,
+    OUTSIDE_LAYERS,
     OUTSIDE_MODULES,
     UNPLACED,
     Kind,
@@ -278,8 +279,9 @@ def _module(whole: _Part, side: int, places: Places, place: int, levels: Levels)
     """Return the part that stands for the innermost module of a place, with one more instance of
     each of its modules."""
     part = whole
+    kind: Kind = "repeat" if levels.modules == "repeat" else "module"
     for depth, name in enumerate(places.modules[place]):
-        part = part.part(("module", name))
+        part = part.part((kind, name))
         part.numbered[side].add(places.instances[place][: depth + 1])
     for step in _outside(places, place, levels):
         part = part.part(step)
@@ -290,6 +292,8 @@ def _outside(places: Places, place: int, levels: Levels) -> tuple[Step, ...]:
     """Return the step that stands for a place in no module; none in a tree without modules."""
     if levels.modules is None or places.modules[place]:
         return ()
+    if levels.modules == "repeat":
+        return (OUTSIDE_LAYERS,)
     return (UNPLACED if place == places.unknown else OUTSIDE_MODULES,)
 
 

@@ -9,6 +9,7 @@ from analysis.advice.explanation.model_tree import TracedTree
 from analysis.compare.comparison import Comparison
 from analysis.compare.model_tree import ModelTree, Node, model_tree
 from analysis.compare.model_tree.paths import UNPLACED, Step
+from analysis.wording.trees.model_tree import kernels_of
 
 
 def by_part(comparison: Comparison) -> list[dict[str, Any]]:
@@ -58,7 +59,8 @@ def _part_of_one(
 ) -> dict[str, Any]:
     return {
         **_place(steps, node, depth),
-        "instances": node.instances[0] if node.kind == "module" else None,
+        "layers": [kernels_of(name) for kind, name in steps if kind == "repeat" and name],
+        "instances": node.instances[0] if node.kind in ("module", "repeat") else None,
         "executions": tree.executions(node)[0],
         "ns": tree.times_ns(node)[0],
         "share": node.total_ns[0] / max(1, tree.total_ns[0]),

@@ -93,7 +93,8 @@ def _rows_of_one(tree: ModelTree, nodes: tuple[Node, ...], *, is_open: bool) -> 
 
 def _row_of_one(tree: ModelTree, node: Node, *, is_open: bool) -> TreeRow:
     ns, executions = tree.times_ns(node)[0], tree.executions(node)[0]
-    several = node.instances[0] if node.kind == "module" else executions
+    is_part = node.kind in ("module", "repeat") and node.instances[0]
+    several = node.instances[0] if is_part else executions
     return TreeRow(
         names=words.step_texts(node),
         instances=words.instances_text(node),

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 
 from analysis.compare.model_tree import Levels, ModelTree, Node
 from analysis.compare.model_tree.costliest import Costliest
-from analysis.compare.model_tree.paths import NUMBERED
+from analysis.compare.model_tree.paths import NUMBERED, Source
 from analysis.messages import Message, Said, Shown, paragraph
 from analysis.wording.explanation.units import per
 from analysis.work_units.units import UnitKind
 
-TITLES = {
-    True: Message("Modules, operators and shapes"),
-    False: Message("Operators and shapes"),
+TITLES: Mapping[Source | None, Message] = {
+    "repeat": Message("Layers, operators and shapes"),
+    None: Message("Operators and shapes"),
 }
+_TITLE = Message("Modules, operators and shapes")
 TREE_HELP = Message(
     "The time of all kernels or operators by module of the model, operator of the framework, and "
     "the shapes of its inputs. Modules of one type in one place count together. Where a module or "
@@ -43,16 +44,29 @@ _LONGEST = Message(
     "average."
 )
 _OUTSIDE_OF_ALL = Message(
-    "{share:percent} of that time runs in no module, as a backward pass does."
+    "{share:percent} of that time runs in no module, as copies and a backward pass do."
 )
 _OPERATOR = Message(
     "Of all operators {name:name} takes most: **{ns:duration}** {per}, {share:percent} of their "
     "time."
 )
+_LAYERS = Message(
+    "The {n:count} layers of {kernels:count} kernels take most of what repeats: **{ns:duration}** "
+    "{per}, {each:duration} each, {share:percent} of the time of all operators."
+)
+_LONGEST_LAYER = Message(
+    "The longest of them, number {number:count}, takes {longest:duration}, the others "
+    "{others:duration} on average."
+)
 _SHOWN = 2  # modules of a path that are told, the innermost ones
 _MUCH = 0.1  # of the time, from which it is told that it runs in no module
 SHARES = Message("Shares are of the change of all operators together, {ns:signed_duration}.")
 OUTSIDE = Message("outside all modules")
+# By how many kernels it has; the file names no modules.
+LAYER = Message("layer of {n:count} kernel", "layer of {n:count} kernels")
+REPETITION = Message("repetition of {n:count} kernel", "repetition of {n:count} kernels")
+_FEWEST = 4  # copies, from which what repeats are layers
+OUTSIDE_LAYERS = Message("in no layer that repeats")
 UNPLACED = Message("place in the model not in the file")
 NO_SHAPES = Message("shapes not in the file")
 MORE = Message("{n:count} part with a smaller change", "{n:count} parts with smaller changes")
@@ -80,6 +94,8 @@ def basis_of_one(tree: ModelTree) -> str:
 def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Said]:
     """Return which part of the model takes most of units of this kind and name, the longest of its
     instances, and how much runs in no module."""
+    if found.is_repeat:
+        return _layers_said(found, per(kind, unit_name))
     named = [name for name in found.names if name != NUMBERED]
     shown = " › ".join(named[-_SHOWN:])
     values: dict[str, Shown] = {"ns": found.ns, "per": per(kind, unit_name), "share": found.share}
@@ -98,14 +114,37 @@ def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Sai
     return said
 
 
+def _layers_said(found: Costliest, each_unit: Message) -> list[Said]:
+    n = found.instances
+    values: dict[str, Shown] = {"ns": found.ns, "per": each_unit, "share": found.share}
+    said = [_LAYERS.of(n=n, kernels=kernels_of(found.names[-1]), each=found.ns / n, **values)]
+    if found.longest:
+        number = int(found.longest[-1].rpartition(NUMBERED)[2])
+        times = {"longest": found.longest_ns, "others": found.others_ns}
+        said.append(_LONGEST_LAYER.of(number=number, **times))
+    return said
+
+
 def title(levels: Levels) -> str:
     """Return what the tree of these levels is called."""
-    return TITLES[levels.modules is not None].text()
+    return TITLES.get(levels.modules, _TITLE).text()
 
 
 def step_texts(node: Node) -> tuple[str, ...]:
     """Return the name of each step of a node; of those from a file as it has them."""
-    return tuple(name or _unnamed(kind, node) for kind, name in node.steps)
+    return tuple(_step_text(kind, name, node) for kind, name in node.steps)
+
+
+def kernels_of(name: str) -> int:
+    """Return how many kernels a layer of this name has, as of '32' and '32:2'."""
+    return int(name.split(":")[0])
+
+
+def _step_text(kind: str, name: str, node: Node) -> str:
+    if kind == "repeat":
+        several = LAYER if node.instances[0] >= _FEWEST else REPETITION
+        return several.text(n=kernels_of(name)) if name else OUTSIDE_LAYERS.text()
+    return name or _unnamed(kind, node)
 
 
 def _unnamed(kind: str, node: Node) -> str:

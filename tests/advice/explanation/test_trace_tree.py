@@ -78,7 +78,7 @@ def test_one_module_that_takes_longer_than_its_siblings_is_named() -> None:
     assert most.outside == pytest.approx(200 / 727)  # 497 + 30 + 200
     told = " ".join(map(str, costliest_said(most, "step", "step")))
     assert "The longest of them, Layer_2 › Attention_2, takes 150 µs, the others 120 µs" in told
-    assert "27.5 % of that time runs in no module" in told
+    assert "27.5 % of that time runs in no module, as copies and a backward pass do." in told
 
 
 def test_without_modules_the_operator_that_takes_most_is_named() -> None:
@@ -130,3 +130,39 @@ def test_numbered_parts_of_scopes_are_named_without_their_number() -> None:
     assert (
         "layer1 › conv takes most, without modules inside it: 400 µs per run in 2 of them" in told
     )
+
+
+LAYER = (
+    Kernel("norm", 5, "normalisation"), Kernel("gemm_a", 40, "matrix_product"),
+    Kernel("flash", 30, "attention"), Kernel("gemm_b", 80, "matrix_product"),
+    Kernel("gelu", 7, "activation"),
+)  # fmt: skip
+
+
+def test_layers_that_repeat_stand_where_nothing_names_modules() -> None:
+    """8 layers of 162 us, the third with 100 us more, behind 38 us of an embedding: 1434 us."""
+    slow = tuple(replace(each, us=180) if each.name == "gemm_b" else each for each in LAYER)
+    step = (Kernel("embed", 38), *LAYER * 2, *slow, *LAYER * 5)
+    trace = steps_of([step] * 3)
+    found = tree_of(trace)
+    assert found.tree.levels.modules == "repeat"
+    most = found.costliest
+    assert most is not None and most.is_repeat
+    assert (most.instances, most.ns, most.longest) == (8, 1_396_000, ("5#3",))
+    told = " ".join(map(str, costliest_said(most, "step", "step")))
+    assert "The 8 layers of 5 kernels take most of what repeats: 1.40 ms per step, 174 µs" in told
+    assert "The longest of them, number 3, takes 262 µs, the others 162 µs on average." in told
+    rows = rows_of(trace)
+    layer = rows["layer of 5 kernels"]
+    assert (layer.instances, layer.executions, layer.before) == ("×8", "40", "1.40 ms")
+    assert rows["gemm_b"].before == "740 µs"  # 7 · 80 + 180
+    assert "in no layer that repeats › embed" in rows
+
+
+def test_two_kinds_of_layers_with_as_many_kernels_stay_apart() -> None:
+    other = tuple(replace(each, name=f"{each.name}_2") for each in LAYER)
+    found = tree_of(steps_of([(*LAYER * 6, *other * 5)] * 2))
+    layers = [node for node in found.tree.roots if node.steps[0][0] == "repeat"]
+    assert sorted((node.instances[0], node.total_ns[0]) for node in layers) == [
+        (5, 2 * 5 * 162_000), (6, 2 * 6 * 162_000),
+    ]  # fmt: skip

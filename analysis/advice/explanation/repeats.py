@@ -1,0 +1,74 @@
+"""Layers that repeat in the order of kernels, as places of a model whose modules nothing names."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.advice.explanation.blocks import folded
+from analysis.align.repeats import Repeat
+from analysis.compare.explanation.sides import ExplainedSide
+from analysis.compare.model_tree.paths import NUMBERED, Places
+
+_FEWEST = 4  # copies, from which what repeats are layers
+_LEAST = 0.03  # of the time of a unit, below which they are no level of their own
+_ALL = 0.3  # of it, which all layers take together
+
+Path = tuple[str, ...]
+
+
+def places_in_repeats(side: ExplainedSide) -> Places | None:
+    """Return the place of each call in the layers that repeat, each named by how many kernels it
+    has, those of another kind with as many by a number behind that, '32' and '32:2'; None where
+    layers take less than a third of the time."""
+    ns, count = side.ns, len(side.profile.operators)
+    told = _told(folded(side), ns, _LEAST * max(1.0, float(ns.sum())))
+    if sum(float(ns[each.start : each.stop].sum()) for each in told) < _ALL * float(ns.sum()):
+        return None
+    paths: list[tuple[Path, Path]] = [((), ())] * (count + 1)  # the last one of no place
+    for repeat, name in zip(told, _names(told), strict=True):
+        _fill(paths, repeat, repeat.start, ((), (), name))
+    distinct = {path: at for at, path in enumerate(dict.fromkeys(paths))}
+    numbers = np.array([distinct[path] for path in paths], dtype="int64")
+    modules, instances = zip(*distinct, strict=True)
+    return Places(modules, instances, numbers[side.profile.place_of])
+
+
+def _told(repeats: Sequence[Repeat], ns: np.ndarray, least_ns: float) -> list[Repeat]:
+    return [
+        each
+        for each in repeats
+        if (each.copies >= _FEWEST or each.inside)
+        and float(ns[each.start : each.stop].sum()) >= least_ns
+    ]
+
+
+def _names(repeats: Sequence[Repeat]) -> list[str]:
+    """Return a name of each of several repeats, all different."""
+    seen: Counter[int] = Counter()
+    names = []
+    for each in repeats:
+        seen[each.period] += 1
+        number = seen[each.period]
+        names.append(f"{each.period}:{number}" if number > 1 else str(each.period))
+    return names
+
+
+def _fill(
+    paths: list[tuple[Path, Path]], repeat: Repeat, start: int, around: tuple[Path, Path, str]
+) -> None:
+    """Write the paths of the places of a repeat that begins at `start`: `around` are the types and
+    the instances that hold it, and its own name."""
+    lengths = repeat.lengths or (repeat.period,) * repeat.copies
+    inside = [each for each in repeat.inside if each.copies >= _FEWEST]
+    types, above, own = around
+    for copy, length in enumerate(lengths):
+        inner, path = (*types, own), (*above, f"{own}{NUMBERED}{copy + 1}")
+        paths[start : start + length] = [(inner, path)] * length
+        if length == repeat.period:  # what is inside is known of such a copy
+            first = int(repeat.starts[lengths.index(repeat.period)])
+            for each, name in zip(inside, _names(inside), strict=True):
+                _fill(paths, each, start + each.start - first, (inner, path, name))
+        start += length
