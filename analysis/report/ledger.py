@@ -25,7 +25,7 @@ from analysis.wording.fusion.joined import JoinedRow, joined_rows
 from analysis.wording.fusion.terms import TERMS
 from analysis.wording.fusion.typical import to_typical
 from analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
-from analysis.wording.slow_executions import slow_note
+from analysis.wording.noise.slow_executions import slow_note
 
 VISIBLE_PATTERNS = 10
 MAX_PATTERNS = 300

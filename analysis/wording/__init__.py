@@ -43,6 +43,7 @@ from analysis.wording.fusion.terms import (
     waterfall_basis,
 )
 from analysis.wording.fusion.title import came_from_parts, change_parts, change_title
+from analysis.wording.noise.slow_executions import slow_parts
 from analysis.wording.roofline import (
     ROOFLINE_HELP,
     device_note,
@@ -84,7 +85,6 @@ from analysis.wording.single import (
     units_opened_text,
     units_text,
 )
-from analysis.wording.slow_executions import slow_parts
 from analysis.wording.texts import (
     ASCEND_HELP,
     CANNOT_TELL,

@@ -8,8 +8,8 @@ from dataclasses import replace
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message, Said, paragraph, say
 from analysis.wording.fusion.typical import outlying_ns
+from analysis.wording.noise.unknown_noise import OF_FILES
 from analysis.wording.texts import FIGURES, PER_RUN, TIME_SOURCES, TIMES_FIRST, FigureText
-from analysis.wording.unknown_noise import OF_FILES
 
 FILE_TIME = Message("time in operators")
 _PER_FILE = Message("per file")

@@ -18,10 +18,10 @@ from analysis.messages import Message, Part, listed, paragraph, passage, say
 from analysis.quantity import Quantity
 from analysis.wording.counted import counts_of, has_copies
 from analysis.wording.fusion.groups import MODULES_HELP
+from analysis.wording.noise.runs_apart import apart_text
+from analysis.wording.noise.unknown_noise import OF_FILES, times_text, unknown_noise
 from analysis.wording.quantities import BASES
-from analysis.wording.runs_apart import apart_text
 from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES, TIMES_FIRST
-from analysis.wording.unknown_noise import OF_FILES, times_text, unknown_noise
 
 _FASTER = Message("{candidate:name} is **{factor:factor} faster** than {baseline:name}")
 _SLOWER = Message("{candidate:name} is **{factor:factor} slower** than {baseline:name}")

@@ -15,7 +15,7 @@ from analysis.messages import Message, listed, say
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.terms import TERMS, Term
 from analysis.wording.fusion.typical import outlying_ns
-from analysis.wording.slow_executions import slow_note
+from analysis.wording.noise.slow_executions import slow_note
 
 MAX_PATTERNS = 6
 SMALL_SHARE = 0.01  # of the largest pattern: smaller ones share a bar

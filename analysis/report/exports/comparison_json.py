@@ -28,13 +28,13 @@ from analysis.metrics.counters import MEASURES, total_counters
 from analysis.metrics.step import StepParts
 from analysis.report.explanation.explanation_json import explanation_values
 from analysis.report.explanation.kinds_json import common_kinds_values
+from analysis.report.explanation.rank_json import rank_values
 from analysis.report.exports.findings_json import findings_values
 from analysis.report.exports.fusion_json import fusion_left_out, fusion_values
 from analysis.report.exports.inspection import diagnostics
 from analysis.report.exports.roofline_json import quantity_values, roofs_values
 from analysis.report.model_tree.model_tree_json import by_part
 from analysis.report.multiple.ladder_json import ladder_values
-from analysis.report.rank_json import rank_values
 from analysis.report.text import plain
 from analysis.wording import verdict_basis, verdict_sentence
 

@@ -15,7 +15,7 @@ from analysis.wording.diagnostics.attribution import (
     terms_beside_operators,
 )
 from analysis.wording.diagnostics.text import NoteText, told
-from analysis.wording.unknown_noise import OF_FILES
+from analysis.wording.noise.unknown_noise import OF_FILES
 
 _TOO_MANY = Message(
     "Fusion does not explain such a difference: these may be different models, batch sizes or "

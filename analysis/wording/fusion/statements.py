@@ -15,7 +15,7 @@ from analysis.messages import Message, Part, Shown, passage, say
 from analysis.wording.fusion.became import OTHERS, became, precision_of
 from analysis.wording.fusion.terms import TERMS, Term
 from analysis.wording.fusion.typical import outlying_ns, whole_change_ns
-from analysis.wording.unknown_noise import OF_FILES
+from analysis.wording.noise.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
     from analysis.compare.ledger import Ledger

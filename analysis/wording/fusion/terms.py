@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from analysis.compare.ledger import JOINED_LOOSELY
 from analysis.messages import Message, paragraph, say
 from analysis.wording.fusion.typical import outlying_ns
+from analysis.wording.noise.unknown_noise import OF_FILES
 from analysis.wording.texts import TIME_SOURCES
-from analysis.wording.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
     from analysis.compare.comparison import Comparison

@@ -1,0 +1,1 @@
+"""Noise in sentences: what the times of several runs, or of one, do not say."""
