@@ -17,7 +17,8 @@ _LAUNCHED = 0.5  # of the calls of a device: with fewer, the file does not say w
 
 def launched_earlier(trace: Trace) -> np.ndarray:
     """Return which calls of a trace were launched before the file begins: of a file that has the
-    launches of most, those without one that start before all others of their stream."""
+    launches of most, those without one that start before all others of their stream; on a stream
+    of which it has no launch, before all others of the device."""
     calls, host = trace.calls, trace.host
     nothing = np.zeros(len(calls), dtype=bool)
     if host is None or not len(host.launch_rows) or not bool(calls["start_ns"].notna().all()):
@@ -32,6 +33,7 @@ def launched_earlier(trace: Trace) -> np.ndarray:
     starts, _ = call_times(calls)
     first = np.full(int(streams.max(initial=0)) + 1, np.iinfo("int64").max)
     np.minimum.at(first, streams[is_known], starts[is_known])
+    first[first == np.iinfo("int64").max] = first.min()
     earlier: np.ndarray = mine & ~is_known & (starts < first[streams])
     return earlier
 

@@ -28,6 +28,7 @@ from analysis.wording.explanation.trace import trace_sentence
 from analysis.wording.explanation.works import after_said, idle_said
 from analysis.wording.single import trace_facts, trace_parts
 from analysis.work_units import Work, with_common_runs, with_unit_runs
+from analysis.work_units.earlier import launched_earlier
 from tests.host.hosts import Span, host_of
 from tests.step_traces import Kernel, Launch, steps_of
 
@@ -436,3 +437,14 @@ def test_the_device_has_its_own_period_beside_a_busier_stream_of_earlier_work() 
     trace = with_unit_runs(steps_of([kernels], marked=False, spans=spans, launches=launches))
     assert trace.runs["start_ns"].tolist() == [1_000_000, 1_400_000, 1_800_000]
     assert trace.runs["dur_ns"].tolist() == [400_000, 400_000, 380_000]
+
+
+def test_a_stream_without_launches_says_nothing_of_what_was_launched_before_the_file() -> None:
+    """Stream 8 runs a kernel before the first of which the file has the launch, and one after it:
+    only the former was surely launched before the file began."""
+    kernels = [replace(WARM, us=10, at_us=0.0), *[replace(GEMM, after_us=20)] * 4]
+    kernels.append(replace(WARM, us=10, at_us=100.0))
+    launches: list[Launch] = [None, *((0, 1.0 + at) for at in range(4)), None]
+    spans: list[Span] = [(0, "operator", "aten::mm", 0, 9_000)]
+    trace = steps_of([kernels], marked=False, spans=spans, launches=launches)
+    assert launched_earlier(trace).tolist() == [True, False, False, False, False, False]
