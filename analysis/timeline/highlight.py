@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.explanation.places import Place, ShownRun, places_of, places_of_calls
+from analysis.compare.explanation.places import (
+    Place,
+    ShownPair,
+    ShownRun,
+    places_of,
+    places_of_calls,
+)
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.stretch import Stretch
 from analysis.timeline.payload import drawn_at
@@ -55,10 +61,11 @@ def of_changes(
         return ()
     sides = (comparison.baseline, comparison.candidate)
     runs = (ShownRun.of(sides[0].trace), ShownRun.of(sides[1].trace))
+    pair = ShownPair(runs, explanation.pairs)
     joined = [comparison.operators[f"operator_{role}"] for role in ("baseline", "candidate")]
     found: list[ShownChange | None] = []
     for change in explanation.changes:
-        places = places_of(change, explanation, runs)
+        places = places_of(change, pair)
         if places is None:
             found.append(None)
             continue

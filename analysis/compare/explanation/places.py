@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.compare.explanation.explanation import Calls, Change, ChangeCode, Explanation
+from analysis.compare.explanation.explanation import Calls, Change, ChangeCode
 from analysis.metrics.spans import call_times
 from analysis.metrics.step import shown_run
 from analysis.metrics.stretch import Stretch
@@ -40,11 +40,10 @@ class Places:
     operators: tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def places_of(
-    change: Change, explanation: Explanation, runs: tuple[ShownRun, ShownRun]
-) -> Places | None:
+def places_of(change: Change, shown: ShownPair) -> Places | None:
     """Return where a change can be seen in the runs that timelines show; None where they do not
     have it, or the files have no start times."""
+    runs = shown.runs
     operators = [
         tuple(np.unique(side.trace.calls["operator"].to_numpy()[calls]).tolist())
         if change.code != "clocks"
@@ -53,7 +52,7 @@ def places_of(
     ]
     of_both = (operators[0], operators[1])
     if change.code == "idle":
-        place = _idle_place(change, explanation.pairs, runs)
+        place = _idle_place(change, shown)
         return None if place is None else Places(1, place, place, of_both)
     groups = _groups(change, runs)
     lead = int(len(groups[1]) >= len(groups[0]))
@@ -61,7 +60,7 @@ def places_of(
     if not len(mine):
         return None
     median = mine.median(runs[lead].trace.calls["dur_ns"].to_numpy())
-    first, typical = (_place(groups, at, lead, explanation.pairs, runs) for at in (0, median))
+    first, typical = (_place(groups, at, lead, shown) for at in (0, median))
     return Places(len(mine), first, typical, of_both)
 
 
@@ -200,25 +199,45 @@ class ShownRun:
         return stretch.end_ns > self.span.start_ns and stretch.start_ns < self.span.end_ns
 
 
-def _idle_place(change: Change, pairs: Calls, runs: tuple[ShownRun, ShownRun]) -> Place | None:
+@dataclass(frozen=True, eq=False)
+class ShownPair:
+    """The runs of both sides that timelines show, and `pairs`, the calls of the same kernels on
+    both."""
+
+    runs: tuple[ShownRun, ShownRun]
+    pairs: Calls
+
+    @cached_property
+    def same_calls(self) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs of which both sides show a call, as rows of the calls of both traces."""
+        before, after = (
+            side.same(calls) for side, calls in zip(self.runs, self.pairs, strict=True)
+        )
+        are_shown = (before >= 0) & (after >= 0)
+        return before[are_shown], after[are_shown]
+
+    @cached_property
+    def _between(self) -> tuple[_Between, _Between]:
+        return _Between.of(self, 0), _Between.of(self, 1)
+
+    def on_other_side(self, stretch: Stretch, lead: int) -> Stretch | None:
+        """Return what lies on the other side between the same calls as a stretch of the side
+        `lead`; None where the sides show no call of one kernel."""
+        return self._between[lead].on_other_side(stretch) if len(self.same_calls[0]) else None
+
+
+def _idle_place(change: Change, shown: ShownPair) -> Place | None:
     """Return the longest idle interval of both sides; where only one has it, what the other side
     has there."""
     before, after = (
         stretch if stretch is not None and side.has(stretch) else None
-        for stretch, side in zip(change.longest, runs, strict=True)
+        for stretch, side in zip(change.longest, shown.runs, strict=True)
     )
     if before is not None and after is None:
-        after = _there(before, pairs, runs, 0)
+        after = shown.on_other_side(before, 0)
     elif after is not None and before is None:
-        before = _there(after, pairs, runs, 1)
+        before = shown.on_other_side(after, 1)
     return Place(before, after) if before or after else None
-
-
-def _there(
-    stretch: Stretch, pairs: Calls, runs: tuple[ShownRun, ShownRun], lead: int
-) -> Stretch | None:
-    between = _Between.of(runs, pairs, lead)
-    return None if between is None else between.on_other_side(stretch)
 
 
 def _groups(change: Change, runs: tuple[ShownRun, ShownRun]) -> tuple[CallGroups, CallGroups]:
@@ -234,21 +253,15 @@ def _groups(change: Change, runs: tuple[ShownRun, ShownRun]) -> tuple[CallGroups
     return before, after
 
 
-def _place(
-    groups: tuple[CallGroups, CallGroups],
-    at: int,
-    lead: int,
-    pairs: Calls,
-    runs: tuple[ShownRun, ShownRun],
-) -> Place:
+def _place(groups: tuple[CallGroups, CallGroups], at: int, lead: int, shown: ShownPair) -> Place:
     """Return a place of the side `lead`, which has more of them, with what the other side has
     there: of as many the one of the same number."""
-    own = runs[lead].stretch(groups[lead][at])
+    own = shown.runs[lead].stretch(groups[lead][at])
     there: Stretch | None
     if len(groups[0]) == len(groups[1]):
-        there = runs[1 - lead].stretch(groups[1 - lead][at])
+        there = shown.runs[1 - lead].stretch(groups[1 - lead][at])
     else:
-        there = _there(own, pairs, runs, lead)
+        there = shown.on_other_side(own, lead)
     return Place(there, own) if lead else Place(own, there)
 
 
@@ -264,16 +277,12 @@ class _Between:
     other_run: Stretch
 
     @classmethod
-    def of(cls, runs: tuple[ShownRun, ShownRun], pairs: Calls, lead: int) -> _Between | None:
-        """Return the pairs that both sides show; None without any."""
-        rows = [side.same(calls) for side, calls in zip(runs, pairs, strict=True)]
-        known = (rows[0] >= 0) & (rows[1] >= 0)
-        if not known.any():
-            return None
-        own, other = rows[lead][known], rows[1 - lead][known]
-        order = np.argsort(runs[lead].starts[own], kind="stable")
+    def of(cls, shown: ShownPair, lead: int) -> _Between:
+        """Return the calls that both sides show, in order of start on the side `lead`."""
+        own, other = shown.same_calls[lead], shown.same_calls[1 - lead]
+        side, there = shown.runs[lead], shown.runs[1 - lead]
+        order = np.argsort(side.starts[own], kind="stable")
         own, other = own[order], other[order]
-        side, there = runs[lead], runs[1 - lead]
         return cls(
             side.starts[own], side.ends[own], there.starts[other], there.ends[other], there.span
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analysis.compare.explanation import explain
 from analysis.compare.explanation.explanation import Change, ChangeCode, Explanation
-from analysis.compare.explanation.places import Place, Places, ShownRun, places_of
+from analysis.compare.explanation.places import Place, Places, ShownPair, ShownRun, places_of
 from analysis.metrics.stretch import Stretch
 from analysis.trace import Trace
 from tests.step_traces import Kernel, steps_of
@@ -22,7 +22,8 @@ def found(before: Trace, after: Trace, code: ChangeCode) -> tuple[Explanation, C
 
 
 def shown(change: Change, explanation: Explanation, before: Trace, after: Trace) -> Places | None:
-    return places_of(change, explanation, (ShownRun.of(before), ShownRun.of(after)))
+    runs = (ShownRun.of(before), ShownRun.of(after))
+    return places_of(change, ShownPair(runs, explanation.pairs))
 
 
 def layers(*quantise_us: float, slow: float = 100) -> list[Kernel]:
