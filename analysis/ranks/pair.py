@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from analysis.job import Job
@@ -53,7 +54,31 @@ def rank_pair(first: Trace, second: Trace, names: tuple[str, str] = ("", "")) ->
     """Return how two traces of ranks belong together; None where they are of one rank, or where
     neither the files nor their `names` give the ranks. A rank that only a name gives counts where
     both ran at the same time."""
-    metas = (first.meta, second.meta)
+    return _pair(_Recorded(first, names[0]), _Recorded(second, names[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Recorded:
+    """A trace and the name of its file."""
+
+    trace: Trace
+    name: str
+
+    @cached_property
+    def window(self) -> tuple[int, int] | None:
+        """The first start and the last end in ns since 1970; None where they are not known."""
+        started, calls = self.trace.meta.started_ns, self.trace.calls
+        known = calls["start_ns"].notna().to_numpy()
+        if started is None or started < _SINCE_1970 or not known.any():
+            return None
+        starts = calls["start_ns"].to_numpy("int64", na_value=0)[known]
+        lasts = lasts_of(calls)[known]
+        return started, started + int((starts + lasts).max() - starts.min())
+
+
+def _pair(first: _Recorded, second: _Recorded) -> RankPair | None:
+    """Return how two recordings belong together, as `rank_pair` says it."""
+    metas = (first.trace.meta, second.trace.meta)
     if metas[0].sha256 == metas[1].sha256 or any(map(_holds_several, metas)):
         return None
     one, other = (meta.job or Job() for meta in metas)
@@ -62,8 +87,8 @@ def rank_pair(first: Trace, second: Trace, names: tuple[str, str] = ("", "")) ->
         return RankPair("other_sizes", (one.rank, other.rank), worlds, is_named=True)
     of_files = (one.rank, other.rank)
     ranks = tuple(
-        rank if rank is not None else rank_in(name)
-        for rank, name in zip(of_files, names, strict=True)
+        rank if rank is not None else rank_in(recorded.name)
+        for rank, recorded in zip(of_files, (first, second), strict=True)
     )
     if None in ranks or ranks[0] == ranks[1]:
         return None
@@ -82,17 +107,18 @@ def rank_pair(first: Trace, second: Trace, names: tuple[str, str] = ("", "")) ->
 def ranks_of_one_job(traces: Sequence[tuple[str, Trace]]) -> dict[int, int]:
     """Return which of these traces, each with the name of its file, are ranks of one job: their
     places by their ranks. Of several jobs the one of most ranks; none of a single rank."""
-    found: list[dict[int, int]] = []
-    for first, (name, trace) in enumerate(traces):
+    recorded = [_Recorded(trace, name) for name, trace in traces]
+    jobs: list[dict[int, int]] = []
+    for first, one in enumerate(recorded):
         job: dict[int, int] = {}
-        for place, (other_name, other) in enumerate(traces):
-            pair = None if place == first else rank_pair(trace, other, (name, other_name))
+        for place, other in enumerate(recorded):
+            pair = None if place == first else _pair(one, other)
             if pair is not None and pair.is_one_job and None not in pair.ranks:
-                one, rank = pair.ranks
-                job.setdefault(one or 0, first)
+                own, rank = pair.ranks
+                job.setdefault(own or 0, first)
                 job.setdefault(rank or 0, place)
-        found.append(dict(sorted(job.items())))
-    return max(found, key=len, default={})
+        jobs.append(dict(sorted(job.items())))
+    return max(jobs, key=len, default={})
 
 
 def _holds_several(meta: Meta) -> bool:
@@ -100,21 +126,10 @@ def _holds_several(meta: Meta) -> bool:
     return bool(meta.parts) or bool(meta.variant)
 
 
-def _ran_together(first: Trace, second: Trace) -> bool | None:
+def _ran_together(first: _Recorded, second: _Recorded) -> bool | None:
     """Return whether both were recorded at the same time; None where a file does not say when."""
-    one, other = _window(first), _window(second)
+    one, other = first.window, second.window
     if one is None or other is None:
         return None
     shared = min(one[1], other[1]) - max(one[0], other[0])
     return shared > 0 and shared >= _TOGETHER * min(one[1] - one[0], other[1] - other[0])
-
-
-def _window(trace: Trace) -> tuple[int, int] | None:
-    """Return the first start and the last end in ns since 1970; None where they are not known."""
-    started, calls = trace.meta.started_ns, trace.calls
-    known = calls["start_ns"].notna().to_numpy()
-    if started is None or started < _SINCE_1970 or not known.any():
-        return None
-    starts = calls["start_ns"].to_numpy("int64", na_value=0)[known]
-    lasts = lasts_of(calls)[known]
-    return started, started + int((starts + lasts).max() - starts.min())

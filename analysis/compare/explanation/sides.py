@@ -136,12 +136,10 @@ class ExplainedSide:
             of, own = units.unit_of, units.unit_of != OUTSIDE
             return np.bincount(of[own], weights=lasts[own], minlength=units.count)
         if (units.starts_ns < 0).any():
-            return np.array(
-                [
-                    union_ns(starts[units.unit_of == at], lasts[units.unit_of == at])
-                    for at in range(units.count)
-                ]
-            )
+            order = np.argsort(units.unit_of, kind="stable")
+            edges = np.searchsorted(units.unit_of[order], np.arange(units.count + 1))
+            own_calls = np.split(order, edges)[1:-1]
+            return np.array([union_ns(starts[calls], lasts[calls]) for calls in own_calls])
         edges = np.stack((units.starts_ns, units.starts_ns + units.walls_ns), axis=1)
         until = busy_until(starts, lasts)
         inside: np.ndarray = until(edges[:, 1]) - until(edges[:, 0])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from analysis.compare.graphs.names_by_order import captured_line, replays
 from analysis.trace import Trace
@@ -30,7 +32,7 @@ def captured_graph(before: Trace, after: Trace) -> CapturedGraph | None:
             continue
         found = _replayed(trace, other)
         if found is not None:
-            return found if side == 0 else CapturedGraph(1, *_values(found))
+            return replace(found, side=side)
     return None
 
 
@@ -43,23 +45,19 @@ def captures_of(trace: Trace) -> tuple[int, int] | None:
     return len(captured.graphs()), len(captured.table)
 
 
-def _values(found: CapturedGraph) -> tuple[int, int, int, int]:
-    return found.kernels, found.host_ns, found.launches, found.replayed_ns
-
-
 def _replayed(trace: Trace, other: Trace) -> CapturedGraph | None:
-    """Return the first graph of the baseline's capture that the other file replays."""
+    """Return the first graph that the other file replays and the baseline captures."""
     names, operators = other.texts("name"), other.calls["operator"].to_numpy()
     dur_ns = other.calls["dur_ns"].to_numpy()
+    by_kernels: dict[bytes, list[np.ndarray]] = {}
     for group in replays(other):
-        ids = operators[group.rows]
-        line = captured_line(trace, [names[at] for at in ids.tolist()])
+        by_kernels.setdefault(operators[group.rows].tobytes(), []).append(group.rows)
+    for same in by_kernels.values():
+        kernels = [names[at] for at in operators[same[0]].tolist()]
+        line = captured_line(trace, kernels)
         if line is None or line.span_ns is None:
             continue
-        same = [
-            each.rows for each in replays(other) if operators[each.rows].tobytes() == ids.tobytes()
-        ]
         total_ns = sum(int(dur_ns[rows].sum()) for rows in same)
         begin, end = line.span_ns
-        return CapturedGraph(0, len(ids), end - begin, len(same), round(total_ns / len(same)))
+        return CapturedGraph(0, len(kernels), end - begin, len(same), round(total_ns / len(same)))
     return None

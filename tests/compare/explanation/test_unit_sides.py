@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.compare.explanation import explain
 from analysis.compare.explanation.explanation import IdleTime, UnitOfSide, UnitParts
+from analysis.compare.explanation.sides import ExplainedSide
 from analysis.report.explanation.explanation_json import explanation_values
 from analysis.trace import Trace
 from analysis.wording.explanation import leading_sentence
 from analysis.wording.explanation.earlier import earlier_said
+from analysis.work_units import units_of
 from tests.compare.graphs.captures import LAYER, replay, trace_of
 from tests.host.hosts import Span
 from tests.step_traces import Kernel, Launch, steps_of
@@ -37,6 +40,15 @@ def test_the_parts_of_a_unit_add_up_to_it() -> None:
     assert (one.median_ns, one.shortest_ns, one.longest_ns) == (160_000,) * 3
     assert (other.median_ns, other.shortest_ns, other.longest_ns) == (160_000, 160_000, 200_000)
     assert (one.launched_ns, one.earlier_ns, one.graph_kernels, one.devices) == (None, None, 0, 1)
+
+
+def test_units_without_starts_are_busy_for_the_union_of_their_own_calls() -> None:
+    """Of 120 us each: a kernel of 60, and one of 40 on another stream, of which 20 are beside
+    it."""
+    step = [replace(COPY, us=40, at_us=40), GEMM, replace(GEMM, us=20, after_us=40)]
+    trace = steps_of([step, step[1:], step])
+    side = ExplainedSide.of(trace, replace(units_of(trace), starts_ns=np.full(3, -1)))
+    assert side.busy_of_units.tolist() == [100_000, 80_000, 100_000]
 
 
 def with_earlier(layers: int, gemm_us: int = 60) -> Trace:
