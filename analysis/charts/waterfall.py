@@ -20,6 +20,11 @@ from analysis.wording.waterfall import Step, ends_ns
 
 _LINE_CHARS = 32
 _BAR_HEIGHT = 36
+_MARGIN = 0.05  # of what the axis shows, beyond the longest bar
+_BEFORE = 0.5  # of all changes together, by which a cut axis begins before them
+_LEAST = 0.02  # of the longest bar, likewise: no change looks large that is none
+_SMALL = 0.15  # of the longest bar: changes beyond it are seen beside whole bars
+CUT = Message("{axis}; the axis begins at {start:duration}")
 
 
 def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | None:
@@ -38,6 +43,10 @@ def falling(steps: Sequence[Step], axis: Message, colours: Colours = LIGHT) -> g
     scale, unit = (1e6, "ms") if abs(steps[0].value_ns) >= 1e6 else (1e3, "µs")
     ends = [end / scale for end in ends_ns(steps)]
     sizes = [step.value_ns / scale for step in steps]
+    start = axis_start(ends)
+    title = axis.text(unit=unit)
+    if start:
+        title = CUT.text(axis=title, start=start * scale)
     figure = go.Figure(_bars(steps, sizes, ends, colours))
     figure.layout = dict(
         height=_BAR_HEIGHT * len(steps) + 56,
@@ -46,10 +55,13 @@ def falling(steps: Sequence[Step], axis: Message, colours: Colours = LIGHT) -> g
         **BARE,
         showlegend=False,
         bargap=0.35,
-        shapes=_joints(ends, colours),
+        shapes=[*_joints(ends, colours), *(_breaks(len(steps), colours) if start else [])],
         xaxis={
-            "title": {"text": axis.text(unit=unit)},
-            "range": [min(0.0, min(ends) * 1.15), max(ends) * 1.05],
+            "title": {"text": title},
+            "range": [
+                start or min(0.0, min(ends) * 1.15),
+                max(ends) + _MARGIN * (max(ends) - start),
+            ],
             "separatethousands": True,
             "automargin": True,
             "zeroline": True,
@@ -64,6 +76,28 @@ def falling(steps: Sequence[Step], axis: Message, colours: Colours = LIGHT) -> g
         },
     )
     return figure
+
+
+def axis_start(ends: Sequence[float]) -> float:
+    """Return where the axis of bars begins that end at these times: 0, or shortly before the least
+    of them where the changes would be a small part of it."""
+    low, high = min(ends), max(ends)
+    if high - low > _SMALL * high:
+        return 0.0
+    return low - max(_BEFORE * (high - low), _LEAST * high)
+
+
+def _breaks(bars: int, colours: Colours) -> list[dict[str, Any]]:
+    """Two slanted lines through both totals, whose bars begin before the axis."""
+    line = {"color": colours.ink, "width": 3}
+    return [
+        {
+            "type": "line", "xref": "paper", "x0": x, "x1": x + 0.008, "y0": at + 0.36,
+            "y1": at - 0.36, "line": line,
+        }
+        for at in (0, bars - 1)
+        for x in (0.012, 0.022)
+    ]  # fmt: skip
 
 
 def _axis(comparison: Comparison) -> Message:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.charts.waterfall import waterfall
+from analysis.charts.waterfall import axis_start, waterfall
 from analysis.colours import LIGHT
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
@@ -263,3 +263,29 @@ def test_long_labels_take_two_lines(label: str, lines: str) -> None:
     figure = waterfall(of_groups([(label, 1.0 * MS)]))
     assert figure is not None
     assert figure.layout.yaxis.ticktext[1] == lines
+
+
+@pytest.mark.parametrize(
+    ("ends", "start"),
+    [
+        ([100.0, 95.0, 95.0], 92.5),  # half of the change before the least
+        ([100.0, 99.9, 99.9], 97.9),  # 2 of 100 at least
+        ([100.0, 80.0, 80.0], 0.0),  # seen beside whole bars
+        ([10.0, -1.0, 4.0], 0.0),
+    ],
+)
+def test_a_small_change_of_a_long_run_can_be_seen(ends: list[float], start: float) -> None:
+    assert axis_start(ends) == pytest.approx(start)
+
+
+def test_the_cut_of_the_axis_is_said_and_drawn() -> None:
+    figure = waterfall(of_groups([("a", 0.5 * MS)]))  # 5 % of 10 ms
+    assert figure is not None
+    axis = figure.layout.xaxis
+    assert axis.title.text == "mean time per run, ms; the axis begins at 9.25 ms"
+    low, high = axis.range
+    assert (10 - 9.5) / (high - low) > 0.5, "most of the width is the change"
+    breaks = [shape for shape in figure.layout.shapes if shape.xref == "paper"]
+    assert {round((shape.y0 + shape.y1) / 2) for shape in breaks} == {0, 2}
+    whole = waterfall(of_groups([("a", 6 * MS)]))
+    assert whole is not None and whole.layout.xaxis.range[0] == 0
