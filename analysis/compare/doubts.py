@@ -258,6 +258,7 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
                 loaded=outcome.blocks_loaded,
                 blocks=outcome.blocks,
                 **({} if verdict.is_decided else {"undecided": 1}),
+                **({} if outcome.quiet_reference is not None else {"no_reference": 1}),
                 **whose,
             )
         elif loaded:

@@ -332,6 +332,19 @@ def test_blocks_kept_under_load_are_said() -> None:
         assert ("sign of the change is reliable" in diagnostic_sentence(note)) == (one is told)
 
 
+def test_without_a_quiet_reference_load_is_not_known_and_no_doubt() -> None:
+    usual = experiment_of(experiment_zip(TIMES)).record.outcome
+    for reference, severity, said in (
+        (None, "info", "whether it was under load during the measurement is not known. If it was"),
+        (-4.0, "warning", "more than a fifth of the blocks were slower than its quiet reference. "),
+    ):
+        outcome = msgspec.structs.replace(usual, quiet_reference=reference, blocks_loaded=3)
+        experiment = experiment_of(experiment_zip(TIMES, changes={"outcome": outcome}))
+        told = compare(side_of_variant(experiment, "unfused"), side_of_variant(experiment, "fused"))
+        (note,) = (note for note in told.diagnostics if note.code == "load_seen")
+        assert note.severity == severity and said in diagnostic_sentence(note)
+
+
 def test_classes_join_outer_and_sum() -> None:
     table = variants().op_classes.set_index("op_class")
     assert table.loc["convolution", "side"] == "both"

@@ -9,6 +9,7 @@ import pytest
 from analysis.advice.explanation import explain_trace
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
+from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import side_of_trace
 from analysis.report.explanation.rows import explained_rows
 from analysis.report.model_tree.rows import tree_rows
@@ -18,6 +19,7 @@ from analysis.wording.explanation import explained_parts, leading_sentence
 from analysis.wording.explanation.savings import saving_said
 from analysis.wording.fusion.terms import no_shares_sentence
 from analysis.wording.fusion.title import change_title
+from analysis.wording.multiple.comparison import doubt_lines
 from analysis.wording.sentences import (
     change_sentence,
     light_work,
@@ -130,6 +132,8 @@ def test_a_mean_that_differs_as_units_of_one_file_do_is_said_with_both_times() -
     )
     assert change_sentence(comparison) == ""
     assert change_title(comparison) == "Fusion groups"
+    several = compare_several([side_of_trace(before), side_of_trace(after)])
+    assert not any("2 %" in line for line in doubt_lines(several)), "no doubt, but the answer"
     assert leading_sentence(explanation) == (
         "No change stands out: on average a step takes 700 µs instead of 660 µs (+6.1 %), but "
         "steps of one file differ by as much. Its kernels take 360 µs, before 360 µs."

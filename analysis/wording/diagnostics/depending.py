@@ -133,18 +133,28 @@ _COUNTERS_SETTING = Message(
 
 
 def load_seen(note: Diagnostic) -> NoteText:
-    return told(_SEEN, _SEEN_UNDECIDED if note.values.get("undecided") else _SEEN_DECIDED)
+    is_undecided = bool(note.values.get("undecided"))
+    if note.values.get("no_reference"):
+        return told(_LOAD_NOT_KNOWN, _IF_LOADED[is_undecided])
+    return told(_LOADED, _UNDER_LOAD[is_undecided])
 
 
-_SEEN = Message("The machine was under load during the measurement, or may have been.")
-_SEEN_DECIDED = Message(
-    "No quiet reference of this machine was stored, or more than a fifth of the blocks were slower "
-    "than it. The sign of the change is reliable, its size may not be."
+_LOADED = Message(
+    "The machine was under load during the measurement: more than a fifth of the blocks were "
+    "slower than its quiet reference."
 )
-_SEEN_UNDECIDED = Message(
-    "No quiet reference of this machine was stored, or more than a fifth of the blocks were slower "
-    "than it. On a quiet machine the noise may be smaller, and tell more."
+_UNDER_LOAD = {
+    False: Message("The sign of the change is reliable, its size may not be."),
+    True: Message("On a quiet machine the noise may be smaller, and tell more."),
+}
+_LOAD_NOT_KNOWN = Message(
+    "No quiet reference of this machine was stored, so whether it was under load during the "
+    "measurement is not known."
 )
+_IF_LOADED = {
+    False: Message("If it was, the sign of the change is reliable, and its size may not be."),
+    True: Message("If it was, the noise may be smaller on a quiet machine, and tell more."),
+}
 
 
 def machines(note: Diagnostic) -> NoteText:

@@ -277,7 +277,7 @@ def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
         are_ranks = comparison.ranks is not None and comparison.ranks.is_one_job
         if comparison.verdict.pairing not in ("blocks", "paired_files") and not are_ranks:
             apart.append(side.name)
-        is_told = are_ranks or reason in (None, "within_noise", *OTHER_WORK)
+        is_told = are_ranks or reason in (None, "within_noise", "no_change", *OTHER_WORK)
         told = [] if is_told else [why_not_told(comparison.verdict)]
         told += [
             diagnostic_sentence(note) for note in found.notes if note.code == "ranks_of_one_job"
