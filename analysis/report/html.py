@@ -168,10 +168,11 @@ def _no_verdict(shown: Comparison) -> str:
 
 def _verdict(shown: Comparison) -> dict[str, Any]:
     """The head of the page: what was compared, the verdict, the doubts and the figures."""
+    headline, _ = wording.headline_and_noise(shown)
     return {
         "title": _title(shown),
         "subject": _subject(shown),
-        "parts": wording.verdict_parts(shown),
+        "parts": headline,
         "summary": summary_parts(shown),
         "interval_text": wording.verdict_interval(shown.verdict),
         "interval_name": wording.interval_name(shown.verdict),

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from analysis import wording
+from analysis.advice.explanation import explain_trace
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
 from analysis.compare.totals import totals
 from analysis.readers import read_path
 from analysis.report.exports.comparison_json import comparison_values
+from analysis.report.exports.comparison_markdown import comparison_markdown
 from analysis.report.html import report_html
 from analysis.report.sample_card import card_of_comparison
 from analysis.timeline.payload import timeline_payload
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from analysis.units import duration
 from analysis.wording.explanation import explained_parts
+from analysis.wording.explanation.traced_unit import unit_said
 from analysis.wording.explanation.waterfall import steps_of as steps_between
 from analysis.wording.waterfall import ends_ns
 from tests.conftest import ROOT, SHARED_TRACES
@@ -188,3 +194,47 @@ def test_files_without_starts_have_the_sum_of_their_operators_and_no_idle_time()
         "The operators of the candidate's file take 580 µs together, those of the baseline's "
         "280 µs (+107.1 %)."
     )
+
+
+def with_unprofiled(trace: Trace, *times_ns: int) -> Trace:
+    """The trace with un-profiled runs of these times behind its own."""
+    first = len(trace.runs)
+    more = runs_frame(
+        run=range(first, first + len(times_ns)), dur_ns=times_ns, block=[0] * len(times_ns)
+    )
+    runs = pd.concat([trace.runs, more], ignore_index=True)
+    frame = runs_frame(**{str(name): runs[name].array for name in runs.columns})
+    return replace(trace, runs=frame)
+
+
+def test_a_unit_beside_unprofiled_runs_is_said_to_be_as_profiled() -> None:
+    """100 and 50 ms under the profiler; without it 80 ms on average, and 40."""
+    kernels = [Kernel(f"k{at}", 20_000) for at in range(5)]
+    before = with_unprofiled(steps_of([kernels], name="a"), 70 * MS, 80 * MS, 90 * MS)
+    fast = [Kernel(each.name, 10_000) for each in kernels]
+    after = with_unprofiled(steps_of([fast], name="b"), 40 * MS, 40 * MS)
+    pair = compare(side_of_trace(before), side_of_trace(after))
+    assert pair.verdict.times_ns == (80 * MS, 40 * MS)
+    assert pair.explanation is not None
+    spoken = "".join(part.text for part in explained_parts(pair.explanation)[-1])
+    assert spoken.startswith(
+        "A step takes 50.0 ms instead of 100 ms (-50.0 %). That is as profiled; the verdict is on "
+        "un-profiled runs."
+    )
+    found = explain_trace(before)
+    assert found is not None
+    alone = " ".join(map(str, unit_said(found.unit)))
+    assert alone.startswith(
+        "A step takes 100 ms; the file shows one. That is as profiled; un-profiled it takes "
+        "80.0 ms."
+    )
+
+
+def test_a_title_is_the_verdict_alone_and_why_follows() -> None:
+    pair = uneven()
+    page, text = report_html(pair), comparison_markdown(pair)
+    (title,) = re.findall(r"<h1.*?</h1>", page)
+    assert "runs take" not in title and "runs take" in page
+    heading, _, rest = text.partition("\n")
+    assert heading == "### b took 0.73× the time of a (95.0 against 130 ms)."
+    assert "5 of the baseline's 6 runs take 100 ms, the other one takes 280 ms." in rest

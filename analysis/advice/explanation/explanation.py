@@ -70,6 +70,7 @@ class TracedUnit:
     in `behind_layers` layers. `kernels` counts those of a unit, with `other_kernels` besides those
     that compute. Without `has_starts` the file has no start of each call, so that nothing is known
     of idle time. `unlaunched` counts the calls of the whole file that were launched before it.
+    of idle time. `unprofiled_ns` is the mean of the un-profiled runs of the file, 0 without any.
     """
 
     kind: UnitKind
@@ -94,6 +95,7 @@ class TracedUnit:
     behind_ns: int = 0
     behind_layers: int = 0
     unlaunched: int = 0
+    unprofiled_ns: int = 0
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import numpy as np
 from analysis.advice.explanation.explanation import TracedUnit, Uneven
 from analysis.advice.explanation.traced import Traced
 from analysis.compare.explanation.earlier import layers_in
+from analysis.compare.timing.latency import leading_ns
 from analysis.host.latency import launch_latency
 from analysis.metrics.spans import call_times, union_ns
 from analysis.work_units.earlier import after_the_end_ns, launched_earlier
@@ -42,6 +43,7 @@ def unit_of(traced: Traced) -> TracedUnit:
         after_the_end_ns(trace, units),
         *_behind(traced),
         int(launched_earlier(trace).sum()),
+        round(leading_ns(trace, "unprofiled_wall") or 0.0),
     )
 
 

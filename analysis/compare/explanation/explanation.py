@@ -149,6 +149,7 @@ class UnitTimes:
     on_device: bool  # kernels of a device, not operators of the host
     others: frozenset[OtherKernels] = frozenset()  # that `kernels` counts on either side
     has_starts: bool = True  # else `busy_ns` is the sum of all that runs
+    has_unprofiled: bool = False  # the files have un-profiled runs as well, which are shorter
 
     @property
     def change_ns(self) -> int:

@@ -59,6 +59,7 @@ def _unit(unit: TracedUnit) -> dict[str, Any]:
         "earlier_ns": unit.earlier_ns,
         "behind_ns": unit.behind_ns,
         "behind_layers": unit.behind_layers,
+        "unprofiled_ns": unit.unprofiled_ns or None,
         "uneven": None if uneven is None else asdict(uneven),
         "unlaunched": unit.unlaunched,
         "has_starts": unit.has_starts,

@@ -29,8 +29,10 @@ def comparison_markdown(comparison: Comparison) -> str:
     """Verdict, doubts, figures, what fusion bought by pattern, and what limits the candidate now;
     nothing that comes from a file is interpreted."""
     verdict = comparison.verdict
+    headline, noise = wording.headline_and_noise(comparison)
     out = [
-        f"### {_told(wording.verdict_parts(comparison))}",
+        f"### {_told(headline)}",
+        *(["", plain(noise)] if noise else []),
         "",
         plain(wording.verdict_interval(verdict) or wording.verdict_basis(verdict)),
         "",

@@ -19,6 +19,7 @@ from analysis.wording.explanation.same_kernels import same_kernels_said
 from analysis.wording.explanation.units import (
     PER,
     batch_sentence,
+    profiled_said,
     same_sentence,
     unit_sentence,
 )
@@ -70,7 +71,13 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
     lead = leading_change(explanation)
     if lead is None:
         return (*first, unit_sentence(unit), _UNEXPLAINED.of(), *earlier_said(explanation))
-    return (*first, change_said(lead, unit), unit_sentence(unit), *earlier_said(explanation))
+    return (
+        *first,
+        change_said(lead, unit),
+        unit_sentence(unit),
+        *profiled_said(unit),
+        *earlier_said(explanation),
+    )
 
 
 def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
@@ -85,8 +92,8 @@ def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
     unit = explanation.unit
     first = first_parts(explanation)
     said = (change_said(change, unit) for change in told_changes(explanation))
-    earlier = (said.parts() for said in earlier_said(explanation))
-    last = passage(unit_sentence(unit).parts(), *earlier, rest_parts(explanation))
+    more = (said.parts() for said in (*profiled_said(unit), *earlier_said(explanation)))
+    last = passage(unit_sentence(unit).parts(), *more, rest_parts(explanation))
     return [*([first] if first else []), *(each.parts() for each in said), last]
 
 

@@ -107,6 +107,7 @@ _PHASES: Mapping[Phase, Message] = {
         "A mixed step of {batch:count} sequences takes **{wall:duration}**, the mean of {n:count}."
     ),
 }
+_AS_PROFILED = Message("That is as profiled; un-profiled it takes {time:duration}.")
 _OTHERS = Message(
     "One other step in the file does other work.",
     "{n:count} other steps in the file do other work.",
@@ -144,6 +145,8 @@ _LEAST = 0.005  # of a unit: a part below it is not told
 def unit_said(unit: TracedUnit) -> list[Said]:
     """Return what one unit of work is and takes, sentence by sentence."""
     told = [_takes(unit)]
+    if unit.unprofiled_ns:
+        told.append(_AS_PROFILED.of(time=unit.unprofiled_ns))
     if unit.uneven is not None and unit.on_device:
         told.append(uneven_said(unit.uneven, word(unit.kind, unit.name)))
     if unit.set_aside:

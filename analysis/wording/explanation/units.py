@@ -110,6 +110,15 @@ def word(kind: UnitKind, name: str) -> str:
     return "run" if is_run(kind, name) else "step"
 
 
+def profiled_said(unit: UnitTimes) -> list[Said]:
+    """Return that a unit is one under the profiler, where the verdict is on others; nothing where
+    there are no others."""
+    return [_AS_PROFILED.of()] if unit.has_unprofiled else []
+
+
+_AS_PROFILED = Message("That is as profiled; the verdict is on un-profiled runs.")
+
+
 def unit_sentence(unit: UnitTimes) -> Said:
     """Return how long a unit takes on both sides, as a sentence."""
     if unit.kind in _BOTH and abs(unit.change_ns) < _EQUAL * unit.before_ns:
