@@ -118,9 +118,10 @@ def _ranks(found: Examined) -> int | None:
             units.duration(getattr(splits[rank], part)) if rank in splits else units.MISSING
             for rank in ranks
         ]
-    columns[say("waited for")] = [
-        units.duration(slow[rank].waited_ns) if rank in slow else "" for rank in ranks
-    ]
+    if slow:
+        columns[say("waited for")] = [
+            units.duration(slow[rank].waited_ns) if rank in slow else "" for rank in ranks
+        ]
     longest = {wait.rank: wait for wait in reversed(found.waits)}
     columns[say("waits")] = [
         _WAITS.text(ns=longest[rank].ns, rank=longest[rank].awaited) if rank in longest else ""

@@ -65,6 +65,7 @@ def test_ranks_that_are_open_are_judged_without_a_store(tree: Path) -> None:
     assert "Rank 0 waits 70.0 µs for rank 1" in " ".join(markdown_texts(page))
     table = page.dataframe[0].value
     assert table["rank"].tolist() == [0, 1]
+    assert "waited for" not in table.columns, "which would be empty beside who waits for whom"
     assert table["waits"].tolist() == ["70.0 µs for rank 1", "20.0 µs for rank 0"]
     [key] = [name for name in page.session_state._state.filtered_state if "fleet_ranks" in name]
     page.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
