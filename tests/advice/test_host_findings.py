@@ -10,7 +10,7 @@ from analysis.advice import Findings
 from analysis.host.causes import CauseKind
 from analysis.metrics.stretch import Stretch
 from analysis.wording import findings as words
-from analysis.wording.explanation.changes import IDLE_BY
+from analysis.wording.explanation.changes.idle import IDLE_BY
 from analysis.wording.findings.host import CAUSES
 from tests.advice.traces import found_in, of_code, reason
 from tests.host.hosts import Call, Span, trace_of

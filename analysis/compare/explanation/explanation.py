@@ -36,7 +36,6 @@ ChangeCode = Literal[
     "repeats",  # another number of layers
     "clocks",  # kernels with most of the time take nearly the same share more or less
     "idle",  # the device waits for the host
-    "overlap",  # kernels of several streams run at the same time
     "communication",  # collectives, with the time they wait for other ranks
 ]
 

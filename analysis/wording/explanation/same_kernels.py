@@ -9,7 +9,7 @@ from analysis.wording.explanation.units import PER, kernels_said
 _SAME = 0.015  # by which kernels that are the same, and all together, may take longer or shorter
 _MOST = 0.5  # of the change of a unit, which is idle time
 _SEEN = 0.01  # of a unit: with a larger change of what runs, it is not the same
-_OTHERS: tuple[ChangeCode, ...] = ("idle", "overlap", "communication", "outlier")
+_OTHERS: tuple[ChangeCode, ...] = ("idle", "communication", "outlier")
 
 _SAME_KERNELS = Message(
     "Both sides run the same {kernels} at the same speed ({after:duration}, before "

@@ -45,7 +45,6 @@ _LABELS: Mapping[ChangeCode, Message] = {
     "repeats": Message("layers"),
     "clocks": Message("clocks"),
     "idle": Message("idle time"),
-    "overlap": Message("kernels beside one another"),
     "communication": Message("{where:name}"),
 }
 _IDLE_BY = {

@@ -1,0 +1,45 @@
+"""Each change of an explanation as a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from analysis.compare.explanation.explanation import Change, ChangeCode, UnitTimes
+from analysis.messages import Said
+from analysis.wording.explanation.changes.alone import added, removed
+from analysis.wording.explanation.changes.communication import communication
+from analysis.wording.explanation.changes.idle import idle
+from analysis.wording.explanation.changes.operators import operator
+from analysis.wording.explanation.changes.others import fused, pieces, repeats, replaced, split
+from analysis.wording.explanation.changes.sentence import Sentence
+from analysis.wording.explanation.changes.times import clocks, outlier, place, shapes, time
+from analysis.wording.explanation.some_units import with_some_units
+from analysis.wording.explanation.uncached import with_uncached
+from analysis.wording.explanation.units import PER, word
+
+
+def change_said(change: Change, unit: UnitTimes) -> Said:
+    """Return one change as a sentence, with its time in each unit."""
+    message, values = _SENTENCES[change.code](change, unit)
+    said = message.of(ns=change.change_ns, per=PER[unit.kind], **values)
+    said = with_uncached(said, change.values, PER[unit.kind])
+    return with_some_units(said, change.values, word(unit.kind, unit.name))
+
+
+_SENTENCES: Mapping[ChangeCode, Callable[[Change, UnitTimes], Sentence]] = {
+    "added": added,
+    "removed": removed,
+    "fused": fused,
+    "split": split,
+    "replaced": replaced,
+    "pieces": pieces,
+    "time": time,
+    "operator": operator,
+    "shapes": shapes,
+    "place": place,
+    "outlier": outlier,
+    "repeats": repeats,
+    "clocks": clocks,
+    "idle": idle,
+    "communication": communication,
+}

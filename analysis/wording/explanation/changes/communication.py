@@ -1,0 +1,56 @@
+"""Collectives that take another time, with the wait for other ranks, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from analysis.compare.explanation.explanation import Change, UnitTimes
+from analysis.messages import Message, Shown
+from analysis.wording.explanation.changes.sentence import Sentence, both_sides
+
+
+def communication(change: Change, unit: UnitTimes) -> Sentence:
+    """Return the sentence on a collective that takes another time."""
+    counts = [round(sum(each.count for each in side)) for side in (change.before, change.after)]
+    waits = _WAITS.get(change.values.get("wait_basis"))
+    values: dict[str, Shown] = {**both_sides(change), "name": change.where[0]}
+    if waits is not None:
+        values["waits"] = waits.of(**change.values)
+    if counts[0] != counts[1]:
+        message = _OTHER_COUNT if waits is None else _OTHER_COUNT_PARTED
+        return message, {**values, "before_n": counts[0], "after_n": counts[1]}
+    return (_COMMUNICATION if waits is None else _COMMUNICATION_PARTED), values
+
+
+_OTHER_COUNT = Message(
+    "{name:name} takes {takes:duration} in {after_n:executions} instead of {took:duration} in "
+    "{before_n:executions}, with the wait for other ranks: **{ns:signed_duration}** {per}.",
+)
+_OTHER_COUNT_PARTED = Message(
+    "{name:name} takes {takes:duration} in {after_n:executions} instead of {took:duration} in "
+    "{before_n:executions}: **{ns:signed_duration}** {per}. {waits}",
+)
+_COMMUNICATION = Message(
+    "{name:name} takes {takes:duration} instead of {took:duration} in {n:executions}, with the "
+    "wait for other ranks: **{ns:signed_duration}** {per}.",
+)
+_COMMUNICATION_PARTED = Message(
+    "{name:name} takes {takes:duration} instead of {took:duration} in {n:executions}: "
+    "**{ns:signed_duration}** {per}. {waits}",
+)
+# How much of both times is no transfer, by what says it.
+_WAITS: Mapping[str | int | float | None, Message] = {
+    "measured": Message(
+        "Of that the baseline waits {wait_before_ns:duration} for rank {wait_before_for:count}, "
+        "the candidate {wait_after_ns:duration} for rank {wait_after_for:count}."
+    ),
+    "counter": Message(
+        "Of that no data moved for {wait_before_ns:duration} in the baseline and for "
+        "{wait_after_ns:duration} in the candidate, as while waiting for other ranks."
+    ),
+    "modelled": Message(
+        "Of that at least {wait_before_ns:duration} in the baseline and {wait_after_ns:duration} "
+        "in the candidate are the wait for other ranks, modelled: the shortest execution bounds "
+        "what a transfer takes."
+    ),
+}

@@ -1,0 +1,154 @@
+"""Idle time that changed, by what the host did, as sentences."""
+
+from __future__ import annotations
+
+from analysis.compare.explanation.explanation import Change, UnitTimes
+from analysis.messages import Message, Shown
+from analysis.wording.explanation.changes.sentence import Sentence
+
+
+def idle(change: Change, unit: UnitTimes) -> Sentence:
+    """Return the sentence on time in which the device is idle."""
+    values: dict[str, Shown] = {
+        "took": change.values["before_ns"],
+        "takes": change.values["after_ns"],
+        "cause": change.values.get("cause"),
+    }
+    kind = change.values.get("kind")
+    if not values["took"] and kind in _NAMED_CALLS and "call" in change.values:
+        before_n, after_n = (
+            float(change.values[f"call_{side}_count"]) for side in ("before", "after")
+        )
+        is_same = abs(after_n - before_n) <= _AS_OFTEN * before_n
+        values |= {"call": change.values["call"], "before_n": before_n, "after_n": after_n}
+        return (_IDLE_AS_OFTEN if is_same else _IDLE_CALLED_BEFORE), values
+    if not values["took"] and kind in _IDLE_ONLY_AFTER:
+        return _IDLE_ONLY_AFTER[str(kind)], values
+    calls = _IDLE_CALLS.get(str(kind))
+    if calls is not None and "call" in change.values:
+        told = change.values
+        return calls, {
+            **values,
+            "call": told["call"],
+            "each": told["each_ns"],
+            "was": told["was_ns"],
+        }
+    return (IDLE_BY.get(str(kind)) or _IDLE[unit.on_device]), values
+
+
+# Causes that name a call of the host, which it may make on both sides.
+_NAMED_CALLS = (
+    "data_loading", "synchronisation", "allocation", "copy_waits", "compilation",
+    "garbage_collection", "python",
+)  # fmt: skip
+_AS_OFTEN = 0.05  # by which the calls of both sides may differ that are made as often
+# Of idle time of which the baseline has none under a call that it makes, too.
+_IDLE_AS_OFTEN = Message(
+    "The device is idle for {takes:duration} while the host is in {call:name}, which it calls as "
+    "often as before, but then without idle time: **{ns:signed_duration}** {per}."
+)
+_IDLE_CALLED_BEFORE = Message(
+    "The device is idle for {takes:duration} while the host is in {call:name}: "
+    "**{ns:signed_duration}** {per} (calls: {after_n:count}, before {before_n:count} and without "
+    "idle time)."
+)
+# With how long the calls of the host take by themselves: each launch, or all loading of a unit.
+_IDLE_CALLS = {
+    "data_loading": Message(
+        "The device waits {takes:duration} instead of {took:duration} for data loading: "
+        "**{ns:signed_duration}** {per} ({cause:name} takes {each:duration}, before "
+        "{was:duration})."
+    ),
+    "launching": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "launches the next kernel: **{ns:signed_duration}** {per} (each {call:name} takes "
+        "{each:duration}, before {was:duration})."
+    ),
+}
+_IDLE = {
+    True: Message(
+        "The device is idle for {takes:duration} instead of {took:duration}: "
+        "**{ns:signed_duration}** {per}. The file does not show what the host did then."
+    ),
+    False: Message(
+        "No operator runs for {takes:duration} instead of {took:duration}: "
+        "**{ns:signed_duration}** {per}."
+    ),
+}
+IDLE_BY = {
+    "data_loading": Message(
+        "The device waits {takes:duration} instead of {took:duration} for data loading "
+        "({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "synchronisation": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "synchronises ({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "allocation": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "allocates or frees memory ({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "copy_waits": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host waits "
+        "for a copy ({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "compilation": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "compiles ({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "garbage_collection": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "collects garbage ({cause:name}): **{ns:signed_duration}** {per}."
+    ),
+    "launching": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host "
+        "launches the next kernel: **{ns:signed_duration}** {per}."
+    ),
+    "python": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} while the host runs "
+        "{cause:name}: **{ns:signed_duration}** {per}."
+    ),
+    "queued": Message(
+        "The device is idle for {takes:duration} instead of {took:duration} although the next "
+        "kernel was launched already: **{ns:signed_duration}** {per}."
+    ),
+}
+# Of idle time of which the baseline has none.
+_IDLE_ONLY_AFTER = {
+    "data_loading": Message(
+        "The device waits {takes:duration} for data loading ({cause:name}), which it did not "
+        "before: **{ns:signed_duration}** {per}."
+    ),
+    "synchronisation": Message(
+        "The device is idle for {takes:duration} while the host synchronises ({cause:name}), "
+        "which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "allocation": Message(
+        "The device is idle for {takes:duration} while the host allocates or frees memory "
+        "({cause:name}), which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "copy_waits": Message(
+        "The device is idle for {takes:duration} while the host waits for a copy "
+        "({cause:name}), which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "compilation": Message(
+        "The device is idle for {takes:duration} while the host compiles ({cause:name}), "
+        "which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "garbage_collection": Message(
+        "The device is idle for {takes:duration} while the host collects garbage "
+        "({cause:name}), which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "launching": Message(
+        "The device is idle for {takes:duration} while the host launches the next kernel, "
+        "which it was not before: **{ns:signed_duration}** {per}."
+    ),
+    "python": Message(
+        "The device is idle for {takes:duration} while the host runs {cause:name}, which it "
+        "was not before: **{ns:signed_duration}** {per}."
+    ),
+    "queued": Message(
+        "The device is idle for {takes:duration} although the next kernel was launched "
+        "already, which it was not before: **{ns:signed_duration}** {per}."
+    ),
+}
