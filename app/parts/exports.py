@@ -50,7 +50,10 @@ def downloads(shown: Shown) -> None:
         key="download_report",
         type="primary",
         icon=":material/description:",
-        help=say("One HTML file with everything on this page. It needs no network."),
+        help=say(
+            "One HTML file with everything on this page, which needs no network. Writing it takes "
+            "some seconds."
+        ),
     )
 
 
@@ -82,7 +85,10 @@ def several_downloads(multiple: MultipleComparison) -> None:
         key="download_several",
         type="primary",
         icon=":material/description:",
-        help=say("One HTML file with everything on this page. It needs no network."),
+        help=say(
+            "One HTML file with everything on this page, which needs no network. Writing it takes "
+            "some seconds."
+        ),
     )
 
 

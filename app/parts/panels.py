@@ -27,7 +27,7 @@ from analysis.messages import Message, Part, say
 from app import language, state
 from app.state.opened import Fate
 
-PAGE_WIDTH = 1320
+PAGE_WIDTH = 1640
 _IMAGES = Path(__file__).parents[1] / "images"
 _LOG = logging.getLogger("fusescope")
 DeltaColor = Literal["gray", "blue", "red"]
@@ -206,7 +206,7 @@ def outcome_colour(comparison: Comparison) -> str:
 
 
 def verdict(comparison: Comparison) -> None:
-    """The verdict as the head of the page, with what it rests on below."""
+    """The verdict as the head of the page; what it rests on is behind the line of trust."""
     headline, noise = wording.headline_and_noise(comparison)
     sentence = parts_text(headline, outcome_colour(comparison))
     interval = wording.verdict_interval(comparison.verdict)
@@ -217,8 +217,6 @@ def verdict(comparison: Comparison) -> None:
         change = wording.change_sentence(comparison)
         if change and comparison.verdict.is_decided:
             st.markdown(f"**{own(change)}**")
-        if comparison.explanation is None:
-            verdict_basis(comparison)
 
 
 def verdict_basis(comparison: Comparison) -> None:
@@ -277,8 +275,7 @@ def trust(comparison: Comparison) -> None:
         everything = st.popover(say("Doubts and notes"), help=own(wording.all_of_them(found)))
     with everything:
         _trust(found)
-        if comparison.explanation is not None:
-            verdict_basis(comparison)
+        verdict_basis(comparison)
 
 
 def _trust(found: Trust) -> None:

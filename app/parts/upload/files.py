@@ -55,10 +55,10 @@ def drop(gone: str | None, below: DeltaGenerator) -> None:
         key=state.files.upload_key(),
         help=panels.own(
             say(
-                "Files of any profiler in docs/formats.md, plain or packed with gzip or zstd, "
-                "a zip or tar of a profiler's folder, or an experiment; several files at once. "
-                "Files of one recording are read together. Of two recordings, one becomes the "
-                "baseline. "
+                "Files of any of these profilers, plain or packed with gzip or zstd, a zip or tar "
+                "of a profiler's folder, a recording of FuseScope, or a file of releases; several "
+                "files at once. Files of one recording are read together. Of two recordings, one "
+                "becomes the baseline. "
                 "Files above {limit} go through the button below it, or are opened by their "
                 "path, if the dashboard was started with {option:name}.",
                 limit="256 MB",
