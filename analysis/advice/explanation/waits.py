@@ -151,7 +151,8 @@ def _waits(traced: Traced) -> dict[str, str | int | float]:
 
 
 def copies(traced: Traced, least_ns: float) -> list[Saving]:
-    """Return copies and fills of memory beside neither computing nor communication."""
+    """Return copies and fills of memory beside neither computing nor communication; none where
+    those in the time of units belong to no unit."""
     ns = traced.parts.copies_ns
     if ns < max(1, least_ns):
         return []
@@ -164,6 +165,8 @@ def copies(traced: Traced, least_ns: float) -> list[Saving]:
         entry = totals.setdefault(int(of[call]), [0.0, 0.0])
         entry[0] += 1 / count
         entry[1] += float(dur_ns[call]) / count
+    if not totals:
+        return []
     before = traced.side.named_times(totals)
     places = max(1, round(len(chosen) / count))
     return [Saving("copies", ns, places, before=before, calls=chosen)]

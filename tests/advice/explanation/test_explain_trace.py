@@ -48,6 +48,16 @@ def only(found: TraceExplanation) -> Saving:
     return found.savings[0]
 
 
+def test_copies_of_no_step_that_run_in_steps_are_not_what_a_step_could_save() -> None:
+    """A copy of 60 us runs in each step of 100 us, and belongs to none: another part of the program
+    started it."""
+    trace = steps_of([[replace(MLP, us=40), Kernel("Memcpy HtoD", 60, "copy")]] * 3)
+    run = trace.calls["run"].mask(trace.calls["operator"] == 1)
+    found = explained(replace(trace, calls=trace.calls.assign(run=run)))
+    assert found.unit.parts == Parts(40_000, 0, 60_000, 0)
+    assert found.savings == () and "Copies" not in trace_sentence(found)
+
+
 def test_steps_of_layers_without_anything_to_save() -> None:
     found = explained(steps_of([LAYER * 8] * 3))
     assert (found.unit.kind, found.unit.count, found.unit.wall_ns) == ("step", 3, 8 * 162_000)
