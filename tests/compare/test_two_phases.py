@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from analysis import wording
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
+from analysis.limits import Limits
+from analysis.readers.building.host.wait_calls import host_waits
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 from analysis.wording.explanation import leading_sentence
-from tests.host.hosts import trace_of
+from tests.host.hosts import Span, trace_of
 
 DECODE, PREFILL = "step[DECODE bs=32]", "step[EXTEND bs=15 toks=15360]"
 
@@ -68,3 +72,27 @@ def test_another_batch_of_one_phase_is_named() -> None:
 )
 def test_what_is_not_of_two_phases_is_compared(before: str, after: str) -> None:
     assert compared(before, after).verdict.reason != "different_phases"
+
+
+def waiting(names: list[str], wait_ns: int) -> Trace:
+    """Steps of 1000 ns with four kernels of 200 ns, in each of which the host waits so long."""
+    spans, calls, waits = list[Span](), [], []
+    for number, name in enumerate(names):
+        begin = 1000 * number
+        spans.append((0, "annotation", name, begin, begin + 1000))
+        calls += [
+            (begin + 100 + at * 200, begin + 300 + at * 200, 0, begin + at) for at in range(4)
+        ]
+        waits.append(("cudaStreamSynchronize", begin + 10, begin + 10 + wait_ns))
+    return replace(trace_of(spans, calls), host_waits=host_waits(waits, Limits()))
+
+
+@pytest.mark.parametrize(("steps", "wait_ns", "is_said"), [(1, 1400, True), (3, 500, False)])
+def test_only_one_wait_longer_than_its_step_is_for_what_ran_before(
+    steps: int, wait_ns: int, is_said: bool
+) -> None:
+    """The waits of three steps, 1500 ns together, are longer than a step and each half of one."""
+    baseline = side_of_trace(waiting([DECODE] * steps, wait_ns))
+    found = compare(baseline, side_of_trace(step(PREFILL, 900))).explanation
+    assert found is not None and found.difference == "phases"
+    assert ("The baseline's host waits" in leading_sentence(found)) == is_said

@@ -147,7 +147,8 @@ def _of_side(explanation: Explanation, side: int) -> list[Said]:
     of = explanation.sides[side] if explanation.sides else None
     if of is not None and of.graph_call and round(of.graph_launches) == 1:
         said.append(_GRAPH[side].of(n=round(of.graph_kernels), call=of.graph_call))
-    waits = of.host_waits[:1] if of is not None else ()
+    is_one = explanation.unit.counts[side] == 1  # waits are of the file, which may have more units
+    waits = of.host_waits[:1] if of is not None and is_one else ()
     unit_ns = (explanation.unit.before_ns, explanation.unit.after_ns)[side]
     return said + [
         _WAITS[side].of(ns=each.ns, call=each.name) for each in waits if each.ns >= unit_ns
