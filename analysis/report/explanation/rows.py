@@ -12,6 +12,7 @@ from analysis.compare.explanation.explanation import Change, Explanation, Kernel
 from analysis.compare.explanation.sides import SHORT_CHARS
 from analysis.messages import Message, Part, passage
 from analysis.operators.short_names import short_names
+from analysis.report.explanation.product_rows import ProductTable, product_table
 from analysis.report.text import signed_duration, with_minus
 from analysis.text import clean_text
 from analysis.timeline.highlight import Highlight, ShownChange
@@ -78,7 +79,7 @@ class ExplainedRows:
 
     `before` stands in front of the rows and `after` behind them, sentence by sentence; `more` are
     changes that are smaller than the first, and `rest` what no change accounts for, '' where that
-    is not known.
+    is not known. `products` are the matrix products of two phases, in the place of rows.
     """
 
     before: tuple[tuple[Part, ...], ...]
@@ -87,6 +88,7 @@ class ExplainedRows:
     more: tuple[ChangeRow, ...]
     more_title: str
     rest: str
+    products: ProductTable | None = None
 
 
 def explained_rows(
@@ -100,7 +102,9 @@ def explained_rows(
     told = told_changes(explanation)
     if not told:
         sentences = tuple(tuple(with_minus(parts)) for parts in explained_parts(explanation))
-        return ExplainedRows(sentences, (), (), (), "", "")
+        products = product_table(explanation)
+        before = sentences if products is None else sentences[:1]
+        return ExplainedRows(before, (), sentences[len(before) :], (), "", "", products)
     others = [change for change in explanation.changes if not _is_in(change, told)]
     made = _Maker.of(comparison, explanation, shown)
     more = tuple(made.row(change) for change in others)

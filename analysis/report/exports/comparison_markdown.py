@@ -9,6 +9,7 @@ from analysis.compare.multiple.ladder import ladder_of
 from analysis.compare.trust import trust
 from analysis.messages import Part, say
 from analysis.report import cards
+from analysis.report.explanation.product_rows import product_table, texts_of
 from analysis.report.exports.markdown import plain, table_row
 from analysis.report.origins import origins
 from analysis.report.text import known, minus
@@ -16,6 +17,7 @@ from analysis.text import clean_text
 from analysis.wording import findings as finding_words
 from analysis.wording import step
 from analysis.wording.explanation import explained_parts
+from analysis.wording.explanation import product_table as product_words
 from analysis.wording.explanation import waterfall as explained_steps
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.multiple import ladder
@@ -23,6 +25,7 @@ from analysis.wording.multiple import ladder
 MAX_LINES = 60
 _PATTERNS, _DOUBTS = 6, 4
 _CHARS = 300  # of a sentence, which may hold names from a file
+_PASSAGE_CHARS = 1000  # of several
 
 
 def comparison_markdown(comparison: Comparison) -> str:
@@ -50,8 +53,8 @@ def comparison_markdown(comparison: Comparison) -> str:
     return "\n".join(out) + "\n"
 
 
-def _told(parts: tuple[Part, ...]) -> str:
-    return plain(clean_text("".join(part.text for part in parts), _CHARS))
+def _told(parts: tuple[Part, ...], chars: int = _CHARS) -> str:
+    return plain(clean_text("".join(part.text for part in parts), chars))
 
 
 def _causes(comparison: Comparison) -> list[str]:
@@ -59,8 +62,28 @@ def _causes(comparison: Comparison) -> list[str]:
     groups say it."""
     if comparison.explanation is None:
         return []
-    lead, *others = map(_told, explained_parts(comparison.explanation))
-    return [f"**{lead}**", "", *(f"- {text}" for text in others), *([""] if others else [])]
+    told = explained_parts(comparison.explanation)
+    lead, *others = (_told(parts, _PASSAGE_CHARS) for parts in told)
+    return [
+        f"**{lead}**",
+        "",
+        *_products(comparison),
+        *(f"- {text}" for text in others),
+        *([""] if others else []),
+    ]
+
+
+def _products(comparison: Comparison) -> list[str]:
+    """The matrix products of two phases, a row each, and what their figures rest on."""
+    table = None if comparison.explanation is None else product_table(comparison.explanation)
+    if table is None:
+        return []
+    heads = [column.text(head=head) for column in product_words.COLUMNS for head in table.heads]
+    lines = [table_row([table.title, *heads]), f"|---|{'---:|' * len(heads)}"]
+    for row in table.rows:
+        cells = [cell for side in row.sides for cell in texts_of(side)]
+        lines.append(table_row([row.name, *cells]))
+    return [*lines, "", plain(table.basis), ""]
 
 
 def _doubts(comparison: Comparison) -> list[str]:

@@ -20,15 +20,13 @@ _KNOWN = 0.5  # of their time, of which it must be known which of a layer they a
 _MUCH = 0.1  # of a unit, below which they are not told of one trace
 
 # By the side that they are of: the baseline, the candidate.
-_OF_SIDE = (
-    Message(
-        "In the baseline matrix products take {ns:duration}, {share:percent} of the device's time: "
-        "{products}."
-    ),
-    Message(
-        "In the candidate matrix products take {ns:duration}, {share:percent} of the device's "
-        "time: {products}."
-    ),
+_SHARES = Message(
+    "Matrix products take {before:percent} of the device's time in the baseline and "
+    "{after:percent} in the candidate."
+)
+_SHARE_OF_ONE = (
+    Message("In the baseline matrix products take {share:percent} of the device's time."),
+    Message("In the candidate matrix products take {share:percent} of the device's time."),
 )
 _OF_TRACE = Message("Matrix products in the order of their time: {products}.")
 _COMPUTES = Message("{name:name} {ns:duration} ({n:count} × {each:duration}, {rate:flop_rate})")
@@ -36,9 +34,15 @@ _READS = Message(
     "{name:name} {ns:duration} ({n:count} × {each:duration}, weights at {rate:bandwidth})"
 )
 _PLAIN = Message("{name:name} {ns:duration} ({n:count} × {each:duration})")
-_FASTER = Message(
-    "At the {others:flop_rate} that its other matrix products reach together {name:name} would "
-    "take **{ns:duration}** less."
+_FASTER = (
+    Message(
+        "In the baseline {name:name} could gain most: at the {others:flop_rate} that the other "
+        "matrix products reach together it would take **{ns:duration}** less."
+    ),
+    Message(
+        "In the candidate {name:name} could gain most: at the {others:flop_rate} that the other "
+        "matrix products reach together it would take **{ns:duration}** less."
+    ),
 )
 _WEIGHTS_OF_OTHER = (
     Message(
@@ -52,17 +56,27 @@ _WEIGHTS_OF_OTHER = (
 )
 
 
-def products_of_side(products: Sequence[Product], side: int, whole_ns: int) -> list[Said]:
-    """Return what the matrix products of a side take of `whole_ns`, those of most time with their
-    rates, and where their weights are from; nothing where a side has none."""
-    if not products:
-        return []
-    ns = sum(each.ns for each in products)
-    share = ns / max(1, whole_ns)
-    said = [_OF_SIDE[side].of(ns=ns, share=share, products=products_text(products))]
-    if any(each.is_of_other for each in products):
-        said.append(_WEIGHTS_OF_OTHER[side].of())
-    return said
+def shares_said(
+    products: tuple[Sequence[Product], Sequence[Product]], whole_ns: tuple[int, int]
+) -> list[Said]:
+    """Return which share of the device's time, in ns, matrix products take on each side that has
+    any."""
+    shares = [
+        sum(each.ns for each in some) / max(1, whole)
+        for some, whole in zip(products, whole_ns, strict=True)
+    ]
+    if all(products):
+        return [_SHARES.of(before=shares[0], after=shares[1])]
+    return [
+        message.of(share=share)
+        for message, share, some in zip(_SHARE_OF_ONE, shares, products, strict=True)
+        if some
+    ]
+
+
+def weights_said(products: Sequence[Product], side: int) -> list[Said]:
+    """Return where the weights of a side are from, which its own file does not have."""
+    return [_WEIGHTS_OF_OTHER[side].of()] if any(each.is_of_other for each in products) else []
 
 
 def products_of_trace(products: Sequence[Product], unit_ns: int) -> list[Said]:
@@ -82,9 +96,11 @@ def products_text(products: Sequence[Product]) -> str:
     return listed([str(_product(each)) for each in told])
 
 
-def faster_said(found: Faster) -> Said:
-    """Return what products would save at the rate of the others."""
-    return _FASTER.of(name=product_name(found.product), others=found.others_per_s, ns=found.ns)
+def faster_said(found: Faster, side: int) -> Said:
+    """Return what products of a side would save at the rate of the others."""
+    return _FASTER[side].of(
+        name=product_name(found.product), others=found.others_per_s, ns=found.ns
+    )
 
 
 def product_name(product: Product) -> str:

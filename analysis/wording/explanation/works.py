@@ -9,7 +9,12 @@ from analysis.compare.explanation.products import faster
 from analysis.messages import Message, Said, listed
 from analysis.operators.classes import is_heavy, is_light
 from analysis.wording.explanation.kernels import kernel_text
-from analysis.wording.explanation.products import NAMES, faster_said, products_of_side
+from analysis.wording.explanation.products import (
+    NAMES,
+    faster_said,
+    shares_said,
+    weights_said,
+)
 from analysis.wording.explanation.units import PER, word
 from analysis.work_units.work import Phase, Work
 
@@ -118,8 +123,9 @@ def phases_sentences(explanation: Explanation) -> Sequence[Said]:
 
 
 def phases_paragraphs(explanation: Explanation) -> list[list[Said]]:
-    """Return which phases the two sides are and how many layers they have; then of each side what
-    its matrix products take and could win, and what the host waits for."""
+    """Return which phases the two sides are, how many layers they have, what matrix products take
+    of them, and which of these could gain most; then of each side where its weights are from and
+    what its host does."""
     unit = explanation.unit
     copies = [max((each.copies for each in side), default=0) for side in explanation.layers]
     has_layers = copies[0] == copies[1] > 0
@@ -134,16 +140,17 @@ def phases_paragraphs(explanation: Explanation) -> list[list[Said]]:
     ]
     if not any(explanation.products) and all(explanation.kernels):
         said.append(_heaviest(explanation))
+    said += shares_said(explanation.products, unit.busy_ns)
+    for side, products in enumerate(explanation.products):
+        could = faster(products)
+        if could is not None and could.ns >= _WORTH * unit.busy_ns[side]:
+            said.append(faster_said(could, side))
     return [said, *filter(None, (_of_side(explanation, side) for side in (0, 1)))]
 
 
 def _of_side(explanation: Explanation, side: int) -> list[Said]:
-    """Return what the step of one side consists of."""
-    products = explanation.products[side]
-    said = products_of_side(products, side, explanation.unit.busy_ns[side])
-    could = faster(products)
-    if could is not None and could.ns >= _WORTH * explanation.unit.busy_ns[side]:
-        said.append(faster_said(could))
+    """Return where the weights of one side are from, and what its host launches and waits for."""
+    said = weights_said(explanation.products[side], side)
     of = explanation.sides[side] if explanation.sides else None
     if of is not None and of.graph_call and round(of.graph_launches) == 1:
         said.append(_GRAPH[side].of(n=round(of.graph_kernels), call=of.graph_call))

@@ -25,6 +25,7 @@ from analysis.wording.quantities import MISSING
 from app.cli.printing.ladder import print_ladder
 from app.cli.printing.ledger import print_ledger
 from app.cli.printing.model_tree import print_model_tree
+from app.cli.printing.products import print_products
 
 _TOP_ROWS = 12
 _MAX_OTHERS = 8
@@ -42,6 +43,7 @@ def print_comparison(comparison: Comparison, others: list[str], *, is_brief: boo
     console.print(answer, style="bold")
     for line in behind:
         console.print(line)
+    print_products(console, comparison)
     for role, runs in offered_runs(comparison).items():
         console.print(f"{wording.offer_sentence(role, runs)} --{role}-runs {runs or 'N'}")
     if others:

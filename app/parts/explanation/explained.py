@@ -10,6 +10,7 @@ from analysis.report.explanation.trace_rows import trace_rows
 from analysis.trace import Trace
 from app.parts import panels
 from app.parts.explanation.changes import show_changes, show_findings, show_groups
+from app.parts.explanation.products import show_products
 from app.sources.alone import Drawn
 from app.sources.comparisons import Shown
 
@@ -27,6 +28,8 @@ def show(shown: Shown) -> None:
     with panels.guarded(), st.container(key="explained", gap="xsmall"):
         for parts in rows.before:
             st.markdown(panels.parts_text(parts, "gray", _CHARS))
+        if rows.products is not None:
+            show_products(rows.products)
         if rows.rows and is_traced:
             show_changes(rows, shown.key)
         elif rows.rows:

@@ -1,0 +1,47 @@
+"""Words of the table of matrix products of two phases."""
+
+from __future__ import annotations
+
+from analysis import units
+from analysis.compare.explanation.explanation import UnitTimes
+from analysis.compare.explanation.product import Product
+from analysis.messages import Message
+from analysis.wording.explanation import details
+from analysis.wording.explanation.works import work_said
+
+TITLE = Message("Matrix products")
+ALL = Message("All matrix products")
+EXECUTIONS = Message("Executions")
+SHARE = Message("Share")
+RATE = Message("Rate")
+BASIS = Message(
+    "Times of a step as profiled, and their share of the device's time. Rates are modelled: "
+    "operations, or bytes of weights where memory sets the speed, by the sizes of the matrices."
+)
+_SIDES = (Message("Baseline: {work}"), Message("Candidate: {work}"))
+COLUMNS = (Message("{head}, baseline"), Message("{head}, candidate"))  # where heads are one line
+_WEIGHTS = Message("weights {rate:bandwidth}")
+
+
+def side_text(unit: UnitTimes, side: int) -> str:
+    """Return which side this is and what its step does."""
+    return _SIDES[side].text(work=str(work_said(unit.works[side])))
+
+
+def executions_of(product: Product) -> str:
+    """Return how often a product runs in a step, and how long each time where it runs several
+    times."""
+    count = max(1, round(product.count))
+    if count == 1:
+        return units.count(count)
+    return details.EXECUTIONS.text(count=count, each=round(product.ns / count))
+
+
+def rate_of(product: Product) -> str:
+    """Return operations a second, or bytes of weights a second where memory sets the speed; ''
+    where the sizes are not known."""
+    if product.factors is None or product.weight_bytes_per_s is None:
+        return ""
+    if product.computes:
+        return units.flop_rate(product.flops_per_s)
+    return _WEIGHTS.text(rate=product.weight_bytes_per_s / 1e9)
