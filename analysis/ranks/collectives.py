@@ -14,7 +14,7 @@ from analysis.trace import Trace
 
 # Of the host's own operators those of a library that communicates; others only ask for it.
 _OF_LIBRARY = ("gloo:", "mpi:", "ucc:", "nccl:", "hccl:", "xccl:")
-_SAID: Mapping[str, Any] = {
+_COLUMNS: Mapping[str, Any] = {
     "group": "str", "members": "str", "size": "Int64", "kind": "str", "bytes": "Int64",
     "index": "int64", "is_pair": "bool", "transfer_ns": "Int64",
 }  # fmt: skip
@@ -32,16 +32,16 @@ def collectives(trace: Trace) -> pd.DataFrame:
     starts = calls["start_ns"].to_numpy("int64", na_value=0)[chosen]
     chosen = chosen[np.argsort(starts, kind="stable")]
     names = trace.texts("name")
-    said = _said(trace)
+    recorded = _recorded(trace)
     seen: Counter[tuple[str, str]] = Counter()
-    columns: dict[str, list[object]] = {name: [] for name in _SAID}
+    columns: dict[str, list[object]] = {name: [] for name in _COLUMNS}
     is_numbered: list[bool] = []
     for operator, row in zip(
         calls["operator"].to_numpy()[chosen].tolist(),
         calls["source_row"].to_numpy("int64", na_value=-1)[chosen].tolist(),
         strict=True,
     ):
-        one = said.get(row) or _by_name(names[operator])
+        one = recorded.get(row) or _by_name(names[operator])
         is_numbered.append(one["index"] is not None)
         if one["index"] is None:
             key = (str(one["group"]), "" if one["group"] else str(one["kind"]))
@@ -49,7 +49,7 @@ def collectives(trace: Trace) -> pd.DataFrame:
             seen[key] += 1
         for name, value in one.items():
             columns[name].append(value)
-    table = {name: pd.Series(columns[name], dtype=kind).array for name, kind in _SAID.items()}
+    table = {name: pd.Series(columns[name], dtype=kind).array for name, kind in _COLUMNS.items()}
     return pd.DataFrame(
         {
             **table,
@@ -82,12 +82,12 @@ def _talking(trace: Trace) -> np.ndarray:
     return np.flatnonzero(talks[trace.calls["operator"].to_numpy()] & has_start)
 
 
-def _said(trace: Trace) -> dict[int, dict[str, object]]:
+def _recorded(trace: Trace) -> dict[int, dict[str, object]]:
     """Return what the file says of collectives beside their times, by source row."""
     if trace.collectives is None:
         return {}
     table = trace.collectives.table.rename(columns={"number": "index"})
-    columns = {name: table[name].astype("object").tolist() for name in _SAID}
+    columns = {name: table[name].astype("object").tolist() for name in _COLUMNS}
     rows = zip(*columns.values(), strict=True)
     known = (
         {name: None if value is pd.NA else value for name, value in zip(columns, row, strict=True)}

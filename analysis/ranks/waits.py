@@ -87,9 +87,9 @@ def waiting(trace: Trace, calls: np.ndarray) -> Waiting | None:
         return None
     lasts = trace.calls["dur_ns"].to_numpy()[calls]
     ns, is_known = waits.of(calls)
-    found = Waiting(ns, float(lasts.sum()), waits.basis)
-    is_told = float(lasts[is_known].sum()) >= KNOWN * found.of_ns
-    return found if is_told and found.share >= LEAST else None
+    waited = Waiting(ns, float(lasts.sum()), waits.basis)
+    is_known_enough = float(lasts[is_known].sum()) >= KNOWN * waited.of_ns
+    return waited if is_known_enough and waited.share >= LEAST else None
 
 
 def waits_of_pair(first: Trace, second: Trace) -> tuple[Waits, Waits] | None:
@@ -101,12 +101,12 @@ def waits_of_pair(first: Trace, second: Trace) -> tuple[Waits, Waits] | None:
     """
     tables = [_ends(trace).assign(rank=rank) for rank, trace in enumerate((first, second))]
     rows = pd.concat(tables, ignore_index=True)
-    found = aligned(rows[rows["group"] != ""].reset_index(drop=True))
-    if not len(found.table):
+    together = aligned(rows[rows["group"] != ""].reset_index(drop=True))
+    if not len(together.table):
         return None
-    waited = awaited(found)
-    order = np.lexsort((found.rows["rank"].to_numpy(), found.of))
-    pairs = found.rows.iloc[order].assign(ns=waited.ns[order], alike=waited.ends_alike[order])
+    waited = awaited(together)
+    order = np.lexsort((together.rows["rank"].to_numpy(), together.of))
+    pairs = together.rows.iloc[order].assign(ns=waited.ns[order], alike=waited.ends_alike[order])
     one, other = pairs.iloc[0::2], pairs.iloc[1::2]
     longer = np.maximum(one["dur_ns"].to_numpy("int64"), other["dur_ns"].to_numpy("int64"))
     later = other["end_ns"].to_numpy("int64") - one["end_ns"].to_numpy("int64")

@@ -39,10 +39,10 @@ def units_of_runs(trace: Trace) -> Units | None:
         return None
     runs = trace.told_runs[~trace.told_runs["warmup"].to_numpy()]
     runs = runs if len(runs) else trace.told_runs
-    found = _units(trace, runs)
-    if found.kind == "step" and found.host_ns is None:
-        return behind_earlier(trace, _by_device(trace, found))
-    return found
+    units = _units(trace, runs)
+    if units.kind == "step" and units.host_ns is None:
+        return behind_earlier(trace, _by_device(trace, units))
+    return units
 
 
 def _units(trace: Trace, runs: pd.DataFrame) -> Units:
@@ -182,22 +182,22 @@ def _by_device(trace: Trace, units: Units) -> Units:
     a period of its own, with those that were launched before the file began. Kernels without a
     launch in the file belong to the unit in which they start, those before the first one to
     none."""
-    found = device_windows(trace, units.unit_of, units.walls_ns)
-    if found is None:
+    windows = device_windows(trace, units.unit_of, units.walls_ns)
+    if windows is None:
         return units
     starts, _ = call_times(trace.calls)
-    in_time = np.searchsorted(found.begins, starts, side="right") - 1
-    is_after = starts >= found.begins[-1] + found.walls[-1]
+    in_time = np.searchsorted(windows.begins, starts, side="right") - 1
+    is_after = starts >= windows.begins[-1] + windows.walls[-1]
     in_time = np.where(is_after, OUTSIDE, in_time)
-    launched = np.where(units.unit_of >= 0, units.unit_of + found.earlier, OUTSIDE)
+    launched = np.where(units.unit_of >= 0, units.unit_of + windows.earlier, OUTSIDE)
     return Units(
         units.kind,
         units.name,
         units.evidence,
         np.where(launch_times(trace) >= 0, launched, in_time),
-        found.begins,
-        found.walls,
-        (units.names[0],) * found.earlier + units.names,
+        windows.begins,
+        windows.walls,
+        (units.names[0],) * windows.earlier + units.names,
         round(float(np.median(units.walls_ns))),
-        found.earlier,
+        windows.earlier,
     )

@@ -34,11 +34,11 @@ def units_of_repeats(trace: Trace) -> Units | None:
 
     Calls of other streams belong to the repeat in which they start.
     """
-    found = _repeated(trace)
-    units = None if found is None else found.units(found.phase, 1)
-    if found is None or units is None or not found.are_calls_apart(units):
+    repeated = _repeated(trace)
+    units = None if repeated is None else repeated.units(repeated.phase, 1)
+    if repeated is None or units is None or not repeated.are_calls_apart(units):
         return units
-    return found.calls_apart(found.phase, 1)
+    return repeated.calls_apart(repeated.phase, 1)
 
 
 def common_repeats(before: Trace, after: Trace) -> tuple[Units, Units] | None:
@@ -78,8 +78,8 @@ class _Repeated:
 
     @cached_property
     def phase(self) -> int:
-        """How many kernels behind the first one that repeats units begin: at the one before which
-        the device pauses longest in most repeats; 0 where no pause stands out."""
+        """The number of kernels from the first one that repeats to the first of a unit: the one
+        before which the device pauses longest in most repeats; 0 where no pause stands out."""
         on_device = (self.trace.operators["level"] == "device_kernel").to_numpy(dtype=bool)
         count, period = self.repeat.copies, self.repeat.period
         if not on_device[self.trace.calls["operator"].to_numpy()[self.calls]].all():
@@ -107,7 +107,7 @@ class _Repeated:
         if len(edges) < _FEWEST or (np.diff(edges) <= 0).any():
             return None
         at = np.searchsorted(edges, starts, side="right") - 1
-        found = Units(
+        units = Units(
             "repeat",
             "",
             "ordered",
@@ -116,8 +116,8 @@ class _Repeated:
             np.diff(edges),
             ("",) * (len(edges) - 1),
         )
-        whole = self._whole(self.repeat.start + shift, period, found.count)
-        return found if len(whole) == found.count else found.taken(whole)
+        whole = self._whole(self.repeat.start + shift, period, units.count)
+        return units if len(whole) == units.count else units.taken(whole)
 
     def are_calls_apart(self, units: Units) -> bool:
         """True where the device pauses between repeats for more than half of the time, and the file
@@ -185,12 +185,12 @@ def _best(trace: Trace, operators: np.ndarray) -> tuple[list[str], Repeat | None
     kernels only, some give every operator a name of its own."""
     names = [kernel_type(name) or name for name in trace.texts("name")]
     types = [family or name for family, name in zip(trace.texts("op_type"), names, strict=True)]
-    found = []
+    choices = []
     for families in (types, names):
         numbers = {family: at for at, family in enumerate(dict.fromkeys(families))}
         of = np.array([numbers[family] for family in families], dtype="int64")
-        found.append((families, best_period(of[operators])))
-    return max(found, key=lambda each: each[1].covered if each[1] else 0)
+        choices.append((families, best_period(of[operators])))
+    return max(choices, key=lambda each: each[1].covered if each[1] else 0)
 
 
 def _moves_data(trace: Trace) -> np.ndarray:

@@ -46,11 +46,11 @@ def with_common_runs(before: Trace, after: Trace, work: Work | None = None) -> t
         return before, after
     if are_two_phases(before, after):
         return with_unit_runs(before, work), with_unit_runs(after, work)
-    found = common_units(before, after)
-    if any(units.kind == "file" for units in found):
+    common = common_units(before, after)
+    if any(units.kind == "file" for units in common):
         return before, after
-    chosen = same_work(*found, work)
-    others = [units.count - mine.count for units, mine in zip(found, chosen, strict=True)]
+    chosen = same_work(*common, work)
+    others = [units.count - mine.count for units, mine in zip(common, chosen, strict=True)]
     first, second = map(_with_runs, (before, after), chosen, others)
     return first, second
 
@@ -141,8 +141,8 @@ def _outside_notes(trace: Trace, units: Units) -> Iterator[Diagnostic]:
             "runs": units.count,
         }
         yield Diagnostic("info", "runs_beside", int(outside.sum()), values=values)
-    is_told = any(note.code == "launched_before" for note in trace.diagnostics)
-    if earlier.any() and not is_told:
+    has_note = any(note.code == "launched_before" for note in trace.diagnostics)
+    if earlier.any() and not has_note:
         values = {"ns": earlier_ns}
         yield Diagnostic("info", "launched_before", int(earlier.sum()), values=values)
 

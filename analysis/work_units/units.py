@@ -49,7 +49,7 @@ class Units:
 
     @cached_property
     def work(self) -> tuple[Work, ...]:
-        """What each unit processes."""
+        """The work of each unit."""
         works = {name: work_of(name) for name in set(self.names)}
         return tuple(works[name] for name in self.names)
 
