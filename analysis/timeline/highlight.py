@@ -63,11 +63,11 @@ def of_changes(
     runs = (ShownRun.of(sides[0].trace), ShownRun.of(sides[1].trace))
     pair = ShownPair(runs, explanation.pairs)
     joined = [comparison.operators[f"operator_{role}"] for role in ("baseline", "candidate")]
-    found: list[ShownChange | None] = []
+    shown: list[ShownChange | None] = []
     for change in explanation.changes:
         places = places_of(change, pair)
         if places is None:
-            found.append(None)
+            shown.append(None)
             continue
         rows: set[int] = set()
         for column, operators in zip(joined, places.operators, strict=True):
@@ -77,10 +77,10 @@ def of_changes(
             for place in (places.first, places.median)
         )
         if first is None or median is None:
-            found.append(None)
+            shown.append(None)
         else:
-            found.append(ShownChange(places.count, first, median))
-    return tuple(found)
+            shown.append(ShownChange(places.count, first, median))
+    return tuple(shown)
 
 
 def of_calls(

@@ -40,7 +40,8 @@ class Drawn:
     _places: tuple[ShownChange | None, ...] | None = None
 
     def places(self, trace: Trace) -> tuple[ShownChange | None, ...]:
-        """Where the timeline draws what need not be, of the trace that this was made of."""
+        """Return where the timeline draws each of what need not be; `trace` is what this was made
+        of."""
         from analysis.report.explanation.trace_rows import TOGETHER
         from analysis.timeline.highlight import of_calls
 

@@ -47,7 +47,7 @@ class Shown:
 
     @cached_property
     def changes(self) -> tuple[ShownChange | None, ...]:
-        """Where the timelines draw each change of the explanation."""
+        """The places of each change of the explanation in the timelines."""
         from analysis.timeline.highlight import of_changes
 
         return of_changes(self.payload, self.comparison)

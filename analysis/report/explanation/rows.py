@@ -99,19 +99,19 @@ def explained_rows(
     explanation = comparison.explanation
     if explanation is None:
         return None
-    told = told_changes(explanation)
-    if not told:
+    first_changes = told_changes(explanation)
+    if not first_changes:
         sentences = tuple(tuple(with_minus(parts)) for parts in explained_parts(explanation))
         products = product_table(explanation)
         before = sentences if products is None else sentences[:1]
         return ExplainedRows(before, (), sentences[len(before) :], (), "", "", products)
-    others = [change for change in explanation.changes if not _is_in(change, told)]
-    made = _Maker.of(comparison, explanation, shown)
-    more = tuple(made.row(change) for change in others)
+    others = [change for change in explanation.changes if not _is_in(change, first_changes)]
+    maker = _Maker.of(comparison, explanation, shown)
+    more = tuple(maker.row(change) for change in others)
     first = first_parts(explanation)
     return ExplainedRows(
         (tuple(with_minus(first)),) if first else (),
-        tuple(made.row(change) for change in told),
+        tuple(maker.row(change) for change in first_changes),
         _after(comparison, explanation),
         more,
         words.MORE.text(n=len(more)) if more else "",
@@ -125,8 +125,8 @@ def _after(comparison: Comparison, explanation: Explanation) -> tuple[tuple[Part
     unit, verdict = explanation.unit, comparison.verdict
     times = verdict.times_ns if verdict.outcome == "noise_unknown" else None
     is_said = times is not None and all(
-        abs(told - of_unit) <= _EQUAL * of_unit
-        for told, of_unit in zip(times, (unit.before_ns, unit.after_ns), strict=True)
+        abs(of_title - of_unit) <= _EQUAL * of_unit
+        for of_title, of_unit in zip(times, (unit.before_ns, unit.after_ns), strict=True)
     )
     earlier = (said.parts() for said in earlier_said(explanation))
     rest = passage(*earlier, rest_parts(explanation))
@@ -134,8 +134,8 @@ def _after(comparison: Comparison, explanation: Explanation) -> tuple[tuple[Part
     return (tuple(with_minus(last)),) if last else ()
 
 
-def _is_in(change: Change, told: Sequence[Change]) -> bool:
-    return any(change is each for each in told)
+def _is_in(change: Change, changes: Sequence[Change]) -> bool:
+    return any(change is each for each in changes)
 
 
 @dataclass(frozen=True)
@@ -252,13 +252,13 @@ def kind_of_change(change_ns: float, whole_ns: float) -> str:
 
 def _facts(change: Change) -> tuple[tuple[str, str], ...]:
     is_parted = abs(change.elsewhere_ns) > _EQUAL * max(change.before_ns, change.after_ns)
-    told = (
+    facts = (
         (words.ELSEWHERE, signed_duration(change.elsewhere_ns) if is_parted else ""),
         (words.WHERE, " › ".join(words.where_names(change))),
         (words.HOST, " › ".join(change.host)),
         (words.KNOWN_BY, words.known_by(change)),
     )
-    return tuple((name.text(), clean_text(value, MAX_FACT)) for name, value in told if value)
+    return tuple((name.text(), clean_text(value, MAX_FACT)) for name, value in facts if value)
 
 
 def ways_to(
@@ -279,7 +279,7 @@ def ways_to(
 def _rows_by_name(comparison: Comparison) -> dict[str, int]:
     """Return the row of the operator of most time by the name that sentences have."""
     table = comparison.operators
-    found: dict[str, int] = {}
+    rows: dict[str, int] = {}
     for role in ("candidate", "baseline"):
         trace = (comparison.baseline if role == "baseline" else comparison.candidate).trace
         names = trace.texts("name")
@@ -287,8 +287,8 @@ def _rows_by_name(comparison: Comparison) -> dict[str, int]:
         known = table[table[f"operator_{role}"].notna()]
         ranked = known.sort_values(f"per_run_ns_{role}", kind="stable")
         operators = ranked[f"operator_{role}"].astype("int64").tolist()
-        found |= {
+        rows |= {
             short[names[operator]]: int(row)
             for row, operator in zip(ranked.index.tolist(), operators, strict=True)
         }
-    return found
+    return rows

@@ -33,38 +33,38 @@ TOGETHER: tuple[SavingCode, ...] = ("layer", "recomputed")
 
 
 def trace_rows(
-    found: TraceExplanation, trace: Trace, shown: Sequence[ShownChange | None]
+    explanation: TraceExplanation, trace: Trace, shown: Sequence[ShownChange | None]
 ) -> ExplainedRows:
     """Return what one trace shows: sentences on its unit of work, and what need not be in rows, the
     largest first; `shown` is where its timeline draws each of them."""
-    sentences = lead_said(found)
+    sentences = lead_said(explanation)
     unit, blocks = (passage(*(said.parts() for said in part)) for part in sentences[:2])
-    is_first = saving_leads(found)
+    is_first = saving_leads(explanation)
     before = [unit] if is_first else [unit, blocks]
-    told = found.savings[: FEW + 1]
-    if not told:
+    savings = explanation.savings[: FEW + 1]
+    if not savings:
         before.append(passage(*(said.parts() for said in sentences[2])))
     names = _rows_by_name(trace)
-    largest = max((saving.ns for saving in told), default=1)
+    largest = max((saving.ns for saving in savings), default=1)
     rows = tuple(
-        _row(saving, found, largest, names, place)
-        for saving, place in zip(told, shown, strict=False)
+        _row(saving, explanation, largest, names, place)
+        for saving, place in zip(savings, shown, strict=False)
     )
-    after = [passage(*(said.parts() for said in whole_said(found)))]
+    after = [passage(*(said.parts() for said in whole_said(explanation)))]
     after += [blocks] if is_first else []
     return ExplainedRows(tuple(filter(None, before)), rows, tuple(filter(None, after)), (), "", "")
 
 
 def _row(
     saving: Saving,
-    found: TraceExplanation,
+    explanation: TraceExplanation,
     largest_ns: int,
     names: Mapping[str, int],
     shown: ShownChange | None,
 ) -> ChangeRow:
-    on_device = found.unit.on_device
+    on_device = explanation.unit.on_device
     return ChangeRow(
-        tuple(saving_said(saving, found.unit).parts()),
+        tuple(saving_said(saving, explanation.unit).parts()),
         units.duration(saving.ns),
         "same",
         0.0,
@@ -97,11 +97,11 @@ def _each_text(saving: Saving, kernel: KernelTime) -> str:
 
 
 def _facts(saving: Saving) -> tuple[tuple[str, str], ...]:
-    told = (
+    facts = (
         (words.WHERE, " › ".join(saving.where)),
         (words.HOST, " › ".join(saving.host)),
     )
-    return tuple((name.text(), clean_text(value, MAX_FACT)) for name, value in told if value)
+    return tuple((name.text(), clean_text(value, MAX_FACT)) for name, value in facts if value)
 
 
 def _rows_by_name(trace: Trace) -> dict[str, int]:

@@ -34,13 +34,13 @@ def recent(
     """Return what was used last, the newest in front: the pair of this session and files that are
     open, then recordings and what the library has `kept`, by their date. What is open and kept is
     told once: by its content, since files of several recordings have one name."""
-    found = [*_of_session(opened, pair), *_of_files(opened)]
+    of_session = [*_of_session(opened, pair), *_of_files(opened)]
     dated = sorted([*_recorded(), *kept], key=lambda one: one.used, reverse=True)
-    ids = {one.ids for one in found}
+    ids = {one.ids for one in of_session}
     traces = (file.value for file in opened.values() if isinstance(file.value, Trace))
     contents = {trace.meta.sha256 for trace in traces}
     new = (one for one in dated if one.ids not in ids and one.content not in contents)
-    return [*found, *new][:MAX_LISTED]
+    return [*of_session, *new][:MAX_LISTED]
 
 
 def _of_session(opened: Mapping[str, Opened], pair: choices.Pair) -> list[Recent]:
@@ -57,27 +57,27 @@ def _of_session(opened: Mapping[str, Opened], pair: choices.Pair) -> list[Recent
 
 def _of_files(opened: Mapping[str, Opened]) -> list[Recent]:
     """Return the files that are open, except the samples, the newest in front."""
-    found = []
+    files = []
     for file in reversed(list(opened.values())):
         if choices.is_sample(file.id):
             continue
         if isinstance(file.value, Experiment):
             baseline, candidate = choices.suggested([file])
             ids = tuple(id_ for id_ in (baseline, candidate) if id_ is not None)
-            found.append(Recent(file.name, "", ids))
+            files.append(Recent(file.name, "", ids))
         else:
-            found.append(Recent(file.name, "", (file.id,)))
-    return found
+            files.append(Recent(file.name, "", (file.id,)))
+    return files
 
 
 def _recorded() -> list[Recent]:
     """Return the recordings of this machine, the newest in front."""
-    found = []
+    recordings = []
     for path in places.experiments(MAX_LISTED).values():
         record, pair = choices.record_at(path), choices.recorded_pair(path)
         if record is None or pair[0] is None or pair[1] is None:
             continue
         baseline, candidate = (id_.partition("/")[2] for id_ in (pair[0], pair[1]))
         name = _VARIANT.text(model=record.model.name, baseline=baseline, candidate=candidate)
-        found.append(Recent(name, record.created[:16], (pair[0], pair[1])))
-    return found
+        recordings.append(Recent(name, record.created[:16], (pair[0], pair[1])))
+    return recordings

@@ -30,12 +30,12 @@ _SOURCES = {
 
 def show(pages: Mapping[Shows, StreamlitPage]) -> None:
     """Draw a card of every sample that is there, each with the way to the page that shows it."""
-    found = cards.shown()
-    if not found:
+    samples = cards.shown()
+    if not samples:
         return
     st.subheader(say("Or begin with a sample"), anchor=False)
-    columns = st.columns(len(found), gap="medium")
-    for column, shown in zip(columns, found, strict=True):
+    columns = st.columns(len(samples), gap="medium")
+    for column, shown in zip(columns, samples, strict=True):
         with column, st.container(border=True, height="stretch", gap="xsmall"):
             _card(shown, pages)
 

@@ -28,7 +28,7 @@ _LARGER = Message("For larger files, start with {option:name} and give the path 
 
 
 def show(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, folded: bool) -> None:
-    """Where files are opened: in the open, paths at the `side`, or all `folded` to a button."""
+    """Draw where files are opened: open, with paths at the `side`, or all `folded` to a button."""
     box = st.container()
     paths = side
     if folded:
@@ -48,7 +48,7 @@ def show(gone: str | None, below: DeltaGenerator, side: DeltaGenerator, *, folde
 
 
 def drop(gone: str | None, below: DeltaGenerator) -> None:
-    """Where files are dropped; those that were are read, which is said `below`."""
+    """Draw where files are dropped; those that were are read, which is said `below`."""
     dropped = st.file_uploader(
         say("Drop traces here · nothing leaves this machine"),
         accept_multiple_files=True,
@@ -78,7 +78,8 @@ def larger(gone: str | None, below: DeltaGenerator) -> None:
 
 
 def by_path(gone: str | None) -> None:
-    """Where the path of a file is given, or how the dashboard is started so that it can be."""
+    """Draw where the path of a file is given, or say how the dashboard is started so that it can
+    be."""
     if places.folders():
         _path_input(gone)
     elif not SPOOL.is_served:
@@ -127,7 +128,7 @@ def _without_history(files: list[UploadedFile]) -> tuple[History | None, list[Up
 
 
 def _open_received(sent: list[Received], gone: str | None, below: DeltaGenerator) -> None:
-    """As `_open`, of files that lie on the disk of the server."""
+    """Read files that lie on the disk of the server, and start again, which opens them."""
     inbox = state.files.inbox()
     names = [panels.name(display_name(file.name)) for file in sent]
     with below, st.spinner(words.reading_sentence(names)):
@@ -159,7 +160,7 @@ def _path_input(gone: str | None) -> None:
 
 
 def show_fates(still: tuple[str, ...] = ()) -> None:
-    """What became of the files given last, and that the pair `still` is shown after a refusal:
+    """Draw what became of the files given last, and that the pair `still` is shown after a refusal:
     folded where all of them were read whole."""
     told = state.files.fates()
     if not told:
