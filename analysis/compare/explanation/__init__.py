@@ -74,15 +74,16 @@ def _explained(before: Trace, after: Trace, ranks: RankPair | None) -> Explanati
     units = same_work(*common_units(before, after))
     sides = (_side(before, units[0]), _side(after, units[1]))
     times = _times(sides)
-    found = _of_sides(before, after, sides, times, ranks)
+    explanation = _of_sides(before, after, sides, times, ranks)
+    are_behind = all(one.is_behind for one in units)
     return replace(
-        found,
+        explanation,
         sides=(unit_of_side(sides[0]), unit_of_side(sides[1])),
-        earlier=_earlier(found, before, after) if all(one.is_behind for one in units) else None,
+        earlier=_earlier(explanation, before, after) if are_behind else None,
     )
 
 
-def _earlier(found: Explanation, before: Trace, after: Trace) -> Explanation | None:
+def _earlier(explanation: Explanation, before: Trace, after: Trace) -> Explanation | None:
     """Return what changed in what was launched before the files began; None where a side has
     nothing of it. The files do not name its operators, so kernels of two devices are not
     compared."""
@@ -90,7 +91,7 @@ def _earlier(found: Explanation, before: Trace, after: Trace) -> Explanation | N
     if not all(len(side.profile.operators) for side in sides):
         return None
     pair = (sides[0], sides[1])
-    if found.has_other_kernels:
+    if explanation.has_other_kernels:
         return _not_compared("models", _times(pair), pair)
     return _of_sides(before, after, pair, _times(pair), None)
 
@@ -111,8 +112,8 @@ def _of_sides(
         return replace(_not_compared("capture", times, sides), graph=graph)
     phases = {work.phase for work in times.works} - {None}
     if len(phases) > 1:
-        found = _not_compared("phases", times, sides)
-        return replace(found, products=products_of_phases(sides, times.works))
+        phases_apart = _not_compared("phases", times, sides)
+        return replace(phases_apart, products=products_of_phases(sides, times.works))
     least_ns = _LEAST * min(times.before_ns, sides[0].kernels_ns)
     alignment = align(sides[0].sequence, sides[1].sequence)
     left = Remaining.of(sides, alignment)
@@ -234,18 +235,18 @@ def _outcome(
     """Return whether something changed: kernels that came or went, or a time by more than noise,
     which is a share of the kernels for them, and of the unit for idle time."""
     kernels_ns = min(times.before_ns, sides[0].kernels_ns)
-    told = []
+    beyond_noise = []
     for change in changes:
         is_seen = change.code in _STRUCTURE or change.values.get("kind") in WAITS
         noise_ns = _NOISE * (times.before_ns if change.code == "idle" else kernels_ns)
         if (is_seen or abs(change.change_ns) >= noise_ns) and not _is_warmup(sides, change):
-            told.append(change)
-    if not told:
+            beyond_noise.append(change)
+    if not beyond_noise:
         is_same = abs(times.change_ns) < _SAME * times.before_ns or are_the_same_time(sides)
         return "no_change" if is_same else "changed"
-    if told[0].code == "clocks":
-        others = sum(abs(change.change_ns) for change in told[1:])
-        return "clock" if others < 0.25 * abs(told[0].change_ns) else "changed"
+    if beyond_noise[0].code == "clocks":
+        others = sum(abs(change.change_ns) for change in beyond_noise[1:])
+        return "clock" if others < 0.25 * abs(beyond_noise[0].change_ns) else "changed"
     return "changed"
 
 

@@ -22,7 +22,7 @@ def kernels_of_one_size(left: Remaining, least_ns: float) -> list[Change]:
     """Return the kernels that only one side runs and that have one large size of tensor in common
     which hardly any other kernel has, such as the vocabulary of the last stage of a pipeline. They
     are of several families, of which hardly any kernels alone have another size."""
-    found = []
+    changes = []
     for side in (0, 1):
         columns = _alone(left, side)
         ns = (left.before_ns, left.after_ns)[side]
@@ -36,8 +36,8 @@ def kernels_of_one_size(left: Remaining, least_ns: float) -> list[Change]:
         if size is not None and is_of_size and ns[chosen].sum() >= least_ns:
             code: ChangeCode = "added" if side else "removed"
             head = {"head": 1} if _is_head(left, side, chosen, size) else {}
-            found.append(left.take(code, chosen, "named", (str(size),), size=size, **head))
-    return found
+            changes.append(left.take(code, chosen, "named", (str(size),), size=size, **head))
+    return changes
 
 
 def _is_head(left: Remaining, side: int, columns: np.ndarray, size: int) -> bool:
@@ -57,7 +57,7 @@ def _is_head(left: Remaining, side: int, columns: np.ndarray, size: int) -> bool
 
 def kernels_of_one_side(left: Remaining, least_ns: float) -> list[Change]:
     """Return the kernels of each family that only one side runs, wherever they stand."""
-    found = []
+    changes = []
     for side in (0, 1):
         of = left.sides[side]
         positions = (left.before, left.after)[side]
@@ -68,8 +68,8 @@ def kernels_of_one_side(left: Remaining, least_ns: float) -> list[Change]:
         for members in families.values():
             columns = np.array(members)
             if abs(left.change_ns[columns].sum()) >= least_ns:
-                found.append(left.take("added" if side else "removed", columns, "guessed"))
-    return found
+                changes.append(left.take("added" if side else "removed", columns, "guessed"))
+    return changes
 
 
 def _alone(left: Remaining, side: int) -> np.ndarray:

@@ -24,12 +24,12 @@ def communication_changes(
     before, after = (side.communication for side in sides)
     names = _old_names(before, after)
     after = {names.get(name, name): times for name, times in after.items()}
-    found = []
+    changes = []
     for name in dict.fromkeys((*before, *after)):
         (count, ns), (count_after, ns_after) = before.get(name, _NONE), after.get(name, _NONE)
         if abs(ns_after - ns) >= least_ns:
             calls = _calls(sides, name, names)
-            found.append(
+            changes.append(
                 Change(
                     "communication",
                     round(ns_after - ns),
@@ -45,7 +45,7 @@ def communication_changes(
                     calls=calls,
                 )
             )
-    return found
+    return changes
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +113,8 @@ def _some_units(sides: Sides, calls: Calls, longer: int) -> dict[str, int]:
     of, mine = sides[longer], np.array(calls[longer], dtype="int64")
     dur_ns = of.trace.calls["dur_ns"].to_numpy()[mine]
     of_units = np.bincount(of.units.unit_of[mine], weights=dur_ns, minlength=of.units.count)
-    found = in_some_units(of_units)
-    return {**found, "some_side": longer} if found else {}
+    few_units = in_some_units(of_units)
+    return {**few_units, "some_side": longer} if few_units else {}
 
 
 def _old_names(before: Times, after: Times) -> Mapping[str, str]:

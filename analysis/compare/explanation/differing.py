@@ -26,21 +26,21 @@ def other_kernels_of_operators(left: Remaining, least_ns: float) -> list[Change]
         if before and after and len(before) != len(after):
             of = groups if _launcher(left, run[0]) else others
             of.setdefault((before, after), []).append(run)
-    found = []
+    changes = []
     for key, runs in groups.items():
         runs = [*runs, *others.get(key, ())]
         columns = np.concatenate(runs)
         if abs(left.change_ns[columns].sum()) >= least_ns:
             code = _code_of(*(left.kernel_names(columns, side) for side in (0, 1)))
             where = (_launcher(left, int(columns[0])),)
-            found.append(left.take(code, columns, "named", where, len(runs)))
-    return found
+            changes.append(left.take(code, columns, "named", where, len(runs)))
+    return changes
 
 
 def work_in_pieces(left: Remaining, least_ns: float) -> list[Change]:
     """Return what runs in another number of executions as changes. Below `least_ns` a unit there is
     no change; the kernels count as explained all the same, since none came or went."""
-    found = []
+    changes = []
     for pieces in left.pieces:
         before, after = pieces.positions
         columns = np.flatnonzero(np.isin(left.before, before) | np.isin(left.after, after))
@@ -48,8 +48,8 @@ def work_in_pieces(left: Remaining, least_ns: float) -> list[Change]:
         launcher = tuple(launchers) if len(launchers) == 1 and "" not in launchers else ()
         where = (*left.sides[0].module_of(before.tolist()), *launcher)
         change = left.take("pieces", columns, pieces.evidence, where, pieces.places)
-        found += [change] if abs(change.change_ns) >= least_ns else []
-    return found
+        changes += [change] if abs(change.change_ns) >= least_ns else []
+    return changes
 
 
 def _runs_of_one_operator(left: Remaining) -> list[list[int]]:
@@ -97,14 +97,14 @@ def _kernels(left: Remaining, columns: Sequence[int], side: int) -> tuple[str, .
 def differing_kernels(left: Remaining, alignment: Alignment, least_ns: float) -> list[Change]:
     """Return what was added, removed, fused, split, and replaced, if it makes at least `least_ns` a
     unit. Kernels that were added before kernels of one family are one change, whatever they are."""
-    found: list[Change] = []
+    changes: list[Change] = []
     hunks = [hunk for hunk in differences(alignment).hunks if not _is_pair_of_names(hunk)]
     for (code, _), same in _grouped(hunks).items():
         columns = np.unique(np.concatenate([_columns(left, hunk) for hunk in same]))
         columns = columns[left.change_ns[columns] != 0]
         if len(columns) and abs(left.change_ns[columns].sum()) >= least_ns:
-            found.append(_change(left, code, columns, same))
-    return found
+            changes.append(_change(left, code, columns, same))
+    return changes
 
 
 def _is_pair_of_names(hunk: Hunk) -> bool:

@@ -39,8 +39,8 @@ def layers_in(trace: Trace, calls: np.ndarray) -> int:
     calls = calls[np.argsort(starts[calls], kind="stable")]
     families = trace.operators["op_type"].cat.codes.to_numpy("int64")
     ids = families[trace.calls["operator"].to_numpy()[calls]] + 1
-    found = [repeat for _, repeat in walk(fold(ids)) if repeat.copies >= _FEWEST]
-    best = max(found, key=lambda repeat: repeat.covered, default=None)
+    repeats = [repeat for _, repeat in walk(fold(ids)) if repeat.copies >= _FEWEST]
+    best = max(repeats, key=lambda repeat: repeat.covered, default=None)
     if best is None or best.covered < _IN_LAYERS * len(ids):
         return 0
     return best.copies

@@ -48,7 +48,7 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
         change = replace(change, longest=longest)
         noise_ns = _spread_ns(*idle) if is_same else 0.0
         return [change] if abs(change.change_ns) >= max(least_ns, noise_ns) else []
-    found = []
+    changes = []
     for key in dict.fromkeys((*before, *after)):
         took, takes = (side.get(key) for side in (before, after))
         larger = max((each for each in (took, takes) if each), key=lambda each: each.mean_ns)
@@ -60,9 +60,9 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
         longest = (took.longest if took else None, takes.longest if takes else None)
         change = replace(change, longest=longest)
         if abs(change.change_ns) >= max(least_ns, noise_ns):
-            found.append(_with_calls(change, sides, (took, takes), key))
-    found = [_with_uncached(change, sides) for change in found]
-    return _without_other_moments(found, least_ns)
+            changes.append(_with_calls(change, sides, (took, takes), key))
+    changes = [_with_uncached(change, sides) for change in changes]
+    return _without_other_moments(changes, least_ns)
 
 
 def _has_device(side: ExplainedSide) -> bool:
@@ -72,25 +72,25 @@ def _has_device(side: ExplainedSide) -> bool:
 def idle_times(side: ExplainedSide) -> tuple[IdleTime, ...]:
     """Return what the device waits for in a unit, the longest first; nothing where the file does
     not show the host."""
-    found = _causes(side) or {}
-    times = [IdleTime(kind, name, round(each.mean_ns)) for (kind, name), each in found.items()]
+    causes = _causes(side) or {}
+    times = [IdleTime(kind, name, round(each.mean_ns)) for (kind, name), each in causes.items()]
     return tuple(sorted((each for each in times if each.ns > 0), key=lambda each: -each.ns))
 
 
 def _without_other_moments(changes: list[Change], least_ns: float) -> list[Change]:
     """Return the changes without those of what the host runs anyway, its code and its launches,
     where they cancel: the device waits as long as before, at other moments of the same work."""
-    told = [change for change in changes if change.values.get("kind") in WAITS]
-    others_ns = sum(change.change_ns for change in changes) - sum(c.change_ns for c in told)
-    return told if abs(others_ns) < least_ns else changes
+    waits = [change for change in changes if change.values.get("kind") in WAITS]
+    others_ns = sum(change.change_ns for change in changes) - sum(c.change_ns for c in waits)
+    return waits if abs(others_ns) < least_ns else changes
 
 
 def _some_units(took: _Waited | None, takes: _Waited | None) -> dict[str, int]:
     """Return the units that hold nearly all of what the side waits that waits longer."""
     side = int((takes.mean_ns if takes else 0.0) > (took.mean_ns if took else 0.0))
     longer = (took, takes)[side]
-    found = in_some_units(longer.of_units) if longer else {}
-    return {**found, "some_side": side} if found else {}
+    few_units = in_some_units(longer.of_units) if longer else {}
+    return {**few_units, "some_side": side} if few_units else {}
 
 
 def _with_calls(
@@ -141,12 +141,12 @@ def _with_uncached(change: Change, sides: tuple[ExplainedSide, ExplainedSide]) -
     values = dict(change.values)
     for number, side in enumerate(sides):
         starts, host, count = side.units.starts_ns, side.trace.host, side.units.count
-        found = uncached_memory(host, starts, starts + side.units.walls_ns) if host else None
-        if found is not None and found.name == values["cause"]:
+        uncached = uncached_memory(host, starts, starts + side.units.walls_ns) if host else None
+        if uncached is not None and uncached.name == values["cause"]:
             values |= {
-                "freed_by": found.name,
-                f"frees_{number}": round(found.frees / count),
-                f"freeing_{number}_ns": round(found.freeing_ns / count),
+                "freed_by": uncached.name,
+                f"frees_{number}": round(uncached.frees / count),
+                f"freeing_{number}_ns": round(uncached.freeing_ns / count),
             }
     return replace(change, values=values)
 
@@ -155,17 +155,17 @@ def _by_call(side: ExplainedSide, key: Key) -> dict[str, tuple[float, int]]:
     """Return in how many intervals of a unit, and for how many ns, the device is idle for a cause
     by the call of the host under which that lies, each time once: of launching the innermost one,
     '' from a launch to its start, else what the cause is called."""
-    units, found = side.units, side.idle
-    if found is None:
+    units, idle = side.units, side.idle
+    if idle is None:
         return {}
-    causes, of = found.piece_causes
+    causes, of = idle.piece_causes
     mine = np.array([_key(cause) == key for cause in causes], dtype=bool)[of]
-    pairs, of_piece = np.unique(np.stack((of, found.nodes))[:, mine], axis=1, return_inverse=True)
-    names = [_call_name(found, causes[cause], node) for cause, node in pairs.T.tolist()]
+    pairs, of_piece = np.unique(np.stack((of, idle.nodes))[:, mine], axis=1, return_inverse=True)
+    names = [_call_name(idle, causes[cause], node) for cause, node in pairs.T.tolist()]
     numbers = {name: at for at, name in enumerate(dict.fromkeys(names))}
     named = np.array([numbers[name] for name in names], dtype="int64")[of_piece.ravel()]
-    ns = np.bincount(named, (found.ends_ns - found.starts_ns)[mine], len(numbers))
-    intervals = np.unique(np.stack((named, found.intervals[mine])), axis=1)[0]
+    ns = np.bincount(named, (idle.ends_ns - idle.starts_ns)[mine], len(numbers))
+    intervals = np.unique(np.stack((named, idle.intervals[mine])), axis=1)[0]
     counts = np.bincount(intervals, minlength=len(numbers))
     return {
         name: (int(counts[at]) / units.count, round(float(ns[at]) / units.count))
@@ -173,10 +173,10 @@ def _by_call(side: ExplainedSide, key: Key) -> dict[str, tuple[float, int]]:
     }
 
 
-def _call_name(found: HostIdle, cause: Cause, node: int) -> str:
+def _call_name(idle: HostIdle, cause: Cause, node: int) -> str:
     if cause.kind != "launching" and cause.name:
         return cause.name
-    return found.frames[node].name if node >= 0 else ""
+    return idle.frames[node].name if node >= 0 else ""
 
 
 def are_the_same_time(sides: tuple[ExplainedSide, ExplainedSide]) -> bool:
@@ -218,15 +218,15 @@ def _causes(side: ExplainedSide) -> dict[Key, _Waited] | None:
     """Return the causes of idle time with their time in each unit; None where the file does not
     show the host, or has no start of its units. Launching and the code of one file are one cause
     each."""
-    units, found = side.units, side.idle
-    if found is None:
+    units, idle = side.units, side.idle
+    if idle is None:
         return None
     causes: dict[Key, _Waited] = {}
-    by_unit = found.by_window(units.count)
+    by_unit = idle.by_window(units.count)
     longest: dict[Key, Stretch] = {}
-    for cause in found.causes_of(are_shown(side.trace, side.units)[found.windows]):
+    for cause in idle.causes_of(are_shown(side.trace, side.units)[idle.windows]):
         longest.setdefault(_key(cause), Stretch(*cause.longest_ns))
-    for cause in found.causes:
+    for cause in idle.causes:
         key = _key(cause)
         new = _Waited(cause, np.zeros(units.count), longest.get(key))
         known = causes.setdefault(key, new)
@@ -242,8 +242,8 @@ def are_shown(trace: Trace, units: Units) -> np.ndarray:
         return np.ones(units.count, dtype=bool)
     begin = int(shown["start_ns"].iloc[0])
     end = begin + int(shown["dur_ns"].iloc[0])
-    found: np.ndarray = (units.starts_ns < end) & (units.starts_ns + units.walls_ns > begin)
-    return found
+    overlaps: np.ndarray = (units.starts_ns < end) & (units.starts_ns + units.walls_ns > begin)
+    return overlaps
 
 
 def _key(cause: IdleCause | Cause) -> Key:

@@ -85,12 +85,12 @@ class _Group:
 
     @property
     def ratio(self) -> Fraction:
-        """How many executions became one."""
+        """Return how many executions became one."""
         return Fraction(len(self.before), len(self.after))
 
     @property
     def content(self) -> tuple[str, str, Fraction]:
-        """What the group is, however many executions of it a stretch has."""
+        """Return the families of both sides and the ratio, whatever the counts of a stretch."""
         return (*self.families, self.ratio)
 
 
@@ -101,16 +101,16 @@ def _groups(sides: Sides, alignment: Alignment) -> list[_Group]:
     is_open = _is_open(sides, alignment)
     stretches = np.cumsum(alignment.is_same & ~is_open)
     is_free = is_open & ~alignment.moved
-    found: list[_Group] = []
+    all_groups: list[_Group] = []
     for keys, evidence, has_pairs in _keys(sides):
         usable = is_free if has_pairs else is_free & ~alignment.is_same
         groups = list(_by_key(sides, columns[usable], stretches[usable], keys, evidence))
-        found += groups
+        all_groups += groups
         for side, of in ((0, "before"), (1, "after")):
             taken = [getattr(group, of) for group in groups]
             if taken:
                 is_free &= ~np.isin(columns[:, side], np.concatenate(taken))
-    return found
+    return all_groups
 
 
 def _is_open(sides: Sides, alignment: Alignment) -> np.ndarray:
@@ -184,11 +184,11 @@ def _by_key(
 ) -> Iterator[_Group]:
     """Yield the kernels of one key of each stretch that are pieces of one another."""
     count = max(int(side.max(initial=0)) for side in keys) + 1
-    found = [
+    counted = [
         _counted(side, positions, key, stretches, count)
         for side, positions, key in zip(sides, columns.T, keys, strict=True)
     ]
-    before_keys, after_keys = found
+    before_keys, after_keys = counted
     both, first, second = np.intersect1d(before_keys.codes, after_keys.codes, return_indices=True)
     is_piece = _are_pieces(
         before_keys.counts[first],
@@ -250,8 +250,8 @@ def _are_pieces(
     each = whole / ratio  # of the mean time before
     is_smaller = np.where(ratio > 1, each <= _SMALLER, each >= 1 / _SMALLER)
     is_whole = (whole <= _WHOLE) & (whole >= 1 / _WHOLE)
-    found: np.ndarray = is_many & is_smaller & is_whole
-    return found
+    are_pieces: np.ndarray = is_many & is_smaller & is_whole
+    return are_pieces
 
 
 def _are_smaller(sides: Sides, before: np.ndarray, after: np.ndarray) -> bool:

@@ -41,8 +41,8 @@ def products_of(side: ExplainedSide) -> tuple[Product, ...]:
         other = side.inputs[operator] or side.names[operator]
         key = (projection, named is not None, module, "" if projection else other)
         groups.setdefault(key, []).append(place)
-    found = [_product(side, key, group) for key, group in groups.items()]
-    return tuple(sorted(found, key=lambda each: -each.ns))
+    products = [_product(side, key, group) for key, group in groups.items()]
+    return tuple(sorted(products, key=lambda each: -each.ns))
 
 
 def products_of_phases(
@@ -62,15 +62,15 @@ def _with_weights(
     products: Sequence[Product], others: Sequence[Product], work: Work
 ) -> tuple[Product, ...]:
     known = {each.projection: each for each in others if each.projection and each.factors}
-    found = []
+    weighted = []
     for each in products:
         other = known.get(each.projection) if each.projection else None
         rows = work.batch if each.projection == "lm_head" else work.tokens
         if each.factors is None and other and other.factors and other.count == each.count and rows:
             factors = replace(other.factors, rows=rows)
             each = replace(each, factors=factors, is_of_other=True)
-        found.append(each)
-    return tuple(found)
+        weighted.append(each)
+    return tuple(weighted)
 
 
 def faster(products: Sequence[Product]) -> Faster | None:
@@ -78,8 +78,8 @@ def faster(products: Sequence[Product]) -> Faster | None:
     limits and whose numbers are as wide; None where none is much slower."""
     whole_ns = sum(each.ns for each in products)
     large = [each for each in products if each.computes and each.ns >= _LARGE * whole_ns]
-    found = [_faster(each, large) for each in large]
-    return max(filter(None, found), key=lambda each: each.ns, default=None)
+    slower = [_faster(each, large) for each in large]
+    return max(filter(None, slower), key=lambda each: each.ns, default=None)
 
 
 def _faster(product: Product, large: Sequence[Product]) -> Faster | None:
@@ -119,11 +119,11 @@ def _product(side: ExplainedSide, key: tuple[object, ...], places: list[int]) ->
 def _factors(side: ExplainedSide, operator: int) -> Factors | None:
     """Return the factors of an operator's product; None also where the trace has another number of
     operations."""
-    found = factors_of(side.inputs[operator])
+    factors = factors_of(side.inputs[operator])
     flops = side.trace.operators["flops"].iloc[operator]
-    if found is None or (not pd.isna(flops) and int(flops) != found.flops):
+    if factors is None or (not pd.isna(flops) and int(flops) != factors.flops):
         return None
-    return found
+    return factors
 
 
 def factors_of(inputs: str) -> Factors | None:
@@ -143,11 +143,11 @@ def factors_of(inputs: str) -> Factors | None:
 
 def _in_layers(side: ExplainedSide) -> dict[int, Projection]:
     """Return which product of a layer stands at each place, of layers whose sizes say it."""
-    found: dict[int, Projection] = {}
+    projections: dict[int, Projection] = {}
     for _, repeat in side.repeats:
         if repeat.copies >= _FEWEST and not repeat.lengths:
-            found |= _in_layer(side, repeat)
-    return found
+            projections |= _in_layer(side, repeat)
+    return projections
 
 
 def _in_layer(side: ExplainedSide, repeat: Repeat) -> dict[int, Projection]:

@@ -166,7 +166,7 @@ class ExplainedSide:
 
     @cached_property
     def others(self) -> frozenset[OtherKernels]:
-        """What a unit has besides kernels that compute."""
+        """The kinds of what a unit runs besides kernels that compute."""
         found: set[OtherKernels] = set()
         if self.are_copies[self.profile.operators].any():
             found.add("copies")
@@ -176,7 +176,7 @@ class ExplainedSide:
 
     @cached_property
     def are_copies(self) -> np.ndarray:
-        """Which operators of the trace are copies or fills of memory."""
+        """A mask of the operators of the trace that are copies or fills of memory."""
         return copies_of(self.trace)
 
     @cached_property

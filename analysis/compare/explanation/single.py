@@ -129,8 +129,8 @@ def longest_call(of: ExplainedSide, position: int) -> int:
     is_it = of.units.unit_of == profile.longest_unit[position]
     is_it &= names[operators] == names[profile.operators[position]]
     is_it &= calls["dur_ns"].to_numpy() == profile.longest_ns[position]
-    found = np.flatnonzero(is_it)
-    return int(found[0]) if len(found) else int(profile.calls[position])
+    rows = np.flatnonzero(is_it)
+    return int(rows[0]) if len(rows) else int(profile.calls[position])
 
 
 def _longest(of: ExplainedSide, position: int) -> int:

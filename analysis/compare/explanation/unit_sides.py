@@ -144,8 +144,8 @@ def host_waits(trace: Trace) -> tuple[HostWait, ...]:
         entry = totals.setdefault(calls.get(start, waits.names[of]), [0, 0])
         entry[0] += 1
         entry[1] += end - start
-    found = [HostWait(name, count, ns) for name, (count, ns) in totals.items() if ns > 0]
-    return tuple(sorted(found, key=lambda each: -each.ns))
+    by_call = [HostWait(name, count, ns) for name, (count, ns) in totals.items() if ns > 0]
+    return tuple(sorted(by_call, key=lambda each: -each.ns))
 
 
 def _calls_by_start(trace: Trace) -> dict[int, str]:

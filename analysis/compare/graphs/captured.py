@@ -30,9 +30,9 @@ def captured_graph(before: Trace, after: Trace) -> CapturedGraph | None:
     for side, (trace, other) in enumerate(((before, after), (after, before))):
         if captures_of(trace) is None:
             continue
-        found = _replayed(trace, other)
-        if found is not None:
-            return replace(found, side=side)
+        graph = _replayed(trace, other)
+        if graph is not None:
+            return replace(graph, side=side)
     return None
 
 

@@ -64,8 +64,8 @@ def with_names_by_order(before: Trace, after: Trace) -> tuple[Trace, Trace, tupl
     says what these are by the same order; and of how many calls on each side."""
     lines = [line for trace in (before, after) for line in _captures(trace)]
     lines += [line for trace in (before, after) for line in _eager(trace)]
-    found = [_named(trace, lines) for trace in (before, after)]
-    return found[0][0], found[1][0], (found[0][1], found[1][1])
+    named = [_named(trace, lines) for trace in (before, after)]
+    return named[0][0], named[1][0], (named[0][1], named[1][1])
 
 
 def replays(trace: Trace) -> list[Replayed]:
@@ -207,17 +207,17 @@ def _aligned(line: Line, names: Sequence[str], dur_ns: np.ndarray) -> np.ndarray
         return None
     first = _sequence(names, dur_ns)
     second = _sequence(line.names, np.ones(len(line.names), dtype="int64"))
-    found = align(first, second)
-    is_same = found.evidence == SAME_NAME
-    pairs = found.columns[is_same]
+    alignment = align(first, second)
+    is_same = alignment.evidence == SAME_NAME
+    pairs = alignment.columns[is_same]
     shared = len(pairs) / max(1, min(len(names), len(line.names)))
     if shared < (_CAPTURED if line.is_capture else _EAGER):
         return None
-    is_class = found.evidence >= SAME_CLASS
+    is_class = alignment.evidence >= SAME_CLASS
     heavy = np.array([is_heavy(kernel.op_class) for kernel in first.kernels])
-    is_heavy_pair = is_class & heavy[first.ids[found.columns[:, 0]]]
+    is_heavy_pair = is_class & heavy[first.ids[alignment.columns[:, 0]]]
     places = np.full(len(names), -1, dtype="int64")
-    for position, place in found.columns[is_same | is_heavy_pair].tolist():
+    for position, place in alignment.columns[is_same | is_heavy_pair].tolist():
         places[position] = place
     return places
 
@@ -241,16 +241,16 @@ def _with(trace: Trace, lines: Sequence[Line], line_of: np.ndarray, place_of: np
         text_of[row] = texts.setdefault(key, len(texts))
     pairs, of = np.unique(np.stack((old, text_of)), axis=1, return_inverse=True)
     chosen = list(texts)
-    given = [chosen[at] if at >= 0 else None for at in pairs[1].tolist()]
+    texts_of_lines = [chosen[at] if at >= 0 else None for at in pairs[1].tolist()]
     operators = trace.operators.take(pairs[0]).reset_index(drop=True)
     columns = {name: trace.texts(name) for name in ("launched_by", "inputs", "op_class")}
     own = [tuple(column[at] for column in columns.values()) for at in pairs[0].tolist()]
-    told = [_told(mine, more) for mine, more in zip(own, given, strict=True)]
-    made = {
-        name: pd.array([each[at] or None for each in told], dtype="category")
+    completed = [_completed(mine, more) for mine, more in zip(own, texts_of_lines, strict=True)]
+    named = {
+        name: pd.array([each[at] or None for each in completed], dtype="category")
         for at, name in enumerate(columns)
     }
-    operators = operators.assign(operator=np.arange(len(operators)), **made)
+    operators = operators.assign(operator=np.arange(len(operators)), **named)
     return replace(
         trace,
         operators=operators.astype(trace.operators.dtypes[["operator"]].to_dict()),
@@ -266,7 +266,7 @@ def _launcher(line: Line, place: int, name: str) -> str:
     return line.launchers[place] if is_it or kernel_class(name) == "matrix_product" else ""
 
 
-def _told(mine: tuple[str, ...], more: tuple[str, str] | None) -> tuple[str, str, str]:
+def _completed(mine: tuple[str, ...], more: tuple[str, str] | None) -> tuple[str, str, str]:
     """Return operator, inputs and class of a kernel, with what a line says where it says more."""
     launcher, inputs, known = mine
     if more is None:
@@ -297,8 +297,8 @@ def _stacks(
                 mine = np.flatnonzero(line_of == at)
                 node = line.nodes[place_of[mine]]
                 nodes[mine] = np.where(node >= 0, node + first, nodes[mine])
-    told = np.flatnonzero((nodes >= 0) & (rows >= 0))
-    if not len(told):
+    known = np.flatnonzero((nodes >= 0) & (rows >= 0))
+    if not len(known):
         return own
-    told = told[np.argsort(rows[told], kind="stable")]
-    return Stacks(tuple(names), np.concatenate(parents), rows[told], nodes[told])
+    known = known[np.argsort(rows[known], kind="stable")]
+    return Stacks(tuple(names), np.concatenate(parents), rows[known], nodes[known])

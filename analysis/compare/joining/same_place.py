@@ -40,9 +40,9 @@ def same_place(trace: Trace, unknown: np.ndarray, run_of: np.ndarray) -> np.ndar
     `unknown` has an entry a call, as the result, and `run_of`, the run or unit of work of each, -1
     for none.
     """
-    found = np.full(len(trace.calls), -1, dtype="int64")
+    alike_calls = np.full(len(trace.calls), -1, dtype="int64")
     if not unknown.any() or run_of.max(initial=-1) < 1:
-        return found
+        return alike_calls
     names = np.unique(np.array(trace.texts("name"), dtype=object), return_inverse=True)[1]
     of = names[trace.calls["operator"].to_numpy()]
     alike: dict[tuple[int, bytes], list[np.ndarray]] = {}
@@ -57,8 +57,8 @@ def same_place(trace: Trace, unknown: np.ndarray, run_of: np.ndarray) -> np.ndar
         first = whole[known, np.arange(whole.shape[1])]
         has_one = ~lacking.all(axis=0)
         wanted = lacking & has_one
-        found[whole[wanted]] = np.broadcast_to(first, whole.shape)[wanted]
-    return found
+        alike_calls[whole[wanted]] = np.broadcast_to(first, whole.shape)[wanted]
+    return alike_calls
 
 
 def runs_of(trace: Trace) -> np.ndarray:
