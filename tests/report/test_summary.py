@@ -13,6 +13,7 @@ from analysis.report.html import report_html
 from analysis.trace import Trace
 from tests.compare.test_comparison import experiment_of
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
+from tests.step_traces import Kernel, steps_of
 
 HOSTILE = "<img src=x>.json"
 
@@ -53,3 +54,18 @@ def test_of_two_traces_each_with_its_date_and_machine(name: str) -> None:
     paragraph = page[page.index('<p class="summary">') :].split("</p>")[0]
     assert "<img" not in paragraph and "Two traces were compared" in paragraph
     assert page.index('<p class="summary">') < page.index('<div class="changes">')
+
+
+def test_the_cause_stands_behind_what_is_said_of_another_batch() -> None:
+    """Tensors twice as large, and twice the time: 4 products of 100 us take 200 us."""
+    steps = [
+        [Kernel("gemm", us, "matrix_product", by="aten::mm", inputs=f"float32[{rows},64]")] * 4
+        for us, rows in ((100, 32), (200, 64))
+    ]
+    sides = [
+        side_of_trace(steps_of([step] * 3, name=name))
+        for step, name in zip(steps, ("before", "after"), strict=True)
+    ]
+    told = text(compare(*sides))
+    batch = told.index("Nearly all tensors of the candidate are 2.00× as large in one dimension")
+    assert batch < told.index("aten::mm takes 800 µs instead of 400 µs")

@@ -11,7 +11,7 @@ from analysis.report.method import profile_date, recorded
 from analysis.report.text import model_name, with_minus
 from analysis.text import clean_text
 from analysis.wording import fusion_parts, verdict_sentence
-from analysis.wording.explanation import explained_parts
+from analysis.wording.explanation import explained_parts, first_parts, told_changes
 from analysis.wording.sentences import engines_text
 from analysis.wording.trust import trust_line
 
@@ -69,10 +69,13 @@ def _subject(comparison: Comparison) -> tuple[Part, ...]:
 
 
 def _cause(comparison: Comparison) -> tuple[Part, ...]:
-    """Return the cause of most of the change; of recordings what fusion bought."""
-    if comparison.explanation is None:
+    """Return the cause of most of the change, behind what stands in front of all causes; of
+    recordings what fusion bought."""
+    explanation = comparison.explanation
+    if explanation is None:
         return fusion_parts(comparison)
-    return explained_parts(comparison.explanation)[0]
+    has_causes = bool(told_changes(explanation) and first_parts(explanation))
+    return passage(*explained_parts(explanation)[: 1 + has_causes])
 
 
 def _recordings(comparison: Comparison) -> list[tuple[Part, ...]]:
