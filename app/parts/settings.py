@@ -6,6 +6,7 @@ import streamlit as st
 
 from analysis.compare.assumptions import Assumptions
 from analysis.messages import Message, say
+from app import state
 from app.parts import panels
 
 _MEASURED = Message("measured, else of the named device")
@@ -26,7 +27,7 @@ def assumptions() -> Assumptions:
     title = say("What the modelled figures assume")
     with st.popover(say("Settings"), help=title):
         st.markdown(f"**{panels.own(title)}**")
-        tau, cache, peak, bandwidth = (
+        for label, min_value, max_value, format_, key, placeholder in _ASSUMED:
             st.number_input(
                 label.text(),
                 min_value=min_value,
@@ -37,9 +38,16 @@ def assumptions() -> Assumptions:
                 placeholder=placeholder.text(),
                 bind="query-params",
             )
-            for label, min_value, max_value, format_, key, placeholder in _ASSUMED
-        )
         st.caption(say("Measured figures do not change with these settings."))
+    return current()
+
+
+def current() -> Assumptions:
+    """Return what the settings hold, also where they are drawn further below on the page."""
+    tau, cache, peak, bandwidth = (
+        state.pair.assumed(key, min_value, max_value)
+        for _, min_value, max_value, _, key, _ in _ASSUMED
+    )
     return Assumptions(
         tau_ns=None if tau is None else tau * 1e3,
         peak_flops_per_s=None if peak is None else peak * 1e9,

@@ -111,6 +111,17 @@ def assume(assumed: Assumptions, pair: tuple[str | None, str | None]) -> None:
             enter_runs(id_, runs)
 
 
+def assumed(key: str, least: float, most: float) -> float | None:
+    """Return what the setting `key` holds, or the address where its field is not drawn yet; None
+    where that is nothing, or none of its values."""
+    value = st.session_state.get(key, st.query_params.get(key))
+    try:
+        number = None if value is None else float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if number is not None and least <= number <= most else None
+
+
 def entered_runs(baseline: str, candidate: str) -> tuple[int | None, int | None]:
     """How many runs these two hold, as entered here or in the address, which then says so."""
     kept = session().entered_runs

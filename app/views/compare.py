@@ -56,15 +56,8 @@ def _results(
     chosen: Chosen, record_page: st.Page, engines_page: st.Page, fleet_page: st.Page
 ) -> None:
     """Draw the answer, then the parts; the settings are among the figures, and hold for all."""
-    answer, before = st.container(), st.container()
-    place, after = st.empty(), st.container()
-    of_figures = place.expander(_FIGURES.text(), key="figures", bind="query-params")
-    with of_figures:
-        cards = st.container()
-        assumptions = settings.assumptions()
-    shown = chosen.compare(assumptions)
+    shown = chosen.compare(settings.current())
     if shown is None:
-        place.empty()
         return
     comparison = shown.comparison
     with chosen.side, st.container(horizontal=True, horizontal_alignment="right", gap="xsmall"):
@@ -72,20 +65,19 @@ def _results(
     with chosen.main:
         panels.verdict(comparison)
         buttons.show(shown)
-    with answer:
-        explained.show(shown)
-        ranks.way_to_fleet(comparison, fleet_page)
-        entered_runs.ask(shown, chosen.baseline, chosen.candidate)
-        panels.trust(comparison)
-        _engines(chosen, engines_page)
-        operators.show(shown)
-    with before:
-        _first_parts(shown, record_page)
-    if of_figures.open:
-        with cards, panels.guarded():
+    explained.show(shown)
+    ranks.way_to_fleet(comparison, fleet_page)
+    entered_runs.ask(shown, chosen.baseline, chosen.candidate)
+    panels.trust(comparison)
+    _engines(chosen, engines_page)
+    operators.show(shown)
+    _first_parts(shown, record_page)
+    of_figures = st.expander(_FIGURES.text(), key="figures", bind="query-params")
+    with of_figures, panels.guarded():
+        if of_figures.open:
             figures.show(comparison)
-    with after:
-        _last_parts(comparison)
+        settings.assumptions()
+    _last_parts(comparison)
     bring()
 
 
