@@ -14,7 +14,7 @@ from analysis.advice.explanation.explanation import TraceExplanation
 from analysis.compare.comparison import Comparison
 from analysis.messages import Part, language, passage
 from analysis.wording import fusion_parts, verdict_parts
-from analysis.wording.explanation import explained_parts
+from analysis.wording.explanation import cause_parts
 from analysis.wording.explanation.trace import lead_said
 
 FILE = "cards.json"
@@ -89,7 +89,7 @@ def _cause(comparison: Comparison) -> Iterable[Part]:
     """Return the sentence of the largest cause; of a recording what fusion brought."""
     if comparison.explanation is None:
         return fusion_parts(comparison)
-    return explained_parts(comparison.explanation)[0]
+    return cause_parts(comparison.explanation)
 
 
 def _spoken(parts: Callable[[], Iterable[Part]]) -> dict[str, list[Piece]]:

@@ -11,7 +11,7 @@ from analysis.report.method import profile_date, recorded
 from analysis.report.text import model_name, with_minus
 from analysis.text import clean_text
 from analysis.wording import fusion_parts, verdict_sentence
-from analysis.wording.explanation import explained_parts, first_parts, told_changes
+from analysis.wording.explanation import cause_parts
 from analysis.wording.sentences import engines_text
 from analysis.wording.trust import trust_line
 
@@ -71,11 +71,9 @@ def _subject(comparison: Comparison) -> tuple[Part, ...]:
 def _cause(comparison: Comparison) -> tuple[Part, ...]:
     """Return the cause of most of the change, behind what stands in front of all causes; of
     recordings what fusion bought."""
-    explanation = comparison.explanation
-    if explanation is None:
+    if comparison.explanation is None:
         return fusion_parts(comparison)
-    has_causes = bool(told_changes(explanation) and first_parts(explanation))
-    return passage(*explained_parts(explanation)[: 1 + has_causes])
+    return cause_parts(comparison.explanation)
 
 
 def _recordings(comparison: Comparison) -> list[tuple[Part, ...]]:

@@ -97,6 +97,13 @@ def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
     return [*([first] if first else []), *(each.parts() for each in said), last]
 
 
+def cause_parts(explanation: Explanation) -> tuple[Part, ...]:
+    """Return the cause of most of the change, behind what stands in front of all causes; what is
+    said first where no change leads."""
+    has_causes = bool(told_changes(explanation) and first_parts(explanation))
+    return passage(*explained_parts(explanation)[: 1 + has_causes])
+
+
 def rest_parts(explanation: Explanation) -> tuple[Part, ...]:
     """Return what all changes that are not told add up to; none where that is next to nothing."""
     unit = explanation.unit
