@@ -107,13 +107,9 @@ def _of_sides(
     times: UnitTimes,
     ranks: RankPair | None,
 ) -> Explanation:
-    graph = captured_graph(before, after)
-    if graph is not None:
-        return replace(_not_compared("capture", times, sides), graph=graph)
-    phases = {work.phase for work in times.works} - {None}
-    if len(phases) > 1:
-        phases_apart = _not_compared("phases", times, sides)
-        return replace(phases_apart, products=products_of_phases(sides, times.works))
+    other_work = _of_other_work(before, after, sides, times)
+    if other_work is not None:
+        return other_work
     least_ns = _LEAST * min(times.before_ns, sides[0].kernels_ns)
     alignment = align(sides[0].sequence, sides[1].sequence)
     left = Remaining.of(sides, alignment)
@@ -129,9 +125,7 @@ def _of_sides(
         changes, ratio = _kernel_changes(left, alignment, least_ns)
     changes += communication_changes(sides, least_ns, ranks)
     changes += idle_changes(sides, _IDLE * times.before_ns)
-    apart = [change for change in changes if change.code not in ("fused", "split")]
-    changes = [*together(changes, "fused"), *together(changes, "split"), *apart]
-    changes.sort(key=lambda change: -abs(change.change_ns))
+    changes = _largest_first(changes)
     return Explanation(
         _outcome(sides, times, changes),
         times,
@@ -148,6 +142,28 @@ def _of_sides(
             (products_of(sides[0]), products_of(sides[1])) if has_other_kernels else ((), ())
         ),
     )
+
+
+def _of_other_work(
+    before: Trace, after: Trace, sides: tuple[ExplainedSide, ExplainedSide], times: UnitTimes
+) -> Explanation | None:
+    """Return what is known of a capture beside its replay, and of two phases of serving; None of
+    any other pair."""
+    graph = captured_graph(before, after)
+    if graph is not None:
+        return replace(_not_compared("capture", times, sides), graph=graph)
+    phases = {work.phase for work in times.works} - {None}
+    if len(phases) < 2:
+        return None
+    products = products_of_phases(sides, times.works)
+    return replace(_not_compared("phases", times, sides), products=products)
+
+
+def _largest_first(changes: list[Change]) -> list[Change]:
+    """Return the changes by size, all that was fused as one, and all that no longer is."""
+    apart = [change for change in changes if change.code not in ("fused", "split")]
+    joined = [*together(changes, "fused"), *together(changes, "split"), *apart]
+    return sorted(joined, key=lambda change: -abs(change.change_ns))
 
 
 def _difference(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 from analysis.compare.explanation.explanation import (
     Change,
+    ClassTime,
     Explanation,
     KernelTime,
     ShapedTime,
@@ -17,6 +18,8 @@ from analysis.compare.explanation.product import Product
 from analysis.ranks.pair import RankPair
 from analysis.wording.explanation import change_sentence, leading_sentence
 from analysis.wording.explanation.earlier import earlier_sentence
+
+Of = TypeVar("Of")
 
 
 def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None:
@@ -32,37 +35,37 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
         "ranks": _ranks(explanation.ranks),
         "sentence": leading_sentence(explanation),
         "unit": _unit(explanation.unit),
-        "sides": None
-        if explanation.sides is None
-        else dict(zip(("before", "after"), map(asdict, explanation.sides), strict=True)),
+        "sides": None if explanation.sides is None else _by_side(explanation.sides, asdict),
         "drift": explanation.drift,
         "batch": explanation.batch,
         "graph": None if explanation.graph is None else asdict(explanation.graph),
-        "layers": {
-            side: [asdict(each) for each in layers]
-            for side, layers in zip(("before", "after"), explanation.layers, strict=True)
-        },
-        "classes": [
-            {
-                "op_class": each.op_class,
-                "before": {"count": each.counts[0], "ns": each.before_ns},
-                "after": {"count": each.counts[1], "ns": each.after_ns},
-            }
-            for each in explanation.classes
-        ],
-        "kernels": {
-            side: [_shaped(each) for each in kernels]
-            for side, kernels in zip(("before", "after"), explanation.kernels, strict=True)
-        },
-        "products": {
-            side: [product_values(each) for each in products]
-            for side, products in zip(("before", "after"), explanation.products, strict=True)
-        },
+        "layers": _by_side(explanation.layers, _each(asdict)),
+        "classes": [_class(each) for each in explanation.classes],
+        "kernels": _by_side(explanation.kernels, _each(_shaped)),
+        "products": _by_side(explanation.products, _each(product_values)),
         "changes": [_change(change, explanation.unit) for change in explanation.changes],
         "rest_ns": explanation.rest_ns,
         "earlier": None
         if explanation.earlier is None
         else _earlier(explanation, explanation.earlier),
+    }
+
+
+def _by_side(pair: tuple[Of, Of], values: Callable[[Of], Any]) -> dict[str, Any]:
+    """Return the values of both sides."""
+    return dict(zip(("before", "after"), map(values, pair), strict=True))
+
+
+def _each(values: Callable[[Of], Any]) -> Callable[[Iterable[Of]], list[Any]]:
+    """Return a function that makes a list of the values of each."""
+    return lambda several: [values(each) for each in several]
+
+
+def _class(each: ClassTime) -> dict[str, Any]:
+    return {
+        "op_class": each.op_class,
+        "before": {"count": each.counts[0], "ns": each.before_ns},
+        "after": {"count": each.counts[1], "ns": each.after_ns},
     }
 
 
