@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from analysis.align.similarity import SAME_FAMILY, SAME_LAUNCHER, SAME_NAME
@@ -18,16 +20,17 @@ def changed_times(left: Remaining, least_ns: float) -> list[Change]:
     """Return what takes at least `least_ns` a unit longer or shorter: an operator of the framework
     with all its kernels, or a kernel whoever launches it, whichever has more of the change; where
     one kernel, or one set of shapes, has nearly all of it, only that."""
-    found: list[Change] = []
-    while len(found) < _ROUNDS:
-        columns = _largest(left)
+    changes: list[Change] = []
+    subjects = _Subjects.of(left)
+    while len(changes) < _ROUNDS:
+        columns = subjects.largest(left.change_ns)
         if columns is None or abs(left.change_ns[columns].sum()) < least_ns:
             break
         part = _narrowest(left, columns)
         is_noise = abs(left.change_ns[part].sum()) < _noise_ns(left, part)
         change = _change(left, part)
-        found += [] if is_noise else [change]
-    return found
+        changes += [] if is_noise else [change]
+    return changes
 
 
 def _noise_ns(left: Remaining, columns: np.ndarray) -> float:
@@ -42,18 +45,46 @@ def _noise_ns(left: Remaining, columns: np.ndarray) -> float:
     return 2 * float(np.sqrt(len(columns)) * left.change_ns[columns].std())
 
 
-def _largest(left: Remaining) -> np.ndarray | None:
-    """Return the columns of the operator or the family of kernels whose time changed most."""
-    groups: dict[tuple[str, str], list[int]] = {}
-    side = left.sides[0]
-    for column in np.flatnonzero(left.is_pair & (left.change_ns != 0)).tolist():
-        operator = side.profile.operators[left.before[column]]
-        groups.setdefault(("family", side.kernels[operator].family), []).append(column)
-        if side.launchers[operator]:
-            groups.setdefault(("operator", side.launchers[operator]), []).append(column)
-    changes = {key: abs(float(left.change_ns[of].sum())) for key, of in groups.items()}
-    largest = max(changes, key=lambda key: changes[key], default=None)
-    return None if largest is None else np.array(groups[largest])
+@dataclass(frozen=True, eq=False)
+class _Subjects:
+    """The `pairs` of columns that can be a subject, and what of them that is: numbers of the family
+    of each, and of the operator that launched it, which go on from those of families, -1 for
+    none."""
+
+    pairs: np.ndarray
+    families: np.ndarray
+    launchers: np.ndarray
+
+    @classmethod
+    def of(cls, left: Remaining) -> _Subjects:
+        """Return the subjects of all kernels that stand together."""
+        side, pairs = left.sides[0], np.flatnonzero(left.is_pair)
+        operators, place = np.unique(
+            side.profile.operators[left.before[pairs]], return_inverse=True
+        )
+        families: dict[str, int] = {}
+        launchers: dict[str, int] = {"": -1}
+        of_family, of_launcher = (np.zeros(len(operators), dtype="int64") for _ in range(2))
+        for at, operator in enumerate(operators.tolist()):
+            of_family[at] = families.setdefault(side.kernels[operator].family, len(families))
+            of_launcher[at] = launchers.setdefault(side.launchers[operator], len(launchers) - 1)
+        of_launcher[of_launcher >= 0] += len(families)
+        return cls(pairs, of_family[place], of_launcher[place])
+
+    def largest(self, change_ns: np.ndarray) -> np.ndarray | None:
+        """Return the columns of the operator or the family of kernels whose time changed most, as
+        far as it changed; None where none did."""
+        of_pairs = change_ns[self.pairs]
+        changed = np.flatnonzero(of_pairs)
+        if not len(changed):
+            return None
+        launched = changed[self.launchers[changed] >= 0]
+        numbers = np.concatenate((self.families[changed], self.launchers[launched]))
+        ns = np.concatenate((of_pairs[changed], of_pairs[launched]))
+        largest = int(np.argmax(np.abs(np.bincount(numbers, weights=ns))))
+        is_it = (self.families[changed] == largest) | (self.launchers[changed] == largest)
+        columns: np.ndarray = self.pairs[changed[is_it]]
+        return columns
 
 
 def _narrowest(left: Remaining, columns: np.ndarray) -> np.ndarray:
