@@ -123,7 +123,9 @@ def with_context(trace: Trace) -> Trace:
     rows = np.sort(trace.calls["source_row"].dropna().unique().astype("int64"))[:2]
     return replace(
         trace,
-        stacks=Stacks((user, "aten::mm"), np.array([-1, 0]), rows, np.array([1, -1])),
+        stacks=Stacks(
+            (user, "aten::mm"), np.array([-1, 0]), rows, np.array([1, -1]), np.array([-1, 0])
+        ),
         host_waits=HostWaits(
             (user, "b"), np.array([0, 1, 0]), np.array([-5, 2, 9]), np.array([0, 2, 20])
         ),
@@ -158,6 +160,7 @@ def test_call_stacks_memory_and_waits_come_back_without_paths(
     assert stacks.names == ("<path>/train.py(3): step", "aten::mm")
     assert [list(column) for column in (stacks.parents, stacks.nodes)] == [[-1, 0], [1, -1]]
     assert list(stacks.rows) == list(trace.stacks.rows)
+    assert stacks.forward is not None and list(stacks.forward) == [-1, 0]
     assert [waits.names[place] for place in waits.name_of] == [
         "<path>/train.py(3): step", "b", "<path>/train.py(3): step",
     ]  # fmt: skip
@@ -201,7 +204,8 @@ def test_originals_come_back_without_paths() -> None:
         ("nodes", "parent", 2), ("nodes", "parent", -1), ("placed", "node", 9),
         ("placed", "source_row", 0), ("waits", "dur_ns", -1), ("waits", "start_ns", 7),
         ("memory", "start_ns", 8), ("host", "dur_ns", -1), ("host", "start_ns", 3),
-        ("launches", "source_row", 2**40),
+        ("launches", "source_row", 2**40), ("backward", "forward", 9),
+        ("backward", "source_row", 2**40),
     ],
 )  # fmt: skip
 def test_context_that_no_trace_has_is_damage(table: str, column: str, value: int) -> None:

@@ -301,4 +301,5 @@ def _stacks(
     if not len(known):
         return own
     known = known[np.argsort(rows[known], kind="stable")]
-    return Stacks(tuple(names), np.concatenate(parents), rows[known], nodes[known])
+    forward = None if own is None or own.forward is None else own.forward_of(rows[known])
+    return Stacks(tuple(names), np.concatenate(parents), rows[known], nodes[known], forward)

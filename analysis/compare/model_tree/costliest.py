@@ -24,6 +24,7 @@ class Costliest:
     `ns` is the time of all its `instances` per unit of work, `share` its part of all kernels' time,
     `outside` the part that runs in no module. Where one instance takes far longer than the others,
     `longest` is its path, `longest_ns` its time and `others_ns` the mean of the others, per unit.
+    `backward_ns` is the part of its time in the backward pass, None where nothing links that to it.
     With `is_repeat` it is a layer that repeats in the order of kernels, named by how many it has.
     """
 
@@ -37,6 +38,7 @@ class Costliest:
     longest_ns: float = 0.0
     others_ns: float = 0.0
     is_repeat: bool = False
+    backward_ns: float | None = None
 
 
 def costliest(tree: ModelTree, located: Located, units: Units) -> Costliest | None:
@@ -44,7 +46,8 @@ def costliest(tree: ModelTree, located: Located, units: Units) -> Costliest | No
     whole_ns = tree.total_ns[0]
     if not whole_ns:
         return None
-    by_module = _times(located, units)
+    times_of_places = _times_of_places(located, units)
+    by_module = _times(located, times_of_places)
     outside = by_module.pop((), {})
     is_repeat = tree.levels.modules == "repeat"
     if is_repeat:  # two halves of a step are no layers
@@ -58,8 +61,22 @@ def costliest(tree: ModelTree, located: Located, units: Units) -> Costliest | No
                 types, not is_repeat, len(times), 0.0, share, sum(outside.values()) / whole_ns,
                 is_repeat=is_repeat,
             )  # fmt: skip
-            return _with_times(found, times, tree.unit_counts[0])
+            found = _with_times(found, times, tree.unit_counts[0])
+            if not tree.levels.backward:
+                return found
+            backward = _backward_ns(located, times_of_places, types)
+            return replace(found, backward_ns=backward / tree.unit_counts[0])
     return _operator(tree)
+
+
+def _backward_ns(located: Located, times: np.ndarray, types: tuple[str, ...]) -> float:
+    """Return the time of the backward pass of all modules of these types."""
+    places = located.places
+    return sum(
+        float(times[place])
+        for place, path in enumerate(places.modules)
+        if places.is_backward(place) and tuple(path) == types
+    )
 
 
 def _with_times(found: Costliest, times: dict[tuple[str, ...], float], count: int) -> Costliest:
@@ -76,16 +93,22 @@ def _with_times(found: Costliest, times: dict[tuple[str, ...], float], count: in
     )
 
 
-def _times(located: Located, units: Units) -> dict[tuple[str, ...], dict[tuple[str, ...], float]]:
-    """Return the time in all units of what runs directly in each module, by the types of its path
-    and then by its instances; that of no module by ()."""
-    places, calls = located.places, located.trace.calls
+def _times_of_places(located: Located, units: Units) -> np.ndarray:
+    """Return the time in all units of what runs directly at each place, in ns."""
     chosen = units.unit_of != OUTSIDE
-    times = np.bincount(
-        places.of[chosen],
-        weights=calls["dur_ns"].to_numpy("float64")[chosen],
-        minlength=len(places.modules),
+    return np.bincount(
+        located.places.of[chosen],
+        weights=located.trace.calls["dur_ns"].to_numpy("float64")[chosen],
+        minlength=len(located.places.modules),
     )
+
+
+def _times(
+    located: Located, times: np.ndarray
+) -> dict[tuple[str, ...], dict[tuple[str, ...], float]]:
+    """Return the times of places by the types of the modules of each, then by their instances;
+    those in no module by ()."""
+    places = located.places
     found: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
     for types, path, ns in zip(places.modules, places.instances, times.tolist(), strict=True):
         if ns:

@@ -14,11 +14,12 @@ from analysis.host_activity import ANNOTATION, HostActivity
 from analysis.metrics.hierarchy import scopes_of
 from analysis.trace import Trace
 
-Kind = Literal["module", "repeat", "unplaced", "operator", "op_type", "shapes", "more"]
+Kind = Literal["module", "repeat", "backward", "unplaced", "operator", "op_type", "shapes", "more"]
 Source = Literal["stack", "annotation", "scope", "repeat"]
 Step = tuple[Kind, str]
 OUTSIDE_MODULES: Step = ("module", "")
 OUTSIDE_LAYERS: Step = ("repeat", "")
+BACKWARD: Step = ("backward", "")
 UNPLACED: Step = ("unplaced", "")
 NO_SHAPES: Step = ("shapes", "")
 MAX_MODULES = 24  # of one path, the outermost ones
@@ -35,23 +36,31 @@ _FEWEST = 0.02  # of the time of a trace, which must stand in modules for them t
 @dataclass(frozen=True)
 class Levels:
     """Which levels a tree has, which are those that all its files show: where its
-    modules come from, None without any; whether operators launched the kernels; and shapes."""
+    modules come from, None without any; whether operators launched the kernels; and shapes. With
+    `backward` the backward pass stands in the modules whose forward operators it belongs to."""
 
     modules: Source | None
     operators: bool
     shapes: bool
+    backward: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
     """The place in the model of each call of a trace: `modules` has the modules of each place, and
     `instances` the same with their numbers; `of` is the place of each call, `unknown` that of calls
-    whose place the file does not show, such as those launched before it begins."""
+    whose place the file does not show, such as those launched before it begins. Places from
+    `backward_from` on are of the backward pass of their modules, None without any."""
 
     modules: Sequence[tuple[str, ...]]
     instances: Sequence[tuple[str, ...]]
     of: np.ndarray
     unknown: int = -1
+    backward_from: int | None = None
+
+    def is_backward(self, place: int) -> bool:
+        """Return True of a place in the backward pass of its modules."""
+        return self.backward_from is not None and place >= self.backward_from
 
     def has_modules(self, trace: Trace) -> bool:
         """Return True where more than very little of the time of a trace stands in modules."""
@@ -75,6 +84,8 @@ def located(*traces: Trace) -> tuple[Levels, tuple[Located, ...]]:
     source, places = None, [_nowhere(trace) for trace in traces]
     for name, find in _SOURCES.items():
         found = [find(trace) for trace in traces]
+        if len({each.backward_from is None for each in found}) > 1:
+            found = [_places_in_stacks(trace, links_backward=False) for trace in traces]
         if all(each.has_modules(trace) for each, trace in zip(found, traces, strict=True)):
             source, places = name, found
             break
@@ -82,6 +93,7 @@ def located(*traces: Trace) -> tuple[Levels, tuple[Located, ...]]:
         source,
         all(any(map(_OPERATOR.match, trace.texts("launched_by"))) for trace in traces),
         all(any(trace.texts("inputs")) for trace in traces),
+        all(each.backward_from is not None for each in places),
     )
     completed = (_completed(trace, each) for trace, each in zip(traces, places, strict=True))
     return levels, tuple(map(Located, traces, completed))
@@ -119,8 +131,9 @@ def _nowhere(trace: Trace) -> Places:
     return Places([()], [()], np.zeros(len(trace.calls), dtype="int64"))
 
 
-def _places_in_stacks(trace: Trace) -> Places:
-    """Return the modules of PyTorch whose Python frames stand around the launch of each call."""
+def _places_in_stacks(trace: Trace, *, links_backward: bool = True) -> Places:
+    """Return the modules of PyTorch whose Python frames stand around the launch of each call; of a
+    call of a backward pass those around the forward operator that it belongs to."""
     stacks = trace.stacks
     if stacks is None:
         return _nowhere(trace)
@@ -134,7 +147,14 @@ def _places_in_stacks(trace: Trace) -> Places:
             types, numbered = (*types, _INSTANCE.sub("", module)), (*numbered, module)
         modules.append(types)
         instances.append(numbered)
-    return Places(modules, instances, stacks.of(rows) + 1, unknown=0)
+    of = stacks.of(rows) + 1
+    forward = stacks.forward_of(rows) + 1
+    is_linked = np.array([bool(types) for types in modules], dtype=bool)[forward]
+    if not links_backward or not is_linked.any():
+        return Places(modules, instances, of, unknown=0)
+    count = len(modules)
+    of = np.where(is_linked, forward + count, of)
+    return Places(modules * 2, instances * 2, of, unknown=0, backward_from=count)
 
 
 def _places_in_annotations(trace: Trace) -> Places:

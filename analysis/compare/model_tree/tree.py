@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from analysis.compare.model_tree.paths import (
+    BACKWARD,
     NO_SHAPES,
     OUTSIDE_LAYERS,
     OUTSIDE_MODULES,
@@ -283,6 +284,8 @@ def _module(whole: _Part, side: int, places: Places, place: int, levels: Levels)
     for depth, name in enumerate(places.modules[place]):
         part = part.part((kind, name))
         part.numbered[side].add(places.instances[place][: depth + 1])
+    if places.is_backward(place):
+        part = part.part(BACKWARD)
     for step in _outside(places, place, levels):
         part = part.part(step)
     return part

@@ -69,8 +69,17 @@ class Moments:
     before: bool = False
 
 
-def stacks_of(frames: Frames, moments: Moments, limits: Limits = DEFAULT_LIMITS) -> Stacks | None:
-    """The frames that run at each moment, as one tree of their names; None where none ever does."""
+def stacks_of(
+    frames: Frames,
+    moments: Moments,
+    limits: Limits = DEFAULT_LIMITS,
+    forward: Moments | None = None,
+) -> Stacks | None:
+    """The frames that run at each moment, as one tree of their names; None where none ever does.
+
+    `forward` are moments of some of the same rows, when and where the forward operator of each
+    began.
+    """
     innermost = _innermost(frames, moments)
     if not len(innermost) or innermost.max() < 0:
         return None
@@ -81,12 +90,27 @@ def stacks_of(frames: Frames, moments: Moments, limits: Limits = DEFAULT_LIMITS)
     if nodes.max() < 0:
         return None
     order = np.lexsort((nodes, moments.rows))
+    rows = moments.rows[order]
+    linked = None
+    if forward is not None and len(forward.rows):
+        places = _innermost(frames, forward).tolist()
+        linked = np.full(len(rows), -1, dtype="int64")
+        linked[np.searchsorted(rows, forward.rows)] = [tree.node(place) for place in places]
     return Stacks(
         names=tuple(clean_text(frames.names[name], limits.text_chars) for name in tree.names),
         parents=np.array(tree.parents, dtype="int64"),
-        rows=moments.rows[order],
+        rows=rows,
         nodes=nodes[order],
+        forward=linked,
     )
+
+
+def innermost(frames: Frames, moments: Moments) -> Ints:
+    """Return the position of the innermost frame at each moment, -1 for none."""
+    if not len(frames.lanes):
+        return np.full(len(moments.lanes), -1, dtype="int64")
+    places = _innermost(frames, moments)
+    return np.where(places >= 0, frames.table.order[places], -1)
 
 
 def _innermost(frames: Frames, moments: Moments) -> Ints:

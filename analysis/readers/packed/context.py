@@ -23,6 +23,7 @@ from analysis.trace import Trace
 SCHEMAS: Mapping[str, Mapping[str, str]] = {
     "nodes": {"name": "category", "parent": "int64"},
     "placed": {"source_row": "int64", "node": "int64"},
+    "backward": {"source_row": "int64", "forward": "int64"},
     "waits": {"name": "category", "start_ns": "int64", "dur_ns": "int64"},
     "memory": {
         "device": "category",
@@ -77,6 +78,14 @@ def frames_of(trace: Trace) -> dict[str, pd.DataFrame]:
         found["placed"] = pd.DataFrame(
             {"source_row": stacks.rows.astype("int64"), "node": _from_one(stacks.nodes)}
         )
+        if stacks.forward is not None:
+            linked = stacks.forward >= 0
+            found["backward"] = pd.DataFrame(
+                {
+                    "source_row": stacks.rows[linked].astype("int64"),
+                    "forward": _from_one(stacks.forward[linked]),
+                }
+            )
     if waits is not None:
         found["waits"] = pd.DataFrame(
             {
@@ -125,6 +134,8 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
             raise ValueError(f"{name}: too many rows, or cells without a value")
     if ("nodes" in frames) != ("placed" in frames):
         raise ValueError("nodes without the calls in them, or these without nodes")
+    if "backward" in frames and "placed" not in frames:
+        raise ValueError("calls of a backward pass without the calls in nodes")
     found: dict[str, Any] = {}
     if "nodes" in frames:
         nodes, placed = frames["nodes"], frames["placed"]
@@ -136,6 +147,7 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
             nodes["parent"].to_numpy("int64") - 1,
             rows,
             placed["node"].to_numpy("int64") - 1,
+            _forward(rows, frames["backward"]) if "backward" in frames else None,
         )
     if "waits" in frames:
         waits = frames["waits"]
@@ -177,6 +189,17 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
             Original(str(name), str(op_type), str(place), *(bool(flag) for flag in flags))
             for name, op_type, place, *flags in told.itertuples(index=False)
         )
+    return found
+
+
+def _forward(rows: np.ndarray, backward: pd.DataFrame) -> np.ndarray:
+    """Return the forward node of each of these rows. Raises ValueError for a row that is none of
+    these."""
+    of = backward["source_row"].to_numpy("int64")
+    if not np.isin(of, rows).all():
+        raise ValueError("backward: a call that is in no node")
+    found = np.full(len(rows), -1, dtype="int64")
+    found[np.searchsorted(rows, of)] = backward["forward"].to_numpy("int64") - 1
     return found
 
 

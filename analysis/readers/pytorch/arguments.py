@@ -33,6 +33,9 @@ KERNEL_NUMBERS = {
     "est. achieved occupancy %": "occupancy",
 }
 MESSAGE = ("sent", "received")  # elements that each rank gives and gets
+# The number of the node of the backward pass that an operator makes or is; of a backward operator
+# the number of the thread of its forward operator, 0 of a forward one.
+AUTOGRAD = ("autograd_number", "forward_thread")
 KERNEL_LABELS = ("device", "stream", "grid", "block")
 
 
@@ -67,6 +70,8 @@ class PlainArgs(msgspec.Struct, gc=False, frozen=True):
     group: msgspec.Raw = msgspec.field(default=_RAW, name="Process Group Name")
     group_ranks: msgspec.Raw = msgspec.field(default=_RAW, name="Process Group Ranks")
     sequence: msgspec.Raw = msgspec.field(default=_RAW, name="Seq")
+    autograd_number: _Id = msgspec.field(default=NONE, name="Sequence number")
+    forward_thread: _Id = msgspec.field(default=NONE, name="Fwd thread id")
     source: msgspec.Raw = msgspec.field(default=_RAW, name="Src Rank")
     target: msgspec.Raw = msgspec.field(default=_RAW, name="Dst Rank")
 
@@ -92,7 +97,7 @@ class Arguments:
         return columns
 
     def ops(self, raws: Given) -> dict[str, np.ndarray]:
-        """Columns of operators: ids, `inputs`, `flops`, and MESSAGE of collectives."""
+        """Columns of operators: ids, `inputs`, `flops`, AUTOGRAD, and MESSAGE of collectives."""
         args = _decoded(raws)
         texts: list[InputTexts] = [
             (
@@ -105,6 +110,8 @@ class Arguments:
         columns = self._ids(args)
         columns["inputs"] = self.inputs.of(texts)
         columns["flops"] = _floats(args, "flops")
+        for name in AUTOGRAD:
+            columns[name] = self.ids([getattr(a, name) for a in args])
         for name in MESSAGE:
             columns[name] = _floats(args, name)
         columns["message"] = self._messages(args)

@@ -78,6 +78,8 @@ class Args(msgspec.Struct, gc=False):
     group: msgspec.Raw = msgspec.field(default=_NONE, name="Process Group Name")
     group_ranks: msgspec.Raw = msgspec.field(default=_NONE, name="Process Group Ranks")
     sequence: msgspec.Raw = msgspec.field(default=_NONE, name="Seq")
+    autograd_number: msgspec.Raw = msgspec.field(default=_NONE, name="Sequence number")
+    forward_thread: msgspec.Raw = msgspec.field(default=_NONE, name="Fwd thread id")
     source: msgspec.Raw = msgspec.field(default=_NONE, name="Src Rank")
     target: msgspec.Raw = msgspec.field(default=_NONE, name="Dst Rank")
 

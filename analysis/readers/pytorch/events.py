@@ -21,6 +21,7 @@ from analysis.readers.input.event_windows import Inexact
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.times import LATEST_NS
 from analysis.readers.pytorch.arguments import (
+    AUTOGRAD,
     KERNEL_LABELS,
     KERNEL_NUMBERS,
     Arguments,
@@ -433,6 +434,7 @@ class EventColumns:
         own = {name: columns.pop(name, none) for name in COLUMNS}
         if kind in ("op", "call") and not columns:
             columns = {"inputs": none, "flops": none.astype("float64"), "message": none}
+            columns |= dict.fromkeys(AUTOGRAD, none)
         if kind == "kernel" and not columns:
             columns = {name: none for name in KERNEL_LABELS}
             columns |= {name: none.astype("float64") for name in KERNEL_NUMBERS.values()}

@@ -35,6 +35,7 @@ from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
+from analysis.readers.pytorch.backward import forward_of
 from analysis.readers.pytorch.clocks import on_the_hosts_clock
 from analysis.readers.pytorch.compiler.compiled import (
     Calls,
@@ -217,7 +218,7 @@ def _trace(source: Source, file: _File, found: Sorted, notes: list[Diagnostic]) 
     trace = build_trace(meta, rows, runs=runs, notes=notes, limits=source.limits)
     trace = replace(
         trace,
-        stacks=stacks_of(found.frames, moments, source.limits),
+        stacks=stacks_of(found.frames, moments, source.limits, forward_of(found, moments)),
         memory=memory,
         host=host,
         originals=originals,

@@ -8,7 +8,7 @@ from typing import Any
 from analysis.advice.explanation.model_tree import TracedTree
 from analysis.compare.comparison import Comparison
 from analysis.compare.model_tree import ModelTree, Node, model_tree
-from analysis.compare.model_tree.paths import UNPLACED, Step
+from analysis.compare.model_tree.paths import BACKWARD, UNPLACED, Step
 from analysis.wording.trees.model_tree import kernels_of
 
 
@@ -76,6 +76,7 @@ def _place(steps: tuple[Step, ...], node: Node, depth: int) -> dict[str, Any]:
         "shapes": _named(steps, "shapes"),
         "kind": node.kind,
         "is_placed": UNPLACED not in steps,
+        "is_backward": BACKWARD in steps,
         "depth": depth,
         "is_leaf": not node.children,
         "parts": max(node.instances) if node.kind == "more" else None,

@@ -43,8 +43,12 @@ _LONGEST = Message(
     "The longest of them, {module:name}, takes {longest:duration}, the others {others:duration} on "
     "average."
 )
+_BACKWARD_OF_IT = Message("Of this {ns:duration} is its backward pass.")
 _OUTSIDE_OF_ALL = Message(
     "{share:percent} of that time runs in no module, as copies and a backward pass do."
+)
+_OUTSIDE_WITH_BACKWARD = Message(
+    "{share:percent} of that time runs in no module, as copies, collectives and an optimizer do."
 )
 _OPERATOR = Message(
     "Of all operators {name:name} takes most: **{ns:duration}** {per}, {share:percent} of their "
@@ -67,6 +71,7 @@ LAYER = Message("layer of {n:count} kernel", "layer of {n:count} kernels")
 REPETITION = Message("repetition of {n:count} kernel", "repetition of {n:count} kernels")
 _FEWEST = 4  # copies, from which what repeats are layers
 OUTSIDE_LAYERS = Message("in no layer that repeats")
+BACKWARD = Message("backward pass")
 UNPLACED = Message("place in the model not in the file")
 NO_SHAPES = Message("shapes not in the file")
 MORE = Message("{n:count} part with a smaller change", "{n:count} parts with smaller changes")
@@ -104,13 +109,17 @@ def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Sai
     n = found.instances
     message = _MODULES if n > 1 else _MODULE
     said = [message.of(module=shown, n=n, each=found.ns / n, **values)]
+    if found.backward_ns:
+        said.append(_BACKWARD_OF_IT.of(ns=found.backward_ns))
     if found.longest:
         numbers = found.names[-_SHOWN:].count(NUMBERED)
         longest = " › ".join(found.longest[-_SHOWN - numbers :])
         times = {"longest": found.longest_ns, "others": found.others_ns}
         said.append(_LONGEST.of(module=longest, **times))
     if found.outside >= _MUCH:
-        said.append(_OUTSIDE_OF_ALL.of(share=found.outside))
+        is_linked = found.backward_ns is not None
+        outside = _OUTSIDE_WITH_BACKWARD if is_linked else _OUTSIDE_OF_ALL
+        said.append(outside.of(share=found.outside))
     return said
 
 
@@ -150,7 +159,8 @@ def _step_text(kind: str, name: str, node: Node) -> str:
 def _unnamed(kind: str, node: Node) -> str:
     if kind == "more":
         return MORE.text(n=node.instances[0])
-    return {"shapes": NO_SHAPES, "unplaced": UNPLACED}.get(kind, OUTSIDE).text()
+    names = {"shapes": NO_SHAPES, "unplaced": UNPLACED, "backward": BACKWARD}
+    return names.get(kind, OUTSIDE).text()
 
 
 def instances_text(node: Node) -> str:
