@@ -269,11 +269,6 @@ def _rows(
     return rows
 
 
-def table_of(place: Place, table: str, facts: RankFacts) -> pd.DataFrame:
-    """A table of one rank. Raises FuseScopeError where its file is damaged."""
-    return _frame(place, table, facts)
-
-
 def trace_of(place: Place, facts: RankFacts) -> Trace:
     """The trace of a rank out of its raw rows. Raises FuseScopeError where its file is damaged."""
     try:
