@@ -53,10 +53,6 @@ class Document:
         named = (e for e in self.events if str(e.get("name", "")).startswith("ProfilerStep#"))
         return sorted((e for e in named if is_timed(e)), key=lambda event: float(event["ts"]))
 
-    def launch_of(self, kernel: Event) -> Event | None:
-        """Return the call of the host that launched a kernel."""
-        return self.launches().get(correlation(kernel))
-
     def launches(self) -> dict[Any, Event]:
         """Return the calls of the host by correlation."""
         calls = (e for e in self.events if str(e.get("cat", "")).lower() in RUNTIME)
