@@ -13,7 +13,7 @@ from analysis.host_activity import call_lengths
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import call_times, lacks_kernels
 from analysis.text import clean_text
-from analysis.trace import UNIT_RUNS, Diagnostic, DiagnosticCode, Trace, Value, runs_frame
+from analysis.trace import UNIT_RUNS, Diagnostic, DiagnosticCode, Trace, Value, noted, runs_frame
 from analysis.work_units.earlier import launched_earlier
 from analysis.work_units.finding import are_two_phases, common_units, same_work, units_of
 from analysis.work_units.units import Units
@@ -75,7 +75,11 @@ def _with_runs(trace: Trace, units: Units, others: int) -> Trace:
     if units.kind == "file" or _are_runs(trace, units):
         return trace
     notes = [note for note in trace.diagnostics if note.code != "no_runs"]
-    notes += [*_notes(units), *_others_notes(others), *_outside_notes(trace, units)]
+    notes += [
+        *_notes(units),
+        *noted("info", "runs_of_other_work", others),
+        *_outside_notes(trace, units),
+    ]
     run = pd.array(units.unit_of, "Int64")
     run[units.unit_of < 0] = pd.NA
     calls = trace.calls.assign(run=run)
@@ -107,11 +111,6 @@ def _notes(units: Units) -> Iterator[Diagnostic]:
         yield Diagnostic("info", "runs_launched_before", units.earlier)
     if units.is_behind:
         yield Diagnostic("info", "run_behind_earlier", 1, values=host)
-
-
-def _others_notes(others: int) -> Iterator[Diagnostic]:
-    if others:
-        yield Diagnostic("info", "runs_of_other_work", others)
 
 
 def _outside_notes(trace: Trace, units: Units) -> Iterator[Diagnostic]:

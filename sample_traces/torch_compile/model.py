@@ -49,8 +49,9 @@ steps = schedule(wait=0, warmup=1, active=3, repeat=1)
 with torch.no_grad():
     for _ in range(3):
         model(data)
-    with profile(activities=[ProfilerActivity.CPU], record_shapes=True, with_flops=True,
-                 schedule=steps) as prof:
+    with profile(
+        activities=[ProfilerActivity.CPU], record_shapes=True, with_flops=True, schedule=steps
+    ) as prof:
         for _ in range(4):
             model(data)
             prof.step()

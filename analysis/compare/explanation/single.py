@@ -105,7 +105,7 @@ def _outlier(
             "side": side,
             "unit": int(of.profile.longest_unit[position]),
             "of": _executions(of, position),
-            "longest_ns": _longest(of, position),
+            "longest_ns": int(of.profile.longest_ns[position]),
             "usual_ns": round(usual_ns),
         },
         calls=(calls[side], calls[1 - side]),
@@ -131,10 +131,6 @@ def longest_call(of: ExplainedSide, position: int) -> int:
     is_it &= calls["dur_ns"].to_numpy() == profile.longest_ns[position]
     rows = np.flatnonzero(is_it)
     return int(rows[0]) if len(rows) else int(profile.calls[position])
-
-
-def _longest(of: ExplainedSide, position: int) -> int:
-    return int(of.profile.longest_ns[position])
 
 
 def _slow_layer(left: Remaining, repeat: Repeat, least_ns: float) -> Change | None:

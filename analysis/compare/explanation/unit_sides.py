@@ -109,8 +109,7 @@ def _counts(side: ExplainedSide) -> np.ndarray:
 def _graphs(side: ExplainedSide) -> tuple[float, float]:
     """Return how many graphs a unit launches, and how many kernels of them run in it."""
     units = side.units
-    groups = [group.rows for group in replays(side.trace)]
-    inside = [rows for rows in groups if (units.unit_of[rows] != OUTSIDE).any()]
+    inside = [rows for rows in replays(side.trace) if (units.unit_of[rows] != OUTSIDE).any()]
     kernels = sum(int((units.unit_of[rows] != OUTSIDE).sum()) for rows in inside)
     return len(inside) / units.count, kernels / units.count
 

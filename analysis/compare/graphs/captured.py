@@ -50,8 +50,8 @@ def _replayed(trace: Trace, other: Trace) -> CapturedGraph | None:
     names, operators = other.texts("name"), other.calls["operator"].to_numpy()
     dur_ns = other.calls["dur_ns"].to_numpy()
     by_kernels: dict[bytes, list[np.ndarray]] = {}
-    for group in replays(other):
-        by_kernels.setdefault(operators[group.rows].tobytes(), []).append(group.rows)
+    for rows in replays(other):
+        by_kernels.setdefault(operators[rows].tobytes(), []).append(rows)
     for same in by_kernels.values():
         kernels = [names[at] for at in operators[same[0]].tolist()]
         line = captured_line(trace, kernels)

@@ -52,13 +52,6 @@ class Line:
         return self.span_ns is not None
 
 
-@dataclass(frozen=True, eq=False)
-class Replayed:
-    """Kernels that one call of the host launched together: rows of the calls of the trace."""
-
-    rows: np.ndarray
-
-
 def with_names_by_order(before: Trace, after: Trace) -> tuple[Trace, Trace, tuple[int, int]]:
     """Return both traces, the kernels of their graphs with operators and modules where one of them
     says what these are by the same order; and of how many calls on each side."""
@@ -68,8 +61,9 @@ def with_names_by_order(before: Trace, after: Trace) -> tuple[Trace, Trace, tupl
     return named[0][0], named[1][0], (named[0][1], named[1][1])
 
 
-def replays(trace: Trace) -> list[Replayed]:
-    """Return the kernels of each call of the host that launched many, as that of a graph does."""
+def replays(trace: Trace) -> list[np.ndarray]:
+    """Return the kernels, as rows of calls, of each call of the host that launched many, as that of
+    a graph does."""
     host = trace.host
     if host is None or not len(trace.calls):
         return []
@@ -83,7 +77,7 @@ def replays(trace: Trace) -> list[Replayed]:
     order = chosen[np.lexsort((starts[chosen], times[chosen], lanes[chosen]))]
     is_new = (np.diff(times[order]) != 0) | (np.diff(lanes[order]) != 0)
     groups = np.split(order, np.flatnonzero(is_new) + 1)
-    return [Replayed(group) for group in groups if len(group) >= _FEWEST]
+    return [rows for rows in groups if len(rows) >= _FEWEST]
 
 
 def with_own_names_by_order(trace: Trace) -> Trace:
@@ -155,21 +149,21 @@ def _named(trace: Trace, lines: Sequence[Line]) -> tuple[Trace, int]:
     place_of = np.full(len(operators), -1, dtype="int64")
     is_nameless = np.array([not name for name in trace.texts("launched_by")])
     known: dict[bytes, tuple[int, np.ndarray]] = {}
-    for group in groups:
-        ids = operators[group.rows]
+    for rows in groups:
+        ids = operators[rows]
         key = ids.tobytes()
         if key not in known:
-            known[key] = _first_fitting(trace, ids, group, lines)
+            known[key] = _first_fitting(trace, ids, rows, lines)
         line, places = known[key]
         chosen = (places >= 0) & is_nameless[ids]
-        line_of[group.rows[chosen]] = line
-        place_of[group.rows[chosen]] = places[chosen]
+        line_of[rows[chosen]] = line
+        place_of[rows[chosen]] = places[chosen]
     count = int((place_of >= 0).sum())
     return (_with(trace, lines, line_of, place_of), count) if count else (trace, 0)
 
 
 def _first_fitting(
-    trace: Trace, ids: np.ndarray, group: Replayed, lines: Sequence[Line]
+    trace: Trace, ids: np.ndarray, rows: np.ndarray, lines: Sequence[Line]
 ) -> tuple[int, np.ndarray]:
     """Return the line whose kernels these are, and the place in it of each, -1 for none."""
     names = trace.texts("name")
@@ -177,7 +171,7 @@ def _first_fitting(
     for at, line in enumerate(lines):
         if line.is_capture and _is_the_same(line, own):
             return at, np.arange(len(own))
-    dur_ns = trace.calls["dur_ns"].to_numpy()[group.rows]
+    dur_ns = trace.calls["dur_ns"].to_numpy()[rows]
     for at, line in enumerate(lines):
         places = _aligned(line, own, dur_ns)
         if places is not None:
