@@ -19,11 +19,11 @@ from analysis.readers.building.timetable import distinct
 from analysis.readers.building.trace_tables import dtype_bytes, tensor_bytes
 from analysis.readers.input.json_value import decode
 from analysis.readers.pytorch.arguments import KERNEL_NUMBERS
-from analysis.readers.pytorch.aten_flops import Count
 from analysis.readers.pytorch.event import Kind, plain
 from analysis.readers.pytorch.events import Sorted
+from analysis.readers.pytorch.flops.aten_flops import Count
+from analysis.readers.pytorch.flops.kernel_flops import kernel_flops
 from analysis.readers.pytorch.inputs import Inputs
-from analysis.readers.pytorch.kernel_flops import kernel_flops
 from analysis.readers.pytorch.launches import Launched, Launches, launching_names
 from analysis.readers.pytorch.spans import KINDS, NONE, Spans
 from analysis.readers.pytorch.steps import Steps

@@ -9,8 +9,8 @@ import numpy as np
 
 from analysis.operators.classes import is_heavy
 from analysis.readers.building.coded import Coded, distinct_rows
-from analysis.readers.pytorch.aten_flops import Count
 from analysis.readers.pytorch.events import Sorted
+from analysis.readers.pytorch.flops.aten_flops import Count
 from analysis.readers.pytorch.inputs import Inputs
 from analysis.readers.pytorch.launches import Launched, Launches
 from analysis.readers.pytorch.spans import KINDS, NONE, Spans

@@ -1,0 +1,1 @@
+"""Operations of kernels: what PyTorch counted, or the shapes of its operators give."""
