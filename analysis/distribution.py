@@ -102,7 +102,7 @@ class Distribution:
 
     @property
     def line(self) -> Statistic:
-        """What stands for the runs of a strip."""
+        """The line that stands for the runs of a strip."""
         return self.strips[0].line
 
     @property

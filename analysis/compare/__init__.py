@@ -174,7 +174,7 @@ def _with_names_by_order(
 
 
 def _other_ranks(ranks: RankPair | None) -> CannotTell:
-    """What two sides are that have hardly an operator in common."""
+    """Return what two sides are that have hardly an operator in common."""
     if ranks is not None and ranks.is_one_job:
         return "different_ranks"
     is_of_sizes = ranks is not None and ranks.relation == "other_sizes"

@@ -80,8 +80,8 @@ def doubts(
 
 
 def _in_no_group(fusion: Fusion, ledger: Ledger) -> Iterator[Diagnostic]:
-    """How many operators have no group where groups are inferred, by name, as the ledger has them;
-    those of communication are a line of their own."""
+    """Return how many operators have no group where groups are inferred, by name, as the ledger has
+    them; those of communication are a line of their own."""
     left = int((ledger.ungrouped["reason"] != "communication").sum())
     if fusion.source == "inferred" and left:
         yield Diagnostic("info", "inferred_without_partner", left)
@@ -140,7 +140,7 @@ def _pairing(
 
 
 def _of_ranks(ranks: RankPair) -> Diagnostic:
-    """How two files of ranks belong together."""
+    """Return how two files of ranks belong together."""
     if ranks.relation == "other_sizes":
         return _note("warning", "worlds_differ", before=ranks.worlds[0], after=ranks.worlds[1])
     values: dict[str, Value] = {"before": ranks.ranks[0], "after": ranks.ranks[1]}
@@ -322,7 +322,7 @@ def _profiled_headline(
     fusion: Fusion,
     ledger: Ledger,
 ) -> Iterator[Diagnostic]:
-    """Which side the profiler's charge for every operator favours: the one that runs fewer.
+    """Return which side the profiler's charge for every operator favours: the one that runs fewer.
 
     Two profilers do not charge alike, so of them nothing is said; nor where runs are not known, nor
     of one file on both sides, nor of two ranks of one job.

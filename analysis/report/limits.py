@@ -45,7 +45,7 @@ class Limits:
 
 
 def limits(comparison: Comparison, found: Findings, drawn: dict[str, Any]) -> Limits:
-    """What limits the candidate of a comparison, as `found` there; `drawn` is the
+    """Return what limits the candidate of a comparison, as `found` there; `drawn` is the
     payload of the timelines."""
     made = tuple(_limit(found, finding, drawn) for finding in found.found)
     return Limits(

@@ -408,7 +408,8 @@ def _profile_group(side: Side) -> Group:
 
 
 def _rank(job: Job | None) -> Iterator[tuple[str, str]]:
-    """Which rank of its job a file is of, and which stage of the pipeline, where it says so."""
+    """Return which rank of its job a file is of, and which stage of the pipeline, where it
+    says so."""
     if job is None or job.rank is None:
         return
     rank = units.count(job.rank)

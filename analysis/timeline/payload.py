@@ -42,7 +42,7 @@ _CALL_FIELDS = [
 
 
 def timeline_payload(comparison: Comparison, max_calls: int | None = None) -> dict[str, Any]:
-    """What the timelines draw, for `Drawing`: `span_ns`, `classes`, `groups`, and two `sides`.
+    """Return what the timelines draw, for `Drawing`: `span_ns`, `classes`, `groups`, two `sides`.
 
     Each side shows one run; times are ns after the start of that run. `row` of an operator
     is its row in `comparison.operators`, `group` the id of its fusion group, null for an operator

@@ -81,7 +81,7 @@ def counts_of(comparison: Comparison) -> tuple[str, str]:
 
 
 def drawn_text(comparison: Comparison) -> str:
-    """What the timelines show: 'one run of each side', or the file that marks none."""
+    """Return what the timelines show: 'one run of each side', or the file that marks none."""
     return _DRAWN[_marked(comparison)][0].text()
 
 

@@ -220,7 +220,7 @@ def verdict(comparison: Comparison) -> None:
 
 
 def verdict_basis(comparison: Comparison) -> None:
-    """What the verdict rests on."""
+    """Say what the verdict rests on."""
     st.caption(own(wording.verdict_basis(comparison.verdict)))
 
 

@@ -134,8 +134,8 @@ def _stretch(found: Drawn, id_: str, stretch: Stretch) -> None:
 
 
 def _head(side: Side) -> None:
-    """What it is and how long a run takes; that the file ends early, where it does, with what it
-    says, or that it may."""
+    """Say what it is and how long a run takes; that the file ends early, where it does, with
+    what it says, or that it may."""
     parts = wording.trace_parts(side)
     is_cut = side.trace.ends_early
     st.header(
@@ -155,7 +155,7 @@ def _head(side: Side) -> None:
 
 
 def _facts(side: Side, compare_page: st.Page, id_: str) -> None:
-    """What the file contains, and the way to a comparison: behind the answer."""
+    """Say what the file contains, and the way to a comparison: behind the answer."""
     st.caption(panels.own(wording.trace_facts(side)))
     if others := wording.units_text(side.trace):
         panels.note(others, ":gray[:material/account_tree:]")

@@ -271,7 +271,7 @@ class _Rows:
         return profiled_runs("step", begins, [end - start for start, end, _ in found]), labels
 
     def _before_file(self, launched: Mapping[int | None, int]) -> np.ndarray:
-        """Which tasks were launched before the file begins."""
+        """Return which tasks were launched before the file begins."""
         starts = Whole.of(self.columns["start_ns"])
         if starts is None:
             return np.zeros(len(self._connections), dtype=bool)

@@ -123,8 +123,8 @@ class Recorded:
 def _without_call(
     columns: Mapping[str, Sequence[object]], calls: Mapping[Key, HostCall], earlier: np.ndarray
 ) -> int:
-    """How many kernels, without copies and fills and those launched before the file begins, have no
-    call of the host in the file."""
+    """Return how many kernels, without copies and fills and those launched before the file
+    begins, have no call of the host in the file."""
     keys = _keys(columns, range(len(columns["correlation"])))
     left = zip(keys, columns["op_type"], earlier if len(earlier) else repeat(False), strict=False)
     return sum(
@@ -136,7 +136,7 @@ def _without_call(
 def _before_file(
     columns: Mapping[str, Sequence[object]], calls: Mapping[Key, HostCall]
 ) -> np.ndarray:
-    """Which activities were launched before the file begins."""
+    """Return which activities were launched before the file begins."""
     rows = range(len(columns["correlation"]))
     devices, streams = (Coded.of(columns[name]).codes for name in ("device", "stream"))
     starts = Whole.of(columns["start_ns"])

@@ -140,7 +140,7 @@ class Arguments:
         return np.array([self._id(value) for value in values], dtype="int64")
 
     def _messages(self, args: Sequence[Any]) -> Ints:
-        """What each says of a collective as numbers, NONE for nothing."""
+        """Return what each says of a collective as numbers, NONE for nothing."""
         places = [at for at, a in enumerate(args) if bytes(a.collective) or bytes(a.group_size)]
         found = np.full(len(args), NONE, dtype="int64")
         if places:

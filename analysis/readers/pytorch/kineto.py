@@ -281,8 +281,8 @@ def _launched(found: Sorted, launched: Launched) -> Moments:
 def _captured(
     found: Sorted, launches: Launches | None, moments: Moments, limits: Limits
 ) -> tuple[Captured | None, Moments]:
-    """What was captured into graphs, and the moments with those of its calls, which have a stack as
-    calls of the trace have."""
+    """Return what was captured into graphs, and the moments with those of its calls, which
+    have a stack as calls of the trace have."""
     captured = captured_of(found, launches or Launches(found), limits)
     if captured is None or moments.before:
         return captured, moments

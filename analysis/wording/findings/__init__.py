@@ -159,7 +159,7 @@ def why_text(finding: Finding) -> str:
 
 
 def _communication(finding: Finding) -> str:
-    """What communication that nothing hides means: its rate, and what of it is waiting."""
+    """Return what communication that nothing hides means: its rate, and what of it is waiting."""
     why = TEXTS["communication"].why
     plain = "" if why is None else why.text()
     waits = WAITING.get(finding.values.get("waits"))

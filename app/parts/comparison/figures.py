@@ -27,5 +27,5 @@ def show(comparison: Comparison) -> None:
 
 
 def _may_be_noise(comparison: Comparison, figure: Figure) -> bool:
-    """Whether a change of this figure is one of times that nobody can tell from noise."""
+    """Return whether a change of this figure is one of times that nobody can tell from noise."""
     return not comparison.verdict.is_decided and figure.baseline.unit in ("ns", "1/s")

@@ -60,7 +60,7 @@ def show(comparison: Comparison) -> None:
 
 
 def _step(comparison: Comparison) -> None:
-    """Where the time of a run goes on each side, and what the change went to."""
+    """Draw where the time of a run goes on each side, and what the change went to."""
     from analysis.charts.step import step
 
     figure = step(step_words.step_bars(comparison), panels.mark_colours())
@@ -109,7 +109,7 @@ def _op_types(comparison: Comparison) -> None:
 
 
 def _totals(comparison: Comparison) -> None:
-    """Which of the times of a run on this page is which."""
+    """Say which of the times of a run on this page is which."""
     found = totals(comparison)
     if len(found) < 2:
         return
