@@ -65,17 +65,12 @@ def profile_of(trace: Trace, units: Units) -> Profile:
     occurrence = _occurrence(unit, name)
     key = name * (int(occurrence.max(initial=0)) + 1) + occurrence
     chosen = np.flatnonzero(np.isin(order, model))
-    keys = key[chosen]
-    sorted_at = np.argsort(keys, kind="stable")
-    places = np.minimum(np.searchsorted(keys[sorted_at], key), max(len(keys) - 1, 0))
-    matches = keys[sorted_at][places] == key if len(keys) else np.zeros(len(key), bool)
-    place = np.where(matches, sorted_at[places] if len(keys) else 0, -1)
-    totals = np.zeros(len(keys), dtype="int64")
-    np.add.at(totals, place[matches], dur_ns[matches])
-    longest_ns, longest_unit = _longest(place, dur_ns, unit, len(keys))
-    extra: np.ndarray = (
-        np.bincount(of[~matches], weights=dur_ns[~matches]) if (~matches).any() else np.zeros(0)
-    )
+    place = _places(key, key[chosen])
+    is_common = place >= 0
+    totals = np.zeros(len(chosen), dtype="int64")
+    np.add.at(totals, place[is_common], dur_ns[is_common])
+    longest_ns, longest_unit = _longest(place, dur_ns, unit, len(chosen))
+    extra = np.bincount(of[~is_common], weights=dur_ns[~is_common])
     place_of = np.full(len(operators), -1, dtype="int64")
     place_of[order] = place
     return Profile(
@@ -89,6 +84,15 @@ def profile_of(trace: Trace, units: Units) -> Profile:
         count=units.count,
         place_of=place_of,
     )
+
+
+def _places(values: np.ndarray, distinct: np.ndarray) -> np.ndarray:
+    """Return where each of these values stands among distinct ones, -1 for one that does not."""
+    if not len(distinct):
+        return np.full(len(values), -1, dtype="int64")
+    order = np.argsort(distinct, kind="stable")
+    at = np.minimum(np.searchsorted(distinct[order], values), len(distinct) - 1)
+    return np.where(distinct[order][at] == values, order[at], -1)
 
 
 def _ranked_streams(trace: Trace) -> np.ndarray:
