@@ -85,11 +85,8 @@ def page_changes(comparison: Comparison) -> Iterator[Printed]:
         every = set(comparison.ledger.patterns["key"])
         order = next(iter(shown_ledger.orders()))
         lines = shown_ledger.lines(comparison.ledger, order, unfolded=every)
-        for made in (
-            shown_ledger.table(comparison, lines, every),
-            shown_ledger.summary(comparison.ledger),
-        ):
-            yield from _cells(made, "before", "after", "change")
+        ledger = shown_ledger.table(comparison, lines, every)
+        yield from _cells(ledger, "before", "after", "change")
 
 
 def _cells(made: Table, first: str, second: str, change: str) -> Iterator[Printed]:

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.accessibility import violations
 from tests.browser.dashboard import (
     fits_narrow_pages,
+    open_part,
     quiet,
     upload,
     wait_idle,
@@ -27,6 +28,7 @@ def test_rows_fold_and_names_stay_text(page: Page, url: str, tmp_path: Path) -> 
         path.write_bytes(kineto_json(launches))
     page.goto(url)
     upload(page, *paths)
+    open_part(page, "operators")
     tree = page.locator(".tree")
     rows = tree.locator(".line:visible")
     expect(rows).to_have_count(9)  # with the heads

@@ -128,7 +128,7 @@ def test_heads_and_helps_of_tables_say_what_their_figures_are_of(
         side = of.split()[3].removesuffix("'s")
         assert any(f"The {side}'s value is of its whole file" in text for text in helps)
     whole = "whole file of each side" if alike else f"whole file of the {of.split()[3][:-2]}"
-    drawn = "the median run of each side" if of == "per run" else f"the {whole}"
+    drawn = "one run of each side" if of == "per run" else f"the {whole}"
     assert wording.drawn_text(comparison).endswith(drawn)
     assert drawn[1:] in wording.timelines_help(comparison)
     assert f"<small>{wording.drawn_text(comparison)}, one" in report_html(comparison)
@@ -164,7 +164,7 @@ def test_two_models_have_no_word_of_a_change_in_any_table() -> None:
     assert "gone" not in (words := re.sub(r"<(script|style).*?</\1>", "", report, flags=re.DOTALL))
     assert "largest change first" not in words and '<th scope="col">Speedup' not in words
     told_of = [wording.total_basis(total, comparison) for total in totals(comparison)]
-    assert told_of[0] == "profiled run time: the typical run"
+    assert told_of[0] == "profiled run time, mean"
     assert not any("verdict" in text or "ledger" in text for text in told_of)
     assert '<p class="subject">a and b</p>' in words
     assert "neither the graphs" not in words and "Why not fused" not in words
