@@ -215,15 +215,10 @@ def another_stream(document: Document) -> Truth | None:
 
 def more_layers(document: Document) -> Truth | None:
     """Run one of the layers that repeat in the order of kernels once more."""
-    kernels = document.kernels()
-    layer = _layer(document, kernels)
+    layer = _layer(document)
     if layer is None:
         return None
-    first, period = layer
-    taken = kernels[first : first + period]
-    begin, end = float(taken[0]["ts"]), float(kernels[first + period]["ts"])
-    if _total(taken) < _SEEN * _total(kernels):
-        return None
+    taken, begin, end = layer
     copies = [copy.deepcopy(kernel) for kernel in taken]
     document.insert({end: end - begin})
     for kernel in copies:
@@ -313,15 +308,10 @@ def shorter_window(document: Document) -> Truth | None:
 
 def fewer_layers(document: Document) -> Truth | None:
     """Leave out one of the layers that repeat in the order of kernels."""
-    kernels = document.kernels()
-    layer = _layer(document, kernels)
+    layer = _layer(document)
     if layer is None:
         return None
-    first, period = layer
-    gone = kernels[first : first + period]
-    begin, end = float(gone[0]["ts"]), float(kernels[first + period]["ts"])
-    if _total(gone) < _SEEN * _total(kernels):
-        return None
+    gone, begin, end = layer
     removed = {id(kernel) for kernel in gone}
     document.events = [event for event in document.events if id(event) not in removed]
     document.scale([{"ts": begin, "dur": end - begin}], 1e-6)
@@ -349,15 +339,21 @@ def nothing(document: Document) -> Truth | None:
     return Truth((), (), 0.0, 0, ("no_change",))
 
 
-def _layer(document: Document, kernels: list[Event]) -> tuple[int, int] | None:
-    """Return the first kernel of one of the layers of a single step, and how many it has."""
+def _layer(document: Document) -> tuple[list[Event], float, float] | None:
+    """Return the kernels of one of the layers of a single step, when it begins, and when the next
+    one does, in us; None without layers, and of one that is hardly any of the time."""
+    kernels = document.kernels()
     names = {name: at for at, name in enumerate(dict.fromkeys(str(k["name"]) for k in kernels))}
     ids = np.array([names[str(kernel["name"])] for kernel in kernels], dtype="int64")
     layers = [repeat for _, repeat in walk(fold(ids)) if repeat.copies >= 8 and not repeat.lengths]
     if not layers or len(document.steps()) > 1:
         return None
     repeat = max(layers, key=lambda each: each.copies * each.period)
-    return repeat.start + repeat.period * (repeat.copies // 2), repeat.period
+    first = repeat.start + repeat.period * (repeat.copies // 2)
+    layer, following = kernels[first : first + repeat.period], kernels[first + repeat.period]
+    if _total(layer) < _SEEN * _total(kernels):
+        return None
+    return layer, float(layer[0]["ts"]), float(following["ts"])
 
 
 def _computes(kernel: Event) -> bool:
