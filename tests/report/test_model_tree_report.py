@@ -34,6 +34,7 @@ def test_json_has_each_part_with_its_place() -> None:
         "is_placed": True,
         "depth": 1,
         "is_leaf": False,
+        "is_backward": False,
         "parts": None,
         "instances": {"baseline": 2, "candidate": 2},
         "executions": {"baseline": 6.0, "candidate": 6.0},
