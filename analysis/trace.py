@@ -114,6 +114,8 @@ ENDS_EARLY: frozenset[DiagnosticCode] = frozenset(
 # repetitions of its kernels. Tables of them have the annotation of each as `name`; those of periods
 # of a device have `host_ns`, how long one takes on the host, `is_earlier`, launched before the file
 # began, and `is_behind`, where a single one begins behind what was launched before the file began.
+# What runs are called in a sentence.
+RunWord = Literal["runs", "steps", "repetitions"]
 UNIT_RUNS: tuple[Literal["annotation", "repeat"], ...] = ("annotation", "repeat")
 
 # column -> (dtype, may be null). Int64/Float64/boolean are pandas' nullable types.

@@ -49,7 +49,7 @@ from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import short_ops, small_ops
 from analysis.ranks.pair import RankPair
 from analysis.trace import Diagnostic, DiagnosticCode
-from analysis.work_units import are_two_phases
+from analysis.work_units import are_two_phases, run_word
 
 DEFAULT_ASSUMPTIONS = Assumptions()
 
@@ -79,6 +79,8 @@ def compare(
     baseline, candidate, borrowed = with_shared_detail(baseline, candidate)
     baseline, candidate, unmatched = with_originals(baseline, candidate)
     verdict = judge(baseline, candidate, candidates)
+    if verdict.of == "run_span":
+        verdict = replace(verdict, run_word=run_word(baseline.trace, candidate.trace))
     bound = tau(assumptions, baseline, candidate)
     small = (small_ops(baseline.trace), small_ops(candidate.trace))
     tau_ns = float(bound.value or 0.0)

@@ -41,6 +41,7 @@ def noun(one: str, many: str) -> tuple[str, str]:
 NOUNS: Mapping[str, tuple[str, str]] = {
     "blocks": noun("{n:count} block", "{n:count} blocks"),
     "runs": noun("{n:count} run", "{n:count} runs"),
+    "repetitions": noun("{n:count} repetition", "{n:count} repetitions"),
     "operators": noun("{n:count} operator", "{n:count} operators"),
     # Operators by name, of which each is executed once or many times.
     "distinct": noun("{n:count} distinct operator", "{n:count} distinct operators"),

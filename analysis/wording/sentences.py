@@ -16,6 +16,7 @@ from analysis.compare.timing.verdict import Pairing, Verdict, VerdictReason
 from analysis.experiment import ExperimentRecord
 from analysis.messages import Message, Part, listed, paragraph, passage, say
 from analysis.quantity import Quantity
+from analysis.trace import RunWord
 from analysis.wording.counted import counts_of, has_copies
 from analysis.wording.fusion.groups import MODULES_HELP
 from analysis.wording.noise.runs_apart import apart_text
@@ -207,16 +208,32 @@ _OF_FILES: Mapping[Pairing, Message] = {
     ),
     "separate_files": Message("{time}, {one:count} and {other:count} files, not paired."),
 }
-_Counted = Literal["blocks", "runs", "files"]
+_Counted = Literal["blocks", "files"] | RunWord
 _ONE_EACH: Mapping[_Counted, Message] = {
     "blocks": Message("{time}, one block each, not paired."),
     "runs": Message("{time}, one run each, not paired."),
+    "steps": Message("{time}, one step each, not paired."),
+    "repetitions": Message("{time}, one repetition each, not paired."),
     "files": Message("{time}, one file each, not paired."),
 }
-_MEANS = Message("{time}, means of {one:count} and {other:count} runs, not paired.")
+_MEANS: Mapping[RunWord, Message] = {
+    "runs": Message("{time}, means of {one:count} and {other:count} runs, not paired."),
+    "steps": Message("{time}, means of {one:count} and {other:count} steps, not paired."),
+    "repetitions": Message(
+        "{time}, means of {one:count} and {other:count} repetitions, not paired."
+    ),
+}
+# The time of a run as profiled, by what runs are called.
+_SPANS: Mapping[RunWord, Message] = {
+    "runs": TIMES_FIRST["run_span"],
+    "steps": Message("Profiled step time"),
+    "repetitions": Message("Profiled time of a repetition"),
+}
 _COUNTS: Mapping[_Counted, Message] = {
     "blocks": Message("{time}, {one:count} and {other:count} blocks, not paired."),
     "runs": Message("{time}, {one:count} and {other:count} runs, not paired."),
+    "steps": Message("{time}, {one:count} and {other:count} steps, not paired."),
+    "repetitions": Message("{time}, {one:count} and {other:count} repetitions, not paired."),
     "files": Message("{time}, {one:count} and {other:count} files, not paired."),
 }
 
@@ -251,7 +268,7 @@ def _is_control(verdict: Verdict) -> bool:
 
 def samples_text(verdict: Verdict) -> str:
     """'Un-profiled wall time, 8 blocks of fresh processes, paired.'; '' where a side has none."""
-    time = TIMES_FIRST[verdict.of]
+    time = _SPANS[verdict.run_word] if verdict.of == "run_span" else TIMES_FIRST[verdict.of]
     one, other = verdict.samples
     if verdict.pairing == "blocks":
         return _OF_BLOCKS.text(time=time, n=one)
@@ -261,14 +278,14 @@ def samples_text(verdict: Verdict) -> str:
         return _OF_PAIRS.text(time=time, n=one)
     if verdict.pairing in _OF_FILES:
         return _OF_FILES[verdict.pairing].text(time=time, one=one, other=other)
-    counted: _Counted = "blocks" if verdict.pairing == "unpaired_blocks" else "runs"
+    counted: _Counted = "blocks" if verdict.pairing == "unpaired_blocks" else verdict.run_word
     counted = "files" if verdict.of in OF_FILES else counted
     if verdict.reason == "single_run" and any(verdict.averaged):
         return _averaged(verdict, time)
     if one == other == 1:
         return _ONE_EACH[counted].text(time=time)
     if verdict.is_of_means:
-        return _MEANS.text(time=time, one=one, other=other)
+        return _MEANS[verdict.run_word].text(time=time, one=one, other=other)
     return _COUNTS[counted].text(time=time, one=one, other=other)
 
 

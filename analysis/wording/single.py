@@ -10,11 +10,11 @@ from analysis.experiment import Experiment
 from analysis.memory import MemoryUse
 from analysis.messages import Message, Part, paragraph, say
 from analysis.messages.formats import shown
-from analysis.trace import DiagnosticCode, Trace
+from analysis.trace import DiagnosticCode, RunWord, Trace
 from analysis.units import duration
 from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.diagnostics.early_end import early_end_parts, early_end_text
-from analysis.work_units import has_unit_runs
+from analysis.work_units import run_word
 
 _RUN = Message("A run of {side:name} takes **{time:duration}**")
 _PROFILED = Message("A run of {side:name} takes **{time:duration}** as profiled")
@@ -25,6 +25,11 @@ _STEP_ON_DEVICE = Message(
 _REPETITION = Message(
     "One repetition of the kernels of {side:name} takes **{time:duration}** as profiled"
 )
+_ONE_OF: Mapping[RunWord, Message] = {
+    "runs": _PROFILED,
+    "steps": _STEP,
+    "repetitions": _REPETITION,
+}
 _FILE = Message("The operators of {side:name} take **{time:duration}** in the whole file")
 _NOTHING = Message("{side:name} has no operators")
 MEMORY_TITLE = Message("Memory over time")
@@ -67,18 +72,11 @@ def trace_parts(side: Side) -> tuple[Part, ...]:
     if facts.unprofiled_ns is not None:
         return _RUN.parts(side=side.label, time=facts.unprofiled_ns)
     if facts.run_ns is not None:
-        message = _unit_message(side.trace) if has_unit_runs(side.trace) else _PROFILED
+        message = _STEP_ON_DEVICE if "host_ns" in side.trace.runs else _ONE_OF[run_word(side.trace)]
         return message.parts(side=side.label, time=facts.run_ns)
     if not facts.operators:
         return _NOTHING.parts(side=side.label)
     return _FILE.parts(side=side.label, time=facts.operators_ns)
-
-
-def _unit_message(trace: Trace) -> Message:
-    """Return the headline of a trace whose runs are units of work that were found in it."""
-    if "host_ns" in trace.runs:
-        return _STEP_ON_DEVICE
-    return _REPETITION if (trace.runs["kind"] == "repeat").all() else _STEP
 
 
 def unit_runs_text(trace: Trace) -> str:
@@ -119,7 +117,7 @@ def _runs(parts: Sequence[Trace]) -> str:
     """'8 runs', '8 to 10 runs', or that a part does not mark its runs."""
     if any(not one.has_runs and not one.profiled_runs.empty for one in parts):
         return say("runs not marked")
-    return _from_to([len(one.profiled_runs) for one in parts], "runs")
+    return _from_to([len(one.profiled_runs) for one in parts], run_word(*parts))
 
 
 def _from_to(counts: Sequence[int], noun: str) -> str:
@@ -141,7 +139,11 @@ def units_opened_text(trace: Trace) -> str:
 
 
 _OF_DISTINCT = Message("{executions:executions} of {n:distinct}.")
-_DISTINCT_IN_ALL = Message("{executions:executions} a run, {n:distinct} in all.")
+_DISTINCT_IN_ALL: Mapping[RunWord, Message] = {
+    "runs": Message("{executions:executions} a run, {n:distinct} in all."),
+    "steps": Message("{executions:executions} a step, {n:distinct} in all."),
+    "repetitions": Message("{executions:executions} a repetition, {n:distinct} in all."),
+}
 
 
 def trace_facts(side: Side) -> str:
@@ -153,7 +155,8 @@ def trace_facts(side: Side) -> str:
     if facts.operators:
         executions = round(facts.executions)
         # Runs that are not alike may have more operators together than one has executions.
-        message = _OF_DISTINCT if facts.operators <= executions else _DISTINCT_IN_ALL
+        in_all = _DISTINCT_IN_ALL[run_word(side.trace)]
+        message = _OF_DISTINCT if facts.operators <= executions else in_all
         told.append(message.text(executions=executions, n=facts.operators))
     if facts.small_op_ratio is not None:
         told.append(say("Small-op ratio (time): {share:percent}.", share=facts.small_op_ratio))
@@ -173,7 +176,7 @@ def _run_text(trace: Trace, facts: RunFacts) -> str:
     if facts.run_ns is None or facts.runs < 2:
         return ""
     if not trace.has_blocks:
-        return _MEAN.text(runs=facts.runs)
+        return _MEAN.text(runs=shown(facts.runs, run_word(trace)))
     if duration(facts.run_ns) == duration(facts.profiled_ns):
         return ""
     return _TYPICAL.text(mean=facts.profiled_ns)
@@ -189,7 +192,7 @@ _TYPICAL_UNPROFILED = Message(
 _MEAN_UNPROFILED = Message(
     "The mean of {runs:unprofiled_runs}; as profiled a run takes {time:duration}."
 )
-_MEAN = Message("The mean of {runs:runs}.")
+_MEAN = Message("The mean of {runs}.")
 _TYPICAL = Message("Typical profiled run; the mean one takes {mean:duration}.")
 
 

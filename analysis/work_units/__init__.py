@@ -9,7 +9,7 @@ from analysis.work_units.finding import (
     steady_units,
     units_of,
 )
-from analysis.work_units.runs import has_unit_runs, with_common_runs, with_unit_runs
+from analysis.work_units.runs import run_word, with_common_runs, with_unit_runs
 from analysis.work_units.units import UnitKind, Units
 from analysis.work_units.work import Work
 
@@ -19,7 +19,7 @@ __all__ = [
     "Work",
     "are_two_phases",
     "common_units",
-    "has_unit_runs",
+    "run_word",
     "same_work",
     "steady_units",
     "units_of",

@@ -13,7 +13,16 @@ from analysis.host_activity import call_lengths
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import call_times, lacks_kernels
 from analysis.text import clean_text
-from analysis.trace import UNIT_RUNS, Diagnostic, DiagnosticCode, Trace, Value, noted, runs_frame
+from analysis.trace import (
+    UNIT_RUNS,
+    Diagnostic,
+    DiagnosticCode,
+    RunWord,
+    Trace,
+    Value,
+    noted,
+    runs_frame,
+)
 from analysis.work_units.earlier import launched_earlier
 from analysis.work_units.finding import are_two_phases, common_units, same_work, units_of
 from analysis.work_units.units import Units
@@ -55,12 +64,15 @@ def with_common_runs(before: Trace, after: Trace, work: Work | None = None) -> t
     return first, second
 
 
-def has_unit_runs(trace: Trace) -> bool:
-    """Return whether the runs of a trace are units of work that were found in it, or periods of the
-    device in place of the steps that the file marks."""
-    kinds = trace.profiled_runs["kind"]
-    is_found = len(kinds) > 0 and bool(kinds.isin(UNIT_RUNS).all())
-    return is_found or "host_ns" in trace.runs
+def run_word(*traces: Trace) -> RunWord:
+    """Return what the profiled runs of traces are called: steps, which the profiler or an
+    annotation marks, or repetitions of the kernels; runs of all else, and where traces differ."""
+    words: set[RunWord] = set()
+    for trace in traces:
+        kinds = set(map(str, trace.profiled_runs["kind"]))
+        is_step = bool(kinds) and kinds <= {"step", "annotation"}
+        words.add("steps" if is_step else "repetitions" if kinds == {"repeat"} else "runs")
+    return words.pop() if len(words) == 1 else "runs"
 
 
 def _can_have_units(trace: Trace) -> bool:

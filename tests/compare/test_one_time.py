@@ -97,8 +97,8 @@ def test_one_time_leads_where_runs_are_uneven() -> None:
     check(pair)
     told = wording.verdict_sentence(pair)
     assert "b took 0.73× the time of a (95.0 against 130 ms)." in told
-    assert "5 of the baseline's 6 runs take 100 ms, the other one takes 280 ms." in told
-    assert "5 of the candidate's 6 runs take 90.0 ms, the other one takes 120 ms." in told
+    assert "5 of the baseline's 6 steps take 100 ms, the other one takes 280 ms." in told
+    assert "5 of the candidate's 6 steps take 90.0 ms, the other one takes 120 ms." in told
     captions = [str(side["caption"]) for side in timeline_payload(pair)["sides"]]
     assert "run 3 of 6, the one nearest to the mean run, 100 ms as profiled" in captions[0]
     assert "run 4 of 6, the one nearest to the mean run, 90.0 ms as profiled" in captions[1]
@@ -234,7 +234,7 @@ def test_a_title_is_the_verdict_alone_and_why_follows() -> None:
     pair = uneven()
     page, text = report_html(pair), comparison_markdown(pair)
     (title,) = re.findall(r"<h1.*?</h1>", page)
-    assert "runs take" not in title and "runs take" in page
+    assert "steps take" not in title and "steps take" in page
     heading, _, rest = text.partition("\n")
     assert heading == "### b took 0.73× the time of a (95.0 against 130 ms)."
-    assert "5 of the baseline's 6 runs take 100 ms, the other one takes 280 ms." in rest
+    assert "5 of the baseline's 6 steps take 100 ms, the other one takes 280 ms." in rest

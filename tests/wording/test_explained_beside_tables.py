@@ -128,7 +128,7 @@ def test_a_mean_that_differs_as_units_of_one_file_do_is_said_with_both_times() -
     )
     assert verdict_basis(comparison.verdict) == (
         "The two times differ by less than 2 %, or by no more than the runs of one file do. "
-        "Profiled run time, means of 4 and 4 runs, not paired."
+        "Profiled step time, means of 4 and 4 steps, not paired."
     )
     assert change_sentence(comparison) == ""
     assert change_title(comparison) == "Fusion groups"

@@ -97,7 +97,7 @@ def test_the_run_that_leads_is_the_one_that_comparisons_are_of() -> None:
     """Five runs of 100 ms and one of 700: 200 ms on average, of a block 100 ms without the ends."""
     spans = (*(100 * MS,) * 5, 700 * MS)
     for copy, leads_ns, facts in (
-        (None, 200 * MS, "The mean of 6 runs."),
+        (None, 200 * MS, "The mean of 6 steps."),
         (1, 100 * MS, "Typical profiled run; the mean one takes 200 ms."),
     ):
         trace = of_runs("a", spans, copy=copy)
@@ -105,7 +105,7 @@ def test_the_run_that_leads_is_the_one_that_comparisons_are_of() -> None:
         latency = pair.figure("latency").baseline.value
         assert latency == pytest.approx(leads_ns) and run_ns(trace) == latency
         told = "".join(part.text for part in trace_parts(side_of_trace(trace)))
-        assert told == f"A run of {trace.meta.file_name} takes {leads_ns // MS} ms as profiled"
+        assert told == f"A step of {trace.meta.file_name} takes {leads_ns // MS} ms as profiled"
         assert trace_facts(side_of_trace(trace)).startswith(facts)
 
 

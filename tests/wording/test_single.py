@@ -32,8 +32,8 @@ def test_the_mean_run_leads_and_the_timeline_says_which_run_it_shows() -> None:
     uneven, even = (replace(made([(0, 0, 10)], runs), calls=calls) for runs in lengths)
     for trace, heading, number in ((uneven, "233 ns", 3), (even, "200 ns", 2)):
         side = side_of_trace(trace)
-        assert text(trace_parts(side)) == f"A run of  takes {heading} as profiled"
-        assert trace_facts(side).startswith("The mean of 3 runs.")
+        assert text(trace_parts(side)) == f"A step of  takes {heading} as profiled"
+        assert trace_facts(side).startswith("The mean of 3 steps.")
         caption = str(trace_payload(side)["sides"][0]["caption"])
         told = f"run {number} of 3, the one nearest to the mean run, 200 ns as profiled"
         assert told in caption

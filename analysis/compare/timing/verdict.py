@@ -29,6 +29,7 @@ from analysis.compare.timing.statistics import (
     yuen_welch,
 )
 from analysis.experiment import ExperimentRecord
+from analysis.trace import RunWord
 
 TimeSource = Literal["unprofiled_wall", "run_span", "busy_union", "kernel_sum"]
 # Why nothing can be told, and why the noise is not known.
@@ -93,7 +94,8 @@ class Verdict:
     the single time of a side is the mean of, `decided_at` the look that settled it, `alpha` its
     level, which (looks, candidates) share. `interval` is at 95 %, `corrected` at 1 - alpha, wide
     enough for all candidates together. `runs_apart` are runs of each side far from the others,
-    where its time is a mean that they move, as with `is_of_means`.
+    where its time is a mean that they move, as with `is_of_means`. `run_word` is what the runs of
+    both sides are called.
     """
 
     outcome: VerdictOutcome
@@ -114,6 +116,7 @@ class Verdict:
     shared_by: tuple[int, int] = (1, 1)
     runs_apart: tuple[RunsApart | None, RunsApart | None] = (None, None)
     is_of_means: bool = False
+    run_word: RunWord = "runs"
 
     @property
     def is_decided(self) -> bool:

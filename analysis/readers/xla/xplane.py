@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.operators.classes import heaviest, op_class
+from analysis.operators.kernel_names import memory_type
 from analysis.operators.members import members_text
 from analysis.readers.building.processes import MAX_UNITS, shown_of, units_beyond
 from analysis.readers.building.trace_tables import build_trace
@@ -351,8 +352,7 @@ def _operator(
     path = path or text_of(stats.get("name")) or (known.op_name if known else "")
     opcode = _unnumbered(hlo_op) or (known.opcode if known else "")
     op_type = text_of(stats.get("hlo_category")) or opcode or framework_type
-    if not op_type and name.lower().startswith(("memcpy", "memset")):
-        op_type = name
+    op_type = op_type or memory_type(name)
     members = known.members if known else None
     flop_count = _number(stats.get("model_flops")) or _number(stats.get("flops"))
     host = not plane.name.startswith("/device:")

@@ -8,25 +8,25 @@ from analysis.compare.side import Role
 from analysis.compare.timing.runs_apart import RunsApart
 from analysis.compare.timing.verdict import Verdict
 from analysis.messages import Message, paragraph
+from analysis.messages.formats import shown
 from analysis.wording.quantities import range_said
 
 _APART: Mapping[Role, Message] = {
     "baseline": Message(
-        "{others:count} of the baseline's {runs:runs} take {near}, the other one takes {far}.",
-        "{others:count} of the baseline's {runs:runs} take {near}, the other {n:count} take {far}.",
+        "{others:count} of the baseline's {runs} take {near}, the other one takes {far}.",
+        "{others:count} of the baseline's {runs} take {near}, the other {n:count} take {far}.",
     ),
     "candidate": Message(
-        "{others:count} of the candidate's {runs:runs} take {near}, the other one takes {far}.",
-        "{others:count} of the candidate's {runs:runs} take {near}, the other {n:count} take "
-        "{far}.",
+        "{others:count} of the candidate's {runs} take {near}, the other one takes {far}.",
+        "{others:count} of the candidate's {runs} take {near}, the other {n:count} take {far}.",
     ),
 }
 _SPREAD: Mapping[Role, Message] = {
     "baseline": Message(
-        "The baseline's {runs:runs} take {near}, half of them {median:duration} or less."
+        "The baseline's {runs} take {near}, half of them {median:duration} or less."
     ),
     "candidate": Message(
-        "The candidate's {runs:runs} take {near}, half of them {median:duration} or less."
+        "The candidate's {runs} take {near}, half of them {median:duration} or less."
     ),
 }
 _ROLES: tuple[Role, Role] = ("baseline", "candidate")
@@ -35,10 +35,13 @@ _ROLES: tuple[Role, Role] = ("baseline", "candidate")
 def apart_text(verdict: Verdict) -> str:
     """Return which runs of both sides are far from the others; '' where none are."""
     sides = zip(_ROLES, verdict.runs_apart, verdict.samples, strict=True)
-    return paragraph(*(_of_side(role, found, runs) for role, found, runs in sides if found))
+    word = verdict.run_word
+    return paragraph(
+        *(_of_side(role, found, shown(runs, word)) for role, found, runs in sides if found)
+    )
 
 
-def _of_side(role: Role, found: RunsApart, runs: int) -> str:
+def _of_side(role: Role, found: RunsApart, runs: str) -> str:
     message = _APART[role] if found.others else _SPREAD[role]
     return message.text(
         n=found.count,

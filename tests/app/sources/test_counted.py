@@ -175,7 +175,7 @@ def test_what_runs_are_marked_is_told_per_run() -> None:
     comparison = pair(PLAIN, PLAIN, ("step", "step"))
     assert wording.per_text(comparison) == "per run"
     assert wording.mean_text(comparison) == "mean per run"
-    assert "one run each, not paired" in wording.verdict_basis(comparison.verdict)
+    assert "one step each, not paired" in wording.verdict_basis(comparison.verdict)
     told = wording.per_text(pair(PLAIN, PLAIN, ("step", "file")))
     assert told == "per run, the candidate's of its whole file"
 

@@ -12,6 +12,7 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
+from analysis.metrics.device import copies_of
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.readers.xla.hlo import from_text, read_module
@@ -131,7 +132,7 @@ def test_streams_of_a_gpu_and_not_what_is_derived_from_them() -> None:
     assert sorted(trace.calls["occupancy"].dropna()) == [0.625]  # 0 % is what is not known
     rows = trace.operators.astype("object").where(trace.operators.notna(), None)
     assert {tuple(row) for row in rows[["op_type", "launched_by"]].values.tolist()} == {
-        ("dot", "jit(f)/dot_general"), ("MemcpyH2D", None), (None, None),
+        ("dot", "jit(f)/dot_general"), ("Memcpy HtoD", None), (None, None),
         ("Conv2D", "model/conv/Conv2D"),
     }  # fmt: skip
     assert codes(trace) == {"other_events": 2, "overlapping_calls": 1, "no_runs": 1}
@@ -359,3 +360,23 @@ def test_a_real_profile_of_jax(shared_traces: Path) -> None:
     mangled = re.sub(rb"[\x80-\xff]", b"\xef\xbf\xbd", data)
     with pytest.raises(FuseScopeError, match="copied as text"):
         read_bytes(mangled)
+
+
+@pytest.mark.parametrize(
+    ("name", "op_type"),
+    [
+        ("CopyDeviceToDevice", "Memcpy DtoD"), ("MemcpyD2H", "Memcpy DtoH"), ("Memset", "Memset"),
+        ("CopyPeerToPeer", "Memcpy PtoP"), ("copy_fusion", None),
+    ],
+)  # fmt: skip
+def test_copies_of_a_device_by_any_spelling_move_data(name: str, op_type: str | None) -> None:
+    plane = Plane("/device:GPU:0")
+    events = [plane.event(name, 0, 1_000_000), plane.event("gemm", 2_000_000, 1_000_000)]
+    gpu(("Stream #7(Compute)", events), plane=plane)
+    trace = read_bytes(space([plane]))
+    found = trace.operators.astype("object").where(trace.operators.notna(), None)
+    row = found[found["name"] == name].iloc[0]
+    assert row["op_type"] == op_type
+    if op_type is not None:
+        assert row["op_class"] == "copy"
+        assert copies_of(trace).sum() == 1

@@ -1,0 +1,56 @@
+"""What the runs of a trace are called: one word in its headline, its facts and its explanation."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from analysis import wording
+from analysis.compare import compare
+from analysis.compare.side import side_of_trace
+from analysis.trace import RunWord, Trace
+from analysis.wording.sentences import verdict_basis
+from analysis.work_units import run_word
+from tests.step_traces import Kernel, steps_of
+
+LAYER = (Kernel("gemm", 50, "matrix_product"), Kernel("norm", 7, "normalisation"))
+
+
+def steps(kind: str, count: int = 3) -> Trace:
+    """A trace of as many runs of this kind."""
+    trace = steps_of([LAYER * 4] * count)
+    trace.runs["kind"] = pd.Categorical([kind] * len(trace.runs))
+    return trace
+
+
+@pytest.mark.parametrize(
+    ("kind", "word", "headline", "facts"),
+    [
+        ("step", "steps", "A step of ", "The mean of 3 steps."),
+        ("annotation", "steps", "A step of ", "The mean of 3 steps."),
+        (
+            "repeat",
+            "repetitions",
+            "One repetition of the kernels of ",
+            "The mean of 3 repetitions.",
+        ),
+        ("model_run", "runs", "A run of ", "The mean of 3 runs."),
+    ],
+)
+def test_the_headline_has_the_word_of_the_runs(
+    kind: str, word: RunWord, headline: str, facts: str
+) -> None:
+    trace = steps(kind)
+    side = side_of_trace(trace)
+    assert run_word(trace) == word
+    said = "".join(part.text for part in wording.trace_parts(side))
+    assert said.startswith(headline) and said.endswith(" as profiled")
+    assert wording.trace_facts(side).startswith(facts)
+
+
+def test_a_pair_has_it_where_both_sides_do() -> None:
+    found = compare(side_of_trace(steps("step")), side_of_trace(steps("step", 2)))
+    assert "Profiled step time, means of 3 and 2 steps, not paired." in verdict_basis(found.verdict)
+    one = compare(side_of_trace(steps("step", 1)), side_of_trace(steps("step", 1)))
+    assert "Profiled step time, one step each, not paired." in verdict_basis(one.verdict)
+    assert run_word(steps("step"), steps("model_run")) == "runs"
