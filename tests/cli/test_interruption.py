@@ -84,6 +84,15 @@ def test_who_is_ended_politely_leaves_nothing(
         time.sleep(0.05)
 
 
+def printed(code: str) -> str:
+    """Return what a Python process of this code prints."""
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT, capture_output=True, text=True, check=True, timeout=GIVE_UP_S,
+    )  # fmt: skip
+    return ended.stdout
+
+
 def test_ending_waits_for_no_lock() -> None:
     """A signal comes wherever the main thread is, as where `tempfile` tries its first folder."""
     code = (
@@ -93,15 +102,7 @@ def test_ending_waits_for_no_lock() -> None:
         "    abandon()\n"
         "print('ended')\n"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", code],
-        check=False,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=GIVE_UP_S,
-    )
-    assert ended.stdout == "ended\n", ended.stderr
+    assert printed(code) == "ended\n"
 
 
 def test_a_signal_that_is_put_off_takes_effect_at_the_end() -> None:
@@ -117,12 +118,4 @@ def test_a_signal_that_is_put_off_takes_effect_at_the_end() -> None:
         "except KeyboardInterrupt:\n"
         "    print('interrupted')\n"
     )
-    ended = subprocess.run(
-        [sys.executable, "-c", code],
-        check=False,
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=GIVE_UP_S,
-    )
-    assert ended.stdout == "made\ninterrupted\n", ended.stderr
+    assert printed(code) == "made\ninterrupted\n"
