@@ -64,8 +64,11 @@ _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
     "classes_unknown": "classes_unknown",
 }
 _NO_GRAPH = mark("The engine did not show the graph of a variant; the notes on the file say why.")
+_NO_SETTING = mark("No setting of the profiler adds this.")
 _MOSTLY = 0.5  # share of operator time of unknown class from which the small-op ratio says little
 _MAX_NAMED = 6
+# Notes of a file whose runs were found, because it marks none.
+FOUND_RUNS = frozenset({"runs_annotated", "runs_repeated", "runs_cut_alike"})
 # Fields that recordings of an engine never have, although those of others do.
 _NEVER_OF: Mapping[str, tuple[str, ...]] = {JAX: ("flops", "graph"), OPENVINO: ("start", "stream")}
 
@@ -227,7 +230,7 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
             answer if answer.figure == "timeline" else Answer(answer.figure, False, "ends_early")
             for answer in made
         )
-    return tuple(_with_switch(answer, trace.meta) for answer in made)
+    return tuple(_with_switch(answer, trace.meta, has) for answer in made)
 
 
 def _either(figure: FigureCode, available: bool, code: AnswerCode, needs: str) -> Answer:
@@ -337,16 +340,21 @@ def _names_members(trace: Trace) -> bool:
     return sources.empty or not bool((sources == "op_types").all())
 
 
-def _with_switch(answer: Answer, meta: Meta) -> Answer:
-    return replace(answer, switch=_switch(meta, answer.needs)) if answer.needs else answer
+def _with_switch(answer: Answer, meta: Meta, has: Mapping[str, bool]) -> Answer:
+    return replace(answer, switch=_switch(meta, answer.needs, has)) if answer.needs else answer
 
 
-def _switch(meta: Meta, name: str) -> str | None:
-    """What the format's reader says of a field: a switch, '' for always, None for never."""
+def _switch(meta: Meta, name: str, has: Mapping[str, bool]) -> str | None:
+    """Return what the format's reader says of a field: a switch, '' for always, None for never. Of
+    sizes in a file with shapes, which one switch records, that no other one adds them."""
     if meta.format == "experiment" and name in _NEVER_OF.get(meta.tool, ()):
         return None
     reader = _reader(meta.format)
-    return reader.fields.get(name) if reader is not None else None
+    switches = reader.fields if reader is not None else {}
+    switch = switches.get(name)
+    if switch and name == "sizes" and has["shapes"] and switch == switches.get("shapes"):
+        return _NO_SETTING
+    return switch
 
 
 def _of_experiment(experiment: Experiment) -> Examination:
@@ -418,7 +426,7 @@ def _examination(
         # What a file that ends early lacks may stand behind its end.
         lacks=()
         if file.ends_early
-        else tuple(Lack(n, _switch(meta, n)) for n in FIELDS if not has[n]),
+        else tuple(Lack(n, _switch(meta, n, has)) for n in FIELDS if not has[n]),
         answers=found,
     )
 

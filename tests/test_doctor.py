@@ -334,3 +334,32 @@ def test_a_field_that_too_few_operators_have_is_not_called_known() -> None:
     every = examine(build_trace(Meta("ascend_kernel_details", "Ascend PyTorch Profiler"), rows))
     assert "FLOPs of some" not in words.has_sentence(every)
     assert "FLOPs" in words.has_sentence(every)
+
+
+def test_runs_that_were_found_are_not_called_marked() -> None:
+    """Two kernels repeat four times in a file without marks: four runs that it does not mark."""
+    rows = {
+        "name": ["a", "b"] * 4,
+        "op_type": ["Add", "Conv2D"] * 4,
+        "start_ns": range(0, 80_000, 10_000),
+        "dur_ns": [9_000] * 8,
+        "run": [0, 0, 1, 1, 2, 2, 3, 3],
+    }
+    marked = build_trace(Meta("ascend_kernel_details", "Ascend PyTorch Profiler"), rows)
+    assert "marked runs" in words.has_sentence(examine(marked))
+    found = replace(marked, diagnostics=(Diagnostic("info", "runs_repeated", 4),))
+    sentence = words.has_sentence(examine(found))
+    assert "marked runs" not in sentence
+    assert "runs that it does not mark" in sentence
+
+
+@pytest.mark.parametrize("format_name", ["kineto", "ascend_trace_view"])
+def test_a_file_with_shapes_is_not_told_to_record_shapes_for_sizes(format_name: str) -> None:
+    """One switch records shapes and sizes. Shapes without a data type give no sizes."""
+    reader = next(one for one in READERS if one.name == format_name)
+    assert reader.fields["shapes"] == reader.fields["sizes"]
+    rows = {"name": ["a"], "op_type": ["Add"], "dur_ns": [1000]}
+    for inputs, remedy in ((None, reader.fields["sizes"]), ("?[8]", "No setting of the")):
+        trace = build_trace(Meta(format_name, "a profiler"), {**rows, "inputs": [inputs]})
+        [said] = [text for text in words.lack_sentences(examine(trace)) if "sizes" in text]
+        assert remedy is not None and remedy in said

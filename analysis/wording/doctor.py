@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.doctor import Answer, AnswerCode, Examination, FigureCode
+from analysis.doctor import FOUND_RUNS, Answer, AnswerCode, Examination, FigureCode
 from analysis.messages import Message, language, listed, paragraph, say
 from analysis.messages.formats import shown
 from analysis.trace import Diagnostic
@@ -37,6 +37,8 @@ _PARTLY: Mapping[str, tuple[AnswerCode, Message]] = {
     "flops": ("some_flops", Message("FLOPs of some operators")),
     "sizes": ("some_sizes", Message("sizes of some tensors")),
 }
+
+_FOUND_RUNS = Message("runs that it does not mark")
 
 FIGURE_LABELS: Mapping[FigureCode, Message] = {
     "latency": Message("Latency per run"),
@@ -108,11 +110,13 @@ def has_sentence(found: Examination) -> str:
     if not found.has:
         return say("It contains only names and times.")
     answers = {answer.code for answer in found.answers}
-    labels = [
-        _PARTLY[name][1] if name in _PARTLY and _PARTLY[name][0] in answers else FIELD_LABELS[name]
-        for name in found.has
-    ]
-    return say("It contains {fields}.", fields=listed([label.text() for label in labels]))
+    labels = {
+        **FIELD_LABELS,
+        **{name: label for name, (code, label) in _PARTLY.items() if code in answers},
+    }
+    if any(note.code in FOUND_RUNS for note in found.noted):
+        labels["runs"] = _FOUND_RUNS
+    return say("It contains {fields}.", fields=listed([labels[name].text() for name in found.has]))
 
 
 def note_sentence(note: Diagnostic) -> str:

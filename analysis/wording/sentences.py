@@ -22,7 +22,7 @@ from analysis.wording.fusion.groups import MODULES_HELP
 from analysis.wording.noise.runs_apart import apart_text
 from analysis.wording.noise.unknown_noise import OF_FILES, times_text, unknown_noise
 from analysis.wording.quantities import BASES
-from analysis.wording.texts import CANNOT_TELL, REASONS, TIME_SOURCES, TIMES_FIRST
+from analysis.wording.texts import CANNOT_TELL, NEARLY_EQUAL, REASONS, TIME_SOURCES, TIMES_FIRST
 
 _FASTER = Message("{candidate:name} is **{factor:factor} faster** than {baseline:name}")
 _SLOWER = Message("{candidate:name} is **{factor:factor} slower** than {baseline:name}")
@@ -49,6 +49,7 @@ _NOT_COMPARED: Mapping[VerdictReason | None, Message] = {
     "marked": _MARKED,
     "no_change": _NO_CHANGE,
 }
+_NEARLY = 0.02  # of a time: two that differ by less are said to be nearly equal
 _TOOK = Message("{candidate:name} took **{factor:factor} the time** of {baseline:name}.")
 _TOOK_TIMES = Message(
     "{candidate:name} took **{factor:factor} the time** of {baseline:name} ({times})."
@@ -154,6 +155,8 @@ def why_not_told(verdict: Verdict) -> str:
         return ""
     if verdict.outcome == "noise_unknown":
         return unknown_noise(verdict)
+    if verdict.reason == "no_change" and abs(verdict.latency_change or 0.0) < _NEARLY:
+        return NEARLY_EQUAL.text()
     reason = CANNOT_TELL[verdict.reason].text()
     return paragraph(reason, _stricter(verdict)) if verdict.reason == "within_noise" else reason
 

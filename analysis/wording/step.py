@@ -16,7 +16,7 @@ STEP_HELP = Message(
     "least one operator ran. Communication and copies that are not hidden: their time during which "
     "nothing was computed. Idle: the time in which nothing ran, for example while the host "
     "dispatches the next operator. Bars are as long as the runs as profiled: the profiler makes "
-    "runs longer, so their times are not those of the verdict, and only shares are told."
+    "runs longer, so their times are not those of the verdict, and only shares are shown."
 )
 STEP_BASIS = Message("Measured: shares of the mean run as profiled.")
 LABELS: Mapping[StepPart, Message] = {

@@ -551,14 +551,14 @@ CANNOT_TELL: Mapping[VerdictReason, Message] = {
     "like_two_ranks": Message(
         "Ranks of one job wait for one another, so how long they take does not say which is faster."
     ),
-    "no_change": Message(
-        "The two times differ by less than 2 %, or by no more than the runs of one file do."
-    ),
+    "no_change": Message("The two times differ by no more than the runs of one file do."),
     "within_process_spread": Message(
         "Recordings of the same graph made one after the other can differ by 12 %, since the "
         "machine drifts."
     ),
 }
+
+NEARLY_EQUAL = Message("The two times differ by less than 2 %.")  # of no_change
 
 # Why there is no interval, as the sentence that follows the number.
 NOISE_UNKNOWN: Mapping[VerdictReason, Message] = {

@@ -48,7 +48,7 @@ def test_changes_are_rows_with_kernels_and_ways(compared: AppTest) -> None:
         ["1.40 ms", "2 × 700 µs"],
         ["+1.35 ms", ""],
     ]
-    assert first["ways"][0] == "Show the median of 2 places in the timelines"
+    assert first["ways"][0] == "Show the median place in the timelines"
 
 
 def test_timelines_follow_the_changes_and_no_groups_repeat_them(compared: AppTest) -> None:

@@ -49,7 +49,7 @@ def test_each_change_has_its_bar_and_its_kernels() -> None:
         "softmax", "400 µs", "4 × 100 µs", "600 µs", "4 × 150 µs", "+200 µs", kernel.row
     )
     assert [way.label for way in slower.ways] == [
-        "Show the median of 4 places in the timelines",
+        "Show the median place in the timelines",
         "Show the first place",
     ]
     assert [way.label for way in faster.ways] == ["Show it in the timelines"]
@@ -218,8 +218,8 @@ def test_a_row_says_what_of_its_kernels_another_change_has() -> None:
     slow = [step(120, 120), step(120, 120), step(120, 920), step(120, 120)]
     comparison = compare(before, Side("b.json", trace_of(slow, name="b.json")))
     for spoken, what in (
-        ("en", "Told as another change and not counted here"),
-        ("zh", "由另一项变化说明，此处不计"),
+        ("en", "Part of another change, not counted here"),
+        ("zh", "属于另一项变化，此处不计"),
     ):
         with language.speaking(spoken):
             facts = {row.change: dict(row.facts).get(what) for row in rows_of(comparison).rows}

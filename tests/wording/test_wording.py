@@ -84,6 +84,30 @@ def test_an_interval_beside_noise_is_explained_only_where_it_excludes_no_change(
     assert verdict_interval(faster) == "95 % interval 1.004× to 1.040×"
 
 
+@pytest.mark.parametrize(
+    ("speedup", "why"),
+    [(1.015, "differ by less than 2 %."), (1.03, "by no more than the runs of one file do.")],
+)
+def test_times_without_a_change_have_the_one_reason_that_holds(speedup: float, why: str) -> None:
+    """1 / 1.015 is 1.5 % less time, 1 / 1.03 is 2.9 %."""
+    verdict = Verdict(
+        outcome="cannot_tell",
+        reason="no_change",
+        of="profiled_runs",
+        pairing="unpaired",
+        speedup=speedup,
+        interval=None,
+        corrected=None,
+        noise_floor=None,
+        smallest_detectable=None,
+        samples=(5, 5),
+        alpha=0.05,
+    )
+    said = why_not_told(verdict)
+    assert said.startswith("The two times differ") and said.endswith(why)
+    assert said.count(".") == 1
+
+
 def test_what_would_have_been_seen_takes_the_control_too() -> None:
     verdict = Verdict(
         outcome="faster",

@@ -271,7 +271,7 @@ def ways_to(
     if shown.count == 1:
         return (Way(show.text(), shown.first),)
     return (
-        Way(median.text(n=shown.count), shown.median),
+        Way(median.text(), shown.median),
         Way(words.SHOW_FIRST.text(), shown.first),
     )
 

@@ -27,7 +27,7 @@ WHERE = Message("Where")
 _NO_OPERATOR = Message("{op_class}, operator not in the file")
 _SIZE = Message("tensors with a dimension of {size:count}")
 HOST = Message("What the host did")
-ELSEWHERE = Message("Told as another change and not counted here")
+ELSEWHERE = Message("Part of another change, not counted here")
 KNOWN_BY = Message("Known by")
 _EVIDENCE: Mapping[Evidence, Message] = {
     "named": Message("names that both files have"),
@@ -43,9 +43,9 @@ _IDLE = {
     False: Message("the time in which nothing ran"),
 }
 SHOW = Message("Show it in the timelines")
-SHOW_MEDIAN = Message("Show the median of {n:count} places in the timelines")
+SHOW_MEDIAN = Message("Show the median place in the timelines")
 SHOW_ALONE = Message("Show it in the timeline")
-SHOW_MEDIAN_ALONE = Message("Show the median of {n:count} places in the timeline")
+SHOW_MEDIAN_ALONE = Message("Show the median place in the timeline")
 SHOW_FIRST = Message("Show the first place")
 IN_TABLE = Message("Show {operator:name} in the table of operators")
 MORE = Message("{n:count} smaller change", "{n:count} smaller changes")

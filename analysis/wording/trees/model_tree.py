@@ -45,10 +45,12 @@ _LONGEST = Message(
 )
 _BACKWARD_OF_IT = Message("Of this {ns:duration} is its backward pass.")
 _OUTSIDE_OF_ALL = Message(
-    "{share:percent} of that time runs in no module, as copies and a backward pass do."
+    "{share:percent} of the time of all operators is in no module, as that of copies and of a "
+    "backward pass."
 )
 _OUTSIDE_WITH_BACKWARD = Message(
-    "{share:percent} of that time runs in no module, as copies, collectives and an optimizer do."
+    "{share:percent} of the time of all operators is in no module, as that of copies, collectives "
+    "and an optimizer."
 )
 _OPERATOR = Message(
     "Of all operators {name:name} takes most: **{ns:duration}** {per}, {share:percent} of their "
