@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from typing import get_args
 
+import pytest
+
 from analysis.compare.comparison import FigureCode
 from analysis.compare.timing.verdict import CannotTell, Interval, NoiseUnknown, Verdict
 from analysis.metrics.counters import MEASURES
@@ -93,8 +95,8 @@ def test_times_without_a_change_have_the_one_reason_that_holds(speedup: float, w
     verdict = Verdict(
         outcome="cannot_tell",
         reason="no_change",
-        of="profiled_runs",
-        pairing="unpaired",
+        of="run_span",
+        pairing="unpaired_runs",
         speedup=speedup,
         interval=None,
         corrected=None,
