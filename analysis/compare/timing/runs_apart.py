@@ -33,10 +33,17 @@ def runs_apart(times_ns: np.ndarray) -> RunsApart | None:
     far = slow | fast
     if not far.any():
         return None
-    is_spread = bool(slow.any() and fast.any())
+    is_spread = bool(slow.any() and fast.any()) or not _is_gap(times_ns[far], times_ns[~far])
     near = np.ones(len(times_ns), dtype=bool) if is_spread else ~far
     others = 0 if is_spread else int(near.sum())
     return RunsApart(int(far.sum()), others, _ends(times_ns[far]), _ends(times_ns[near]), median_ns)
+
+
+def _is_gap(far_ns: np.ndarray, near_ns: np.ndarray) -> bool:
+    """Return whether runs on one side of the others are further from them than any two neighbours
+    of the others are from each other."""
+    gap_ns = max(far_ns.min() - near_ns.max(), near_ns.min() - far_ns.max())
+    return bool((np.diff(np.sort(near_ns)) < gap_ns).all())
 
 
 def _ends(times_ns: np.ndarray) -> tuple[float, float]:

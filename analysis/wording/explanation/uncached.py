@@ -10,17 +10,19 @@ from analysis.messages import Message, Said, Shown
 UNCACHED = Message(
     "The allocator keeps no memory: the device is idle for **{ns:duration}** {per}, "
     "{share:percent} of the time, while the host allocates or frees memory. {call:name} is called "
-    "{n:count} times {per}, {freeing:duration} in all, and each call waits for the device. {next}"
+    "{n:count} times {per}, which takes the host {freeing:duration}, and each call waits for the "
+    "device. {next}"
 )
 # By the side whose allocator keeps none: the baseline's, the candidate's.
 _OF_SIDE = (
     Message(
         "{sentence} The baseline's allocator keeps no memory: {call:name} is called {n:count} "
-        "times {per}, {freeing:duration} in all, and each call waits for the device."
+        "times {per}, which takes the host {freeing:duration}, and each call waits for the device."
     ),
     Message(
         "{sentence} The candidate's allocator keeps no memory: {call:name} is called {n:count} "
-        "times {per}, {freeing:duration} in all, and each call waits for the device. {next}"
+        "times {per}, which takes the host {freeing:duration}, and each call waits for the device. "
+        "{next}"
     ),
 )
 _ON_BOTH = Message(
