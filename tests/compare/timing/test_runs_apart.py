@@ -33,7 +33,7 @@ def test_runs_nearer_to_the_others_than_those_are_to_each_other_do_not_stand_apa
     """1041 is below 1309 / 1.25 = 1047, but 64 from its neighbour, where others are 204 apart."""
     spread = RunsApart(1, 0, (1041, 1041), (1041, 1558), 1309)
     assert of(1041, 1105, 1309, 1332, 1558) == spread
-    assert of(1041, 1261, 1309, 1432, 1558) == RunsApart(1, 4, (1041, 1041), (1261, 1558), 1309)
+    assert of(1041, 1261, 1309, 1332, 1358) == RunsApart(1, 4, (1041, 1041), (1261, 1358), 1309)
 
 
 def test_sentences_say_how_many_runs_take_how_long() -> None:
