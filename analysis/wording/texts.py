@@ -564,7 +564,7 @@ NEARLY_EQUAL = Message("The two times differ by less than 2 %.")  # of no_change
 NOISE_UNKNOWN: Mapping[VerdictReason, Message] = {
     "single_run": Message("A side has one run, so the noise is unknown."),
     "one_process": Message("A side has one process, so the noise between processes is unknown."),
-    "few_runs": Message("A side has fewer than 5 blocks or runs, so the noise is unknown."),
+    "few_runs": Message("A side has fewer than 5 runs, so the noise is unknown."),
 }
 
 OPERATORS_HELP = Message(

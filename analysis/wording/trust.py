@@ -7,9 +7,7 @@ from analysis.messages import Message, paragraph
 from analysis.wording.diagnostics import diagnostic_headline, diagnostic_sentence
 
 TRUST = Message("Can I trust this?")
-GENERAL_DOUBT = Message(
-    "They are two separate recordings, so neither machine nor drift is controlled."
-)
+GENERAL_DOUBT = Message("They are two separate recordings.")
 _NOT_ALL_TOLD = Message("The files do not tell all that they were recorded with.")
 _PROFILED = Message("All times are those under a profiler.")
 NO_DOUBT = Message("No doubt was found.")
@@ -41,6 +39,6 @@ def trust_line(trust: Trust) -> str:
     if not trust.doubts:
         return paragraph(NO_DOUBT.text(), *map(diagnostic_sentence, trust.notes[:1]))
     told = [diagnostic_headline(note) for note in trust.first[:_MAX]]
-    if trust.general and len(told) < _MAX:
+    if trust.general and not told:  # it holds for most pairs: beside others it is only counted
         told.append(general_doubt(trust))
     return paragraph(_DOUBTS.text(n=trust.doubts), *told)

@@ -200,8 +200,7 @@ def test_two_profiles_say_what_they_rest_on() -> None:
     assert comparison.verdict.of == "run_span" and comparison.verdict.reason == "one_process"
     assert verdict_sentence(comparison) == (
         "after.json took 0.79× the time of before.json (166 against 210 µs). One process each, so "
-        "the noise between processes is unknown. Five or more recordings of each side, made "
-        "alternately and given together, would settle it."
+        "the noise between processes is unknown."
     )
     assert "not paired" in verdict_basis(comparison.verdict)
     assert {"unpaired", "one_process_each", "machines_unknown", "profiled_headline"} <= codes(

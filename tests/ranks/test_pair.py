@@ -88,6 +88,10 @@ def test_ids_in_both_files_name_two_ranks_of_one_job() -> None:
     text = said(found)
     assert "ranks 0 and 2 of one job of 4 ranks" in text
     assert "They are stages 1 and 2 of the 2 of its pipeline" in text
+    assert (
+        "Rank 2 computes for 16.0 ms of a step, rank 0 for 10.0 ms: layers moved from rank 2 to "
+        "rank 0 would shorten the wait."
+    ) in leading_sentence(found.explanation)
     assert "separate recordings" not in text and "models" not in text
     values = explanation_values(found.explanation)
     assert values is not None and values["difference"] == "stages"

@@ -266,7 +266,7 @@ def test_bare_profiles_say_why_parts_are_missing() -> None:
     assert "Not known: cache-miss bytes" in page.text
     assert "~10.0 µs, assumed" in page.text
     assert "fusescope compare before.json after.json --html report.html" in page.text
-    assert "1 doubt. They are two separate recordings" in page.text
+    assert "1 doubt. They are two separate recordings." in page.text
 
 
 def test_doubts_and_notes_are_counted_apart_and_as_they_are_marked() -> None:
@@ -350,7 +350,7 @@ def test_unknown_noise_is_not_called_noise() -> None:
     html = report_html(of_experiment({"unfused": [10.0] * 3, "fused": [5.0] * 3}))
     page = Page(html)
     assert "fused took 0.50× the time of unfused (5.00 against 10.0 ms)." in page.text
-    assert "A side has fewer than 5 blocks or runs, so the noise is unknown." in page.text
+    assert "Fewer than 5 processes a side, so the noise is unknown." in page.text
     assert "Cannot tell" not in page.text and "cannot be told from noise" not in page.text
     assert 'id="verdict" class="noise-unknown"' in html
 

@@ -229,6 +229,10 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "Of pairs of processes that ran the same graph one right after the other, 7 % differed "
             "by more than 30 %; of pairs far apart 36 %. Only a change beyond 30 % gives a verdict."
         ),
+        Message(
+            "Five or more recordings of each side, made alternately and given together, would "
+            "settle it."
+        ),
     ),
     "files_paired": told(
         Message("The files of both sides were recorded alternately."),

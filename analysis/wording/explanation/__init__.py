@@ -14,7 +14,7 @@ from analysis.messages import Message, Part, Said, paragraph, passage
 from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.earlier import earlier_said
 from analysis.wording.explanation.graphs import graph_sentences
-from analysis.wording.explanation.ranks import ranks_sentences
+from analysis.wording.explanation.ranks import balance_sentence, ranks_sentences
 from analysis.wording.explanation.same_kernels import same_kernels_said
 from analysis.wording.explanation.units import (
     PER,
@@ -135,6 +135,8 @@ def _first(explanation: Explanation) -> list[Said]:
     """Return what stands in front of all causes: two ranks, stages of a pipeline, other
     amounts of work, two devices."""
     said = ranks_sentences(explanation.ranks, are_stages=explanation.difference == "stages")
+    if explanation.difference == "stages":
+        said += balance_sentence(explanation.ranks, _computing_ns(explanation))
     if explanation.difference == "sizes":
         said.append(sizes_sentence(explanation))
     elif explanation.batch is not None:
@@ -147,6 +149,17 @@ def _first(explanation: Explanation) -> list[Said]:
     if is_compared:
         said += recorded_devices_said(explanation)
     return said
+
+
+def _computing_ns(explanation: Explanation) -> tuple[float, float] | None:
+    """Return for how long the devices of both sides compute in a unit, in ns; None where one of
+    them is not known."""
+    if explanation.sides is None:
+        return None
+    before, after = (side.parts for side in explanation.sides)
+    if before is None or after is None:
+        return None
+    return before.computing_ns, after.computing_ns
 
 
 def leading_change(explanation: Explanation) -> Change | None:

@@ -30,6 +30,30 @@ _STAGES = Message(
 _LIKELY_STAGES = Message("They look like two stages of its pipeline, which wait for one another.")
 STAGES = Message("The two files look like two stages of one pipeline, which wait for one another.")
 
+_STAGES_OF_TIMES = Message(
+    "Rank {longer:count} computes for **{longer_ns:duration}** of a step, rank {shorter:count} for "
+    "**{shorter_ns:duration}**: layers moved from rank {longer:count} to rank {shorter:count} "
+    "would shorten the wait."
+)
+_UNEVEN = 1.1  # times as long as the other stage, which a stage computes at least
+
+
+def balance_sentence(
+    ranks: RankPair | None, computing_ns: tuple[float, float] | None
+) -> list[Said]:
+    """Return for how long each of two stages of one job computes and what would even that out;
+    nothing of stages that compute for about as long, or of which it is not known."""
+    if ranks is None or not ranks.is_one_job or computing_ns is None:
+        return []
+    (shorter_ns, shorter), (longer_ns, longer) = sorted(zip(computing_ns, ranks.ranks, strict=True))
+    if longer_ns < _UNEVEN * shorter_ns:
+        return []
+    return [
+        _STAGES_OF_TIMES.of(
+            longer=longer, shorter=shorter, longer_ns=longer_ns, shorter_ns=shorter_ns
+        )
+    ]
+
 
 def ranks_sentences(ranks: RankPair | None, *, are_stages: bool) -> list[Said]:
     """Return which ranks two files are, and whether they are stages of a pipeline, as the files

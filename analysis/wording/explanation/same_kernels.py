@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from analysis.compare.explanation.explanation import ChangeCode, Explanation
 from analysis.messages import Message, Said
 from analysis.wording.explanation.units import PER, kernels_said
@@ -10,6 +12,8 @@ _SAME = 0.015  # by which kernels that are the same, and all together, may take 
 _MOST = 0.5  # of the change of a unit, which is idle time
 _SEEN = 0.01  # of a unit: with a larger change of what runs, it is not the same
 _OTHERS: tuple[ChangeCode, ...] = ("idle", "communication", "outlier")
+# Classes that the time of kernels is without, by whether both sides run the same.
+_LEFT_OUT = {True: ("communication",), False: ("communication", "copy")}
 
 _SAME_KERNELS = Message(
     "Both sides run the same {kernels} at the same speed ({after:duration}, before "
@@ -21,43 +25,56 @@ _BUT_COLLECTIVES = Message(
     "before {before:duration}); the device is idle for **{idle_after:duration}** instead of "
     "**{idle_before:duration}** {per}."
 )
+_AS_LONG = Message(
+    "All kernels together take as long on both sides ({after:duration}, before "
+    "{before:duration}); the device is idle for **{idle_after:duration}** instead of "
+    "**{idle_before:duration}** {per}."
+)
 
 
 def same_kernels_said(explanation: Explanation) -> list[Said]:
     """Return that both sides run the same kernels at the same speed and for how long their devices
-    are idle; nothing where another kernel or another speed has a part in the change, or most of it
-    is no idle time."""
+    are idle; where kernels differ that all of them together take as long; nothing where their time
+    has a part in the change, or most of it is no idle time."""
     unit, sides = explanation.unit, explanation.sides
     if explanation.outcome != "changed" or explanation.difference or sides is None:
         return []
     parts = [side.parts for side in sides]
     if parts[0] is None or parts[1] is None or not unit.on_device or explanation.drift is None:
         return []
-    if abs(explanation.drift - 1) > _SAME or round(unit.kernels[0]) != round(unit.kernels[1]):
-        return []
     idle = (parts[0].idle_ns, parts[1].idle_ns)
     if abs(unit.change_ns) == 0 or (idle[1] - idle[0]) / unit.change_ns < _MOST:
         return []
-    runs = [change for change in explanation.changes if change.code not in _OTHERS]
-    if any(abs(change.change_ns) > _SEEN * unit.before_ns for change in runs):
-        return []
-    computed = [each for each in explanation.classes if each.op_class != "communication"]
+    are_same = _are_same(explanation)
+    computed = [each for each in explanation.classes if each.op_class not in _LEFT_OUT[are_same]]
     before, after = (sum(each.before_ns for each in computed), sum(e.after_ns for e in computed))
-    if abs(after - before) > _SAME * before:
+    if abs(after - before) > _SAME * before or explanation.has_other_kernels:
         return []
+    said = partial(
+        Message.of,
+        per=PER[unit.kind],
+        before=before,
+        after=after,
+        idle_before=idle[0],
+        idle_after=idle[1],
+    )
+    if not are_same:
+        return [said(_AS_LONG)]
     waits = _waits_of_both(explanation)
     message = _BUT_COLLECTIVES if "collectives" in unit.others else _SAME_KERNELS
-    return [
-        message.of(
-            kernels=kernels_said(round(unit.kernels[0]), unit.others),
-            per=PER[unit.kind],
-            before=before,
-            after=after,
-            idle_before=idle[0],
-            idle_after=idle[1],
-        ),
-        *([] if waits is None else [waits]),
-    ]
+    kernels = kernels_said(round(unit.kernels[0]), unit.others)
+    return [said(message, kernels=kernels), *([] if waits is None else [waits])]
+
+
+def _are_same(explanation: Explanation) -> bool:
+    """Return True where both sides run as many kernels, each at the same speed as on the other."""
+    unit, drift = explanation.unit, explanation.drift
+    if drift is None or abs(drift - 1) > _SAME:
+        return False
+    runs = [change for change in explanation.changes if change.code not in _OTHERS]
+    if any(abs(change.change_ns) > _SEEN * unit.before_ns for change in runs):
+        return False
+    return round(unit.kernels[0]) == round(unit.kernels[1])
 
 
 _ONCE = 0.9  # times a unit, which the host waits at least

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from analysis import units
-from analysis.compare.timing.verdict import Verdict
-from analysis.messages import Message, paragraph, say
+from analysis.compare.timing.statistics import MIN_SAMPLES
+from analysis.compare.timing.verdict import Pairing, Verdict
+from analysis.messages import Message, say
 from analysis.wording.texts import NOISE_UNKNOWN
 
 _ONE_EACH = Message("One process each, so the noise between processes is unknown.")
-_WOULD_SETTLE = Message(
-    "Five or more recordings of each side, made alternately and given together, would settle it."
-)
+_FEW_RUNS = Message("Fewer than 5 runs a side, so the noise is unknown.")
+_FEW_PROCESSES = Message("Fewer than 5 processes a side, so the noise is unknown.")
+_FEW_PROCESSES_OF_ONE = Message("A side has fewer than 5 processes, so the noise is unknown.")
+# Pairings of sides of blocks, each a process that runs many times.
+_OF_BLOCKS: tuple[Pairing, ...] = ("blocks", "unpaired_blocks")
 # Pairings of sides of several files.
 OF_SEVERAL = ("paired_files", "alternating_files", "separate_files")
 # Time sources of files that do not mark their runs.
@@ -37,11 +40,20 @@ def unknown_noise(verdict: Verdict) -> str:
         return say("One profile each, so the noise is unknown.")
     if verdict.reason == "one_process":
         known = _ONE_EACH if verdict.processes == (1, 1) else NOISE_UNKNOWN[verdict.reason]
-        is_apart = verdict.pairing != "blocks"
-        return paragraph(known.text(), _WOULD_SETTLE.text() if is_apart else "")
+        return known.text()
     if verdict.pairing in OF_SEVERAL:
         return say("A side has fewer than 5 files, so the noise is unknown.")
+    if verdict.reason == "few_runs":
+        return _few(verdict).text()
     return NOISE_UNKNOWN[verdict.reason or "few_runs"].text()
+
+
+def _few(verdict: Verdict) -> Message:
+    """Return that both sides, or one of them, have too few runs or processes."""
+    are_both = max(verdict.samples) < MIN_SAMPLES
+    if verdict.pairing in _OF_BLOCKS:
+        return _FEW_PROCESSES if are_both else _FEW_PROCESSES_OF_ONE
+    return _FEW_RUNS if are_both else NOISE_UNKNOWN["few_runs"]
 
 
 def _means(verdict: Verdict) -> str:

@@ -120,6 +120,21 @@ def test_the_same_kernels_at_the_same_speed_are_said_to_be() -> None:
     assert same is not None and "at the same speed" not in leading_sentence(same)
 
 
+def test_other_kernels_that_take_as_long_together_are_said_to() -> None:
+    """Each kernel takes 10 % more or less than before, both together 100 us; the device is idle for
+    6 and for 90 us."""
+    step = [GEMM, RELU, TALK]
+    other = [replace(GEMM, us=55), replace(RELU, us=45), TALK]
+    found = explain(launching(step, 2), launching(other, 30))
+    assert found is not None
+    assert leading_sentence(found).startswith(
+        "All kernels together take as long on both sides (100 µs, before 100 µs); the device is "
+        "idle for 90.0 µs instead of 6.00 µs per step."
+    )
+    longer = explain(launching(step, 2), launching([replace(GEMM, us=55), RELU, TALK], 30))
+    assert longer is not None and "as long on both sides" not in leading_sentence(longer)
+
+
 def test_the_launches_of_a_sentence_are_those_of_the_figures() -> None:
     """Five kernels repeat, all launched by calls of 2 and of 30 us, of which the baseline does not
     say the one of one kernel: 34 in 7 repetitions."""
