@@ -62,6 +62,7 @@ def fuse(
     ] = 300.0,
 ) -> None:
     """Fuse operators of a model by rules, verify the result, and say what was not fused and why."""
+    interruption.heed()  # before anything is imported, which tries the temporary folder
     try:
         from app.recording.shapes import shape_of
         from app.sources.rule_files import read_rules
@@ -71,7 +72,6 @@ def fuse(
         raise recording_run.missing_package(error) from None
 
     name, text = read_rules(rules)
-    interruption.heed()
     done = run(
         Fusing(
             model=model,

@@ -62,6 +62,7 @@ def ingest(
     limit: LimitOption = None,  # in force by now
 ) -> None:
     """Read the traces of all ranks of a job into a store, each once."""
+    interruption.heed()
     with memory.lasting():
         from app.fleet.ingesting import abandon, place_for_sockets
         from app.fleet.ingesting import ingest as ingest_all
