@@ -15,6 +15,7 @@ _DOUBTS_AND_NOTES = Message("All doubts ({doubts:count}) and notes ({notes:count
 _ONLY_DOUBTS = Message("All doubts ({doubts:count})")
 _ONLY_NOTES = Message("All notes ({notes:count})")
 _DOUBTS = Message("{n:count} doubt.", "{n:count} doubts.")
+_SOME_DOUBTS = Message("{n:count} doubts, among them:")  # where not all of them follow
 _MAX = 2
 
 
@@ -41,4 +42,5 @@ def trust_line(trust: Trust) -> str:
     told = [diagnostic_headline(note) for note in trust.first[:_MAX]]
     if trust.general and not told:  # it holds for most pairs: beside others it is only counted
         told.append(general_doubt(trust))
-    return paragraph(_DOUBTS.text(n=trust.doubts), *told)
+    counted = _DOUBTS if len(told) == trust.doubts else _SOME_DOUBTS
+    return paragraph(counted.text(n=trust.doubts), *told)

@@ -24,7 +24,7 @@ def test_what_turns_the_answer_comes_first_and_general_doubts_are_one() -> None:
     assert found.notes == (LOAD,)
     assert found.doubts == 5  # devices, attribution, short rows of each side, two recordings
     assert wording.trust_line(found) == (
-        "5 doubts. The files were recorded on different devices: H100 and MI300X. "
+        "5 doubts, among them: The files were recorded on different devices: H100 and MI300X. "
         "The operators' own times explain only part of the change."
     )
 
@@ -36,7 +36,7 @@ def test_general_doubts_alone_are_one_sentence() -> None:
 
 def test_beside_a_doubt_of_this_pair_the_general_ones_are_only_counted() -> None:
     line = wording.trust_line(trust([UNPAIRED, PROFILED, DEVICES]))
-    assert line == "2 doubts. The files were recorded on different devices: H100 and MI300X."
+    assert line == "2 doubts, among them: The files were recorded on different devices: H100 and MI300X."
 
 
 def test_an_error_comes_before_everything() -> None:

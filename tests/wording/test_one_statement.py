@@ -63,7 +63,7 @@ def test_a_comment_lists_as_many_doubts_as_it_counts(specific: int) -> None:
         ),
     )
     text = comparison_markdown(pair).split("| ", 1)[0].partition("Can I trust this?")[2]
-    (told,) = re.findall(r"(\d+) doubts?\. ", text)
+    (told,) = re.findall(r"(\d+) doubts?(?:\.|, among them:) ", text)
     lines = re.findall(r"^- (.*)", text, re.MULTILINE)
     more = re.fullmatch(r"(\d+) more doubts?", lines[-1])
     assert int(told) == specific + 1

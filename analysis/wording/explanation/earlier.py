@@ -37,10 +37,10 @@ def earlier_sentence(explanation: Explanation, earlier: Explanation) -> Said:
 _LAYERS = Message(
     "Before the step the device ran {n:count} layer of the work before it, which the host had "
     "launched before the file began: {after:duration} instead of {before:duration} "
-    "({change:signed_duration}).",
+    "({change:signed_duration}), which is no part of the step.",
     "Before the step the device ran {n:count} layers of the work before it, which the host had "
     "launched before the file began: {after:duration} instead of {before:duration} "
-    "({change:signed_duration}).",
+    "({change:signed_duration}), which is no part of the step.",
 )
 _LAYERS_OF_BOTH = Message(
     "Before the step the device ran {n:count} layer of the work before it, which the host had "

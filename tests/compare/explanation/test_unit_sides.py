@@ -98,6 +98,7 @@ def test_a_slower_kernel_is_named_in_the_step_and_in_the_work_before_it() -> Non
         told = sum(one["change_ns"] for one in part["changes"])
         assert told + part["rest_ns"] == part["after_ns"] - part["before_ns"]
     said = leading_sentence(found)
+    assert "1.30 ms instead of 1.00 ms (+300 µs), which is no part of the step." in said
     assert "take 1.26 ms instead of 840 µs: +420 µs per step." in said
     assert "10 layers of the work before it" in said and "1.30 ms instead of 1.00 ms" in said
     assert "+300 µs in that earlier work." in said
