@@ -18,6 +18,7 @@ import pytest
 from analysis.errors import FuseScopeError
 from app.cli import memory, streams
 from app.cli.outputs import write_whole
+from app.cli.printing.multiple import cut_names
 from tests.factories import experiment_zip
 from tests.repetitions import few
 
@@ -210,3 +211,12 @@ def test_an_experiment_to_a_pipe_is_whole(tmp_path: Path, monkeypatch: pytest.Mo
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
     assert archive.write(Path(os.devnull), None, {"a": b"x"}) == Path(os.devnull)  # type: ignore[arg-type]
     assert Path(os.devnull).is_char_device()
+
+
+def test_names_that_are_cut_to_the_same_text_show_what_tells_them_apart() -> None:
+    """Both would be 'sglang_Qw…de.json.gz'; the first character that differs is the 17th."""
+    files = ["sglang_Qwen3-8B_decode.json.gz", "sglang_Qwen3-8B_prefilldecode.json.gz", "a.json"]
+    assert cut_names(files, 20) == ["…decode.json.gz", "…prefilldecode.json…", "a.json"]
+    ranks = [f"job_of_many_ranks_rank_{rank}_of_64_x.json" for rank in (10, 20)]
+    assert cut_names(ranks, 20) == ["…ank_10_of_64_x.json", "…ank_20_of_64_x.json"]
+    assert cut_names(["same_name_of_two_files.json"] * 2, 20) == ["same_name…files.json"] * 2

@@ -36,7 +36,10 @@ def test_general_doubts_alone_are_one_sentence() -> None:
 
 def test_beside_a_doubt_of_this_pair_the_general_ones_are_only_counted() -> None:
     line = wording.trust_line(trust([UNPAIRED, PROFILED, DEVICES]))
-    assert line == "2 doubts, among them: The files were recorded on different devices: H100 and MI300X."
+    assert (
+        line
+        == "2 doubts, among them: The files were recorded on different devices: H100 and MI300X."
+    )
 
 
 def test_an_error_comes_before_everything() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from os.path import commonprefix
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -64,13 +65,31 @@ def _facts(multiple: MultipleComparison, told: Sequence[Fact], chars: int) -> Ta
     """What ran each side."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("variant"), no_wrap=True)
+    names = cut_names([side.name for side in multiple.sides], chars)
     for fact in told:
         label = fact.label.text()
         table.add_column(label[:1].lower() + label[1:])
     for at in multiple.order:
-        name = clean_text(middle_cut(multiple.sides[at].name, chars), 80)
-        table.add_row(name, *(fact.cells[at] or MISSING for fact in told))
+        table.add_row(names[at], *(fact.cells[at] or MISSING for fact in told))
     return table
+
+
+def cut_names(names: Sequence[str], chars: int) -> list[str]:
+    """Return names cut to at most `chars` characters: in the middle, and where that makes several
+    alike, around the first character that tells those apart."""
+    cut = [clean_text(middle_cut(name, chars), 80) for name in names]
+    for form in {each for each in cut if cut.count(each) > 1}:
+        alike = [at for at, each in enumerate(cut) if each == form]
+        group = [names[at] for at in alike]
+        start = min(len(commonprefix(group)), max(map(len, group)) - (chars - 1))
+        if start > 0 and len(set(group)) > 1:
+            for at in alike:
+                cut[at] = clean_text(_cut_end(f"…{names[at][start:]}", chars), 80)
+    return cut
+
+
+def _cut_end(text: str, chars: int) -> str:
+    return text if len(text) <= chars else f"{text[: chars - 1]}…"
 
 
 def _fitting(
@@ -112,13 +131,14 @@ def _table(
         width = None if has_speedup else _width(multiple, code)
         table.add_column(label, justify="right", overflow="fold", width=width)
     entries = multiple.entries
+    names = cut_names([entry.side.name for entry in entries], chars)
     for at in multiple.order:
         entry = entries[at]
         cells = [words.figure_cell(entry, code).replace(" ", _FIXED) for code in columns]
         if has_speedup:
             result = words.result_text(entry)
             cells = [words.speedup_text(entry), words.interval_text(entry), result, *cells]
-        table.add_row(clean_text(middle_cut(entry.side.name, chars), 80), *cells)
+        table.add_row(names[at], *cells)
     bases = [words.column_basis(multiple, code) for code in columns]
     table.add_row(say("basis"), *(["", "", ""] if has_speedup else []), *bases, style="dim")
     return table
