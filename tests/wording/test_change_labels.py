@@ -83,9 +83,12 @@ def test_kernels_over_shapes_are_counted_as_kernels_and_copies_apart() -> None:
 @pytest.mark.parametrize("code", ["added", "removed", "outlier"])
 def test_what_only_one_side_has_is_not_known_by_names_of_both(code: str) -> None:
     change = Change("added", 5, evidence="named")
-    assert known_by(replace(change, code=code)) == ""  # type: ignore[arg-type]
-    assert known_by(replace(change, code="time")) == "names that both files have"
-    assert known_by(replace(change, evidence="guessed")) == "the class of the kernels alone"
+    assert known_by(replace(change, code=code), on_device=True) == ""  # type: ignore[arg-type]
+    assert known_by(replace(change, code="time"), on_device=True) == ("names that both files have")
+    guessed, ordered = (replace(change, evidence=how) for how in ("guessed", "ordered"))
+    assert known_by(guessed, on_device=True) == "the class of the kernels alone"
+    assert known_by(guessed, on_device=False) == "the class of the operators alone"
+    assert known_by(ordered, on_device=False) == "the order of the operators"
 
 
 @pytest.mark.parametrize("code", ["operator", "replaced"])

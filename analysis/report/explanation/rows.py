@@ -168,7 +168,7 @@ class _Maker:
             kind_of_change(ns, unit.change_ns),
             100 * (min(0, ns) - self.low_ns) / span,
             100 * abs(ns) / span,
-            _facts(change),
+            _facts(change, on_device=unit.on_device),
             words.head(change, on_device=unit.on_device),
             self._kernels(change),
             ways_to(self.shown[id(change)]),
@@ -250,13 +250,13 @@ def kind_of_change(change_ns: float, whole_ns: float) -> str:
     return "slower" if change_ns > 0 else "faster"
 
 
-def _facts(change: Change) -> tuple[tuple[str, str], ...]:
+def _facts(change: Change, *, on_device: bool) -> tuple[tuple[str, str], ...]:
     is_parted = abs(change.elsewhere_ns) > _EQUAL * max(change.before_ns, change.after_ns)
     facts = (
         (words.ELSEWHERE, signed_duration(change.elsewhere_ns) if is_parted else ""),
         (words.WHERE, " › ".join(words.where_names(change))),
         (words.HOST, " › ".join(change.host)),
-        (words.KNOWN_BY, words.known_by(change)),
+        (words.KNOWN_BY, words.known_by(change, on_device=on_device)),
     )
     return tuple((name.text(), clean_text(value, MAX_FACT)) for name, value in facts if value)
 

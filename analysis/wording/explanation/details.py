@@ -34,6 +34,11 @@ _EVIDENCE: Mapping[Evidence, Message] = {
     "ordered": Message("the order of the kernels"),
     "guessed": Message("the class of the kernels alone"),
 }
+_OF_OPERATORS: Mapping[Evidence, Message] = {  # of what ran on no device
+    "named": _EVIDENCE["named"],
+    "ordered": Message("the order of the operators"),
+    "guessed": Message("the class of the operators alone"),
+}
 _OF_ONE_SIDE: tuple[ChangeCode, ...] = ("added", "removed", "outlier")
 _CLOCKS = Message(
     "a ratio near which most of their time lies; another limit of power would do the same"
@@ -84,7 +89,7 @@ def where_names(change: Change) -> tuple[str, ...]:
     return (_SIZE.text(size=size),) if isinstance(size, int) else change.where
 
 
-def known_by(change: Change) -> str:
+def known_by(change: Change, *, on_device: bool) -> str:
     """Return what says that a change is this one; '' where that would be names of both files, and
     only one has these kernels."""
     if change.code in _OF_ONE_SIDE and change.evidence == "named":
@@ -93,4 +98,4 @@ def known_by(change: Change) -> str:
         return _IDLE[bool(change.host)].text()
     if change.code == "clocks":
         return _CLOCKS.text()
-    return _EVIDENCE[change.evidence].text()
+    return (_EVIDENCE if on_device else _OF_OPERATORS)[change.evidence].text()
