@@ -6,14 +6,16 @@ import gc
 import json
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 # Before NumPy loads: its threads spin where files of tests run side by side.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# No test keeps what it reads in the library of whoever runs it.
+# No test keeps what it reads in the library of whoever runs it, or finds what was recorded there.
 os.environ["FUSESCOPE_LIBRARY"] = "off"
+os.environ["XDG_DATA_HOME"] = str(Path(tempfile.gettempdir()) / f"fusescope-tests-{os.getpid()}")
 
 import hypothesis
 import pytest
