@@ -6,6 +6,7 @@ Content decides, the most specific format first; names only label messages.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -257,7 +258,16 @@ def _unknown(source: Source) -> FuseScopeError:
     for magic, kind in _FOREIGN:
         if head[: len(magic)].lower() == magic.lower():
             return FuseScopeError("other_file", where=source.name, kind=kind)
-    return FuseScopeError(_code(head), where=source.name)
+    code = _code(head)
+    if code == "unknown_format" and source.name.lower().endswith(".onnx"):
+        shown = shlex.quote(source.name)
+        return FuseScopeError(
+            "model_instead_of_recording",
+            where=source.name,
+            record=f"fusescope collect {shown}",
+            explain=f"fusescope fuse {shown} --explain",
+        )
+    return FuseScopeError(code, where=source.name)
 
 
 def _code(

@@ -30,6 +30,10 @@ _NO_RULE_FILES = Message(
     "To choose your own rule file here, put it, as a {suffix:name} file, into a folder that the "
     "dashboard is started with: {command:name}."
 )
+_OWN_FILES = Message(
+    "Your own ONNX files are listed here when the dashboard is started with {command:name}."
+)
+_WITH_FOLDER = "fusescope serve --folder DIR"
 _TRYING = Message(
     "This recording tries what the findings ask for. Each variant is kept if it is faster and its "
     "outputs are the same; what comes is shown beside what was predicted."
@@ -213,8 +217,7 @@ def _variants(
         what = told(variants.get(name) or summary_of(name) or OWN_RULES)
         st.caption(panels.own(say("{variant:name}: {what}", variant=name, what=what)))
     if not rule_files and is_own:
-        command = "fusescope serve --folder DIR"
-        parts = _NO_RULE_FILES.parts(suffix=".toml", command=command)
+        parts = _NO_RULE_FILES.parts(suffix=".toml", command=_WITH_FOLDER)
         st.caption(panels.parts_text(parts, "gray"))
     return chosen
 
@@ -236,7 +239,7 @@ def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
         return say("{model:name}: {what}", model=name, what=told(zoo[name]))
 
     first = places.FIRST_SAMPLE
-    return st.selectbox(
+    chosen: str = st.selectbox(
         say("Model"),
         options,
         index=options.index(first) if first in options else 0,
@@ -244,13 +247,10 @@ def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
         key=state.language.told_choice("record_model"),
         persist_state="session",
         on_change=_bring_variants,
-        help=None
-        if places.folders()
-        else say(
-            "Your own ONNX files are listed here when the dashboard is started with {option:name}.",
-            option="--folder DIR",
-        ),
     )
+    if not places.folders():
+        st.caption(panels.parts_text(_OWN_FILES.parts(command=_WITH_FOLDER), "gray"))
+    return chosen
 
 
 def _bring_variants() -> None:

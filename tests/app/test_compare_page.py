@@ -228,6 +228,8 @@ def test_two_profiles_and_what_is_known_of_them(start: Start) -> None:
     # The doubts are one line, and all of them are behind it.
     [line] = [text.value for text in page.text if re.match(r"\d+ doubts?\. ", text.value)]
     assert line == f"1 doubt. {GENERAL_DOUBT}"
+    # Styles show it while the button of the report is disabled.
+    assert "Writing the report …" in [caption.value for caption in page.caption]
     for told in (
         "two separate recordings, so",
         "recording of one process",

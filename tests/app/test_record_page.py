@@ -425,6 +425,15 @@ def test_a_dashboard_that_answers_others_does_not_record(
     assert "Recording is off" in open_page().info[0].value
 
 
+def test_the_form_says_where_own_models_come_from_until_there_is_a_folder(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "Your own ONNX files are listed here when the dashboard is started with "
+    assert said not in " ".join(caption.value for caption in open_page().caption)
+    monkeypatch.delenv(places.FOLDERS_VARIABLE)
+    assert said in " ".join(caption.value for caption in open_page().caption)
+
+
 def test_rule_files_of_a_configured_folder_are_variants(
     open_page: Open, tree: Path, asked: list[Recording]
 ) -> None:

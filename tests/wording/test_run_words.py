@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -16,9 +18,10 @@ from tests.step_traces import Kernel, steps_of
 LAYER = (Kernel("gemm", 50, "matrix_product"), Kernel("norm", 7, "normalisation"))
 
 
-def steps(kind: str, count: int = 3) -> Trace:
-    """A trace of as many runs of this kind."""
-    trace = steps_of([LAYER * 4] * count)
+def steps(kind: str, count: int = 3, us: int = 50) -> Trace:
+    """A trace of as many runs of this kind, whose products take so long."""
+    layer = (replace(LAYER[0], us=us), LAYER[1])
+    trace = steps_of([layer * 4] * count)
     trace.runs["kind"] = pd.Categorical([kind] * len(trace.runs))
     return trace
 
@@ -54,3 +57,17 @@ def test_a_pair_has_it_where_both_sides_do() -> None:
     one = compare(side_of_trace(steps("step", 1)), side_of_trace(steps("step", 1)))
     assert "Profiled step time, one step each, not paired." in verdict_basis(one.verdict)
     assert run_word(steps("step"), steps("model_run")) == "runs"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (3, 2, "Fewer than 5 steps a side, so the noise is unknown."),
+        (6, 2, "A side has fewer than 5 steps, so the noise is unknown."),
+    ],
+)
+def test_too_few_steps_for_a_noise_are_said_of_the_side_that_has_them(
+    before: int, after: int, said: str
+) -> None:
+    sides = (side_of_trace(steps("step", before)), side_of_trace(steps("step", after, us=90)))
+    assert wording.verdict_sentence(compare(*sides)).endswith(said)

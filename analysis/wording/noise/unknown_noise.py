@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from analysis import units
 from analysis.compare.timing.statistics import MIN_SAMPLES
 from analysis.compare.timing.verdict import Pairing, Verdict
 from analysis.messages import Message, say
+from analysis.trace import RunWord
 from analysis.wording.texts import NOISE_UNKNOWN
 
 _ONE_EACH = Message("One process each, so the noise between processes is unknown.")
-_FEW_RUNS = Message("Fewer than 5 runs a side, so the noise is unknown.")
+_FEW_RUNS: Mapping[RunWord, Message] = {
+    "runs": Message("Fewer than 5 runs a side, so the noise is unknown."),
+    "steps": Message("Fewer than 5 steps a side, so the noise is unknown."),
+    "repetitions": Message("Fewer than 5 repetitions a side, so the noise is unknown."),
+}
+_FEW_RUNS_OF_ONE: Mapping[RunWord, Message] = {
+    "runs": NOISE_UNKNOWN["few_runs"],
+    "steps": Message("A side has fewer than 5 steps, so the noise is unknown."),
+    "repetitions": Message("A side has fewer than 5 repetitions, so the noise is unknown."),
+}
 _FEW_PROCESSES = Message("Fewer than 5 processes a side, so the noise is unknown.")
 _FEW_PROCESSES_OF_ONE = Message("A side has fewer than 5 processes, so the noise is unknown.")
 # Pairings of sides of blocks, each a process that runs many times.
@@ -53,7 +65,7 @@ def _few(verdict: Verdict) -> Message:
     are_both = max(verdict.samples) < MIN_SAMPLES
     if verdict.pairing in _OF_BLOCKS:
         return _FEW_PROCESSES if are_both else _FEW_PROCESSES_OF_ONE
-    return _FEW_RUNS if are_both else NOISE_UNKNOWN["few_runs"]
+    return (_FEW_RUNS if are_both else _FEW_RUNS_OF_ONE)[verdict.run_word]
 
 
 def _means(verdict: Verdict) -> str:
