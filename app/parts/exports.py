@@ -19,16 +19,18 @@ from app.sources.comparisons import Shown
 
 # Streamlit disables a button while what it downloads is made.
 _STYLES = """<style>
-.st-key-report_is_written { display: none; }
-body:has(:is(.st-key-download_report, .st-key-download_several) button:disabled)
-  .st-key-report_is_written { display: flex; justify-content: center; height: 2.5rem; }
+.st-key-download_report_writes, .st-key-download_several_writes { display: none; }
+body:has(.st-key-download_report button:disabled) .st-key-download_report_writes,
+body:has(.st-key-download_several button:disabled) .st-key-download_several_writes {
+  display: flex; justify-content: center; height: 2.5rem;
+}
 </style>"""
 _MIME = {"json": "application/json", "csv": "text/csv", "md": "text/markdown"}
 
 
 def downloads(shown: Shown) -> None:
     """The report, and behind a small button other formats; each is made when asked for."""
-    _say_while_written()
+    _say_while_written("download_report")
     with st.popover(say("Other formats"), help=say("Markdown, JSON, CSV and Perfetto")):
         private = _private()
         for label, name, key, write in (
@@ -66,7 +68,7 @@ def downloads(shown: Shown) -> None:
 
 def several_downloads(multiple: MultipleComparison) -> None:
     """The report of several sides, and behind a small button other formats."""
-    _say_while_written()
+    _say_while_written("download_several")
     with st.popover(say("Other formats"), help=say("Markdown, JSON, CSV and Perfetto")):
         private = _private("redact_several")
         for label, name, write in (
@@ -100,9 +102,9 @@ def several_downloads(multiple: MultipleComparison) -> None:
     )
 
 
-def _say_while_written() -> None:
-    """Say that the report is being written, as long as its button is disabled for that."""
-    with st.container(key="report_is_written", width="content"):
+def _say_while_written(key: str) -> None:
+    """Say that the report is being written, as long as the button of this key is disabled."""
+    with st.container(key=f"{key}_writes", width="content"):
         st.markdown(_STYLES, unsafe_allow_html=True)
         st.caption(say("Writing the report …"))
 
