@@ -105,7 +105,7 @@ def test_one_trace_is_told_that_its_allocator_keeps_no_memory() -> None:
     )  # fmt: skip
     text = trace_sentence(found)
     assert "The allocator keeps no memory" in text
-    assert "cudaFree is called 20 times per step, 400 µs in all" in text
+    assert "cudaFree is called 20 times per step, which takes the host 400 µs" in text
     assert "PYTORCH_NO_CUDA_MEMORY_CACHING" in text
 
 
