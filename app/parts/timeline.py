@@ -85,8 +85,11 @@ def _draw(
         "mode": mode,
         "stretch": shown and {**asdict(shown[0]), "number": shown[1]},
     }
-    with st.container(gap=None):
+    sides = len(drawing.layers.payload["sides"])
+    with st.container(gap=None, key=f"{key}_place_{min(sides, 2)}"):
+        above = st.container(gap=None)
         result = _component(key=key, data=data, on_picked_change=_rerun)
+    with above:  # where what is drawn does not move it
         _load(drawing, f"{key}_loader")
     return result.picked
 

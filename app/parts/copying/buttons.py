@@ -15,8 +15,6 @@ from app.parts import panels
 from app.sources.comparisons import Shown
 
 KEY = "copying"
-# The height of a row of buttons, kept for them, so that nothing below moves when they arrive.
-_STYLES = "<style>.st-key-copying { min-height: 34px; }</style>"
 _SOURCES = files(__package__)
 _component = st.components.v2.component(
     "fusescope_copying",
@@ -40,9 +38,7 @@ def show(shown: Shown) -> None:
             "hide": say("Hide"),
             "text": None if write is None else write(shown),
         }
-        with st.container(gap=None):
-            st.markdown(_STYLES, unsafe_allow_html=True)
-            _component(key=KEY, data=data, on_asked_change=_rerun)
+        _component(key=KEY, data=data, on_asked_change=_rerun)
 
 
 def _text(shown: Shown) -> str:

@@ -14,15 +14,7 @@ from app.parts.explanation.products import show_products
 from app.sources.alone import Drawn
 from app.sources.comparisons import Shown
 
-_MOST_ROWS = 5
-# A height by the number of rows, kept for them, so that nothing below moves when they arrive.
-_STYLES = """<style>
-.st-key-rows_kept_1 { min-height: 36px; }
-.st-key-rows_kept_2 { min-height: 70px; }
-.st-key-rows_kept_3 { min-height: 104px; }
-.st-key-rows_kept_4 { min-height: 138px; }
-.st-key-rows_kept_5 { min-height: 172px; }
-</style>"""
+_MOST_ROWS = 5  # for which first_style.css keeps a height
 _CHARS = 40  # of a name of a kernel, as sentences of an explanation have it
 
 
@@ -40,7 +32,6 @@ def show(shown: Shown) -> None:
         if rows.products is not None:
             show_products(rows.products)
         if rows.rows:
-            st.markdown(_STYLES, unsafe_allow_html=True)
             with st.container(key=f"rows_kept_{min(len(rows.rows), _MOST_ROWS)}"):
                 (show_changes if is_traced else show_groups)(rows, shown.key)
         for parts in rows.after:
