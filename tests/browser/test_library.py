@@ -46,5 +46,5 @@ def test_two_traces_of_the_library_are_compared(
         page.get_by_role("link", name="Open in Compare").click()
         expect(page).to_have_url(re.compile("baseline=library.*candidate=library"))
         wait_idle(page)
-        expect(page.get_by_role("heading", name="Operators", exact=True)).to_be_visible()
+        expect(page.get_by_role("heading", name="Timelines", exact=True)).to_be_visible()
         assert quiet(page)
