@@ -18,6 +18,7 @@ from analysis.compare.comparison import Comparison
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report import cards
+from analysis.report.explanation.group_rows import group_rows
 from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.ledger import ledger_table
 from analysis.report.tables import operator_rows, operator_totals, type_rows
@@ -85,8 +86,17 @@ def page_changes(comparison: Comparison) -> Iterator[Printed]:
         every = set(comparison.ledger.patterns["key"])
         order = next(iter(shown_ledger.orders()))
         lines = shown_ledger.lines(comparison.ledger, order, unfolded=every)
+        yield from _row_changes(comparison)
         ledger = shown_ledger.table(comparison, lines, every)
         yield from _cells(ledger, "before", "after", "change")
+
+
+def _row_changes(comparison: Comparison) -> Iterator[Printed]:
+    rows = group_rows(comparison)
+    assert rows is not None
+    for row in (*rows.rows, *rows.more):
+        for group in row.kernels:
+            yield f"group {group.name}", group.before, group.after, group.change
 
 
 def _cells(made: Table, first: str, second: str, change: str) -> Iterator[Printed]:

@@ -14,6 +14,7 @@ from tests.browser.dashboard import (
     draws_in_dark_and_light,
     fits_narrow_pages,
     open_for_the_first_time,
+    open_part,
     quiet,
     wait_idle,
 )
@@ -46,5 +47,6 @@ def test_two_traces_of_the_library_are_compared(
         page.get_by_role("link", name="Open in Compare").click()
         expect(page).to_have_url(re.compile("baseline=library.*candidate=library"))
         wait_idle(page)
-        expect(page.get_by_role("heading", name="Timelines", exact=True)).to_be_visible()
+        open_part(page, "operators")
+        expect(page.get_by_role("heading", name="Operators", exact=True)).to_be_visible()
         assert quiet(page)

@@ -146,9 +146,12 @@ def _verdict(comparison: Comparison) -> Iterator[str]:
             yield "noise unknown, but there is an interval, or no number"
         if "noise" not in sentence or "Cannot tell" in sentence:
             yield "unknown noise is not said"
-    has_reason = verdict.reason == "no_change"  # two traces of unknown noise, which are explained
-    is_bare = shown is None and verdict.speedup is not None and not has_reason
-    if verdict.outcome == "cannot_tell" and is_bare:
+    explained = comparison.explanation
+    is_explained_so = explained is not None and explained.outcome == "no_change"
+    if (verdict.reason == "no_change") != (verdict.outcome == "cannot_tell" and is_explained_so):
+        yield "no change, but the explanation does not say so"
+    is_bare = shown is None and verdict.speedup is not None
+    if verdict.outcome == "cannot_tell" and is_bare and verdict.reason != "no_change":
         yield "cannot tell without an interval"
     times = verdict.times_ns
     if times is not None and times[0] / times[1] != pytest.approx(speedup):

@@ -168,10 +168,10 @@ class Saving:
 
 @dataclass(frozen=True)
 class TraceExplanation:
-    """What one trace shows. `layers`, `classes`, `collectives` and `products` (the matrix products)
-    come with most time first, and `savings` too, behind which stand those that no program can
-    avoid. `unknown` are the kernels of most time of no known class; `captured` is how many graphs a
-    file captures that runs less than that, and of how many kernels, None of any other."""
+    """The explanation of one trace. `layers`, `classes`, `collectives` and `products` (matrix
+    products) come with most time first, and `savings` too, behind which stand those that no program
+    can avoid. `unknown` are the kernels of most time of no known class; `captured` is how many
+    graphs a file captures that runs less than that, and of how many kernels, None of any other."""
 
     unit: TracedUnit
     layers: tuple[Layers, ...] = ()

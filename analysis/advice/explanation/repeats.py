@@ -24,11 +24,11 @@ def places_in_repeats(side: ExplainedSide) -> Places | None:
     has, those of another kind with as many by a number behind that, '32' and '32:2'; None where
     layers take less than a third of the time."""
     ns, count = side.ns, len(side.profile.operators)
-    told = _told(folded(side), ns, _LEAST * max(1.0, float(ns.sum())))
-    if sum(float(ns[each.start : each.stop].sum()) for each in told) < _ALL * float(ns.sum()):
+    repeats = _long_enough(folded(side), ns, _LEAST * max(1.0, float(ns.sum())))
+    if sum(float(ns[each.start : each.stop].sum()) for each in repeats) < _ALL * float(ns.sum()):
         return None
     paths: list[tuple[Path, Path]] = [((), ())] * (count + 1)  # the last one of no place
-    for repeat, name in zip(told, _names(told), strict=True):
+    for repeat, name in zip(repeats, _names(repeats), strict=True):
         _fill(paths, repeat, repeat.start, ((), (), name))
     distinct = {path: at for at, path in enumerate(dict.fromkeys(paths))}
     numbers = np.array([distinct[path] for path in paths], dtype="int64")
@@ -36,7 +36,7 @@ def places_in_repeats(side: ExplainedSide) -> Places | None:
     return Places(modules, instances, numbers[side.profile.place_of])
 
 
-def _told(repeats: Sequence[Repeat], ns: np.ndarray, least_ns: float) -> list[Repeat]:
+def _long_enough(repeats: Sequence[Repeat], ns: np.ndarray, least_ns: float) -> list[Repeat]:
     return [
         each
         for each in repeats

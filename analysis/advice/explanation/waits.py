@@ -95,13 +95,13 @@ def _idle(traced: Traced, causes: list[IdleCause], intervals: int, of_units: np.
 def _uncached(traced: Traced) -> dict[str, str | int | float]:
     """Return the calls of a unit that free memory, where the allocator keeps none."""
     host, count = traced.trace.host, traced.units.count
-    found = uncached_memory(host, *traced.edges) if host is not None else None
-    if found is None:
+    freeing = uncached_memory(host, *traced.edges) if host is not None else None
+    if freeing is None:
         return {}
     return {
-        "freed_by": found.name,
-        "frees": round(found.frees / count),
-        "freeing_ns": round(found.freeing_ns / count),
+        "freed_by": freeing.name,
+        "frees": round(freeing.frees / count),
+        "freeing_ns": round(freeing.freeing_ns / count),
     }
 
 
