@@ -93,7 +93,7 @@ def run() -> None:
         "fleet": fleet_page,
         "releases": releases_page,
     }
-    has_content = filled(state.files.opened())
+    has_content = filled(state.files.opened(), state.files.histories())
     shown = st.navigation(
         {
             "": [

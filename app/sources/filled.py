@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from app.sources import places
@@ -15,14 +15,14 @@ from app.state.opened import Opened
 Name = Literal["engines", "scaling", "fleet", "releases"]
 
 
-def filled(opened: Mapping[str, Opened]) -> list[Name]:
-    """Return the pages for which something was opened, recorded or lies in a configured folder;
-    samples do not count."""
+def filled(opened: Mapping[str, Opened], histories: Collection[str] = ()) -> list[Name]:
+    """Return the pages for which something was opened, recorded or lies in a configured folder,
+    among them `histories`, the files of releases that were dropped; samples do not count."""
     is_there: dict[Name, bool] = {
         "engines": _has_several_engines(opened),
         "scaling": bool(sweeps(opened)),
         "fleet": bool(places.fleets() or open_ranks(opened.values())),
-        "releases": bool(places.histories()),
+        "releases": bool(histories or places.histories()),
     }
     return [name for name, has in is_there.items() if has]
 

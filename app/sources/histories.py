@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import io
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from analysis.errors import FuseScopeError
 from analysis.releases.changes import Change, changes
-from analysis.releases.history import MAX_BYTES, RECORD_NAME, History, parse_history
+from analysis.releases.history import MAX_BYTES, History, is_history, parse_history
+from analysis.text import display_name
+from app.server.spool import SPOOL, Received
+from app.sources import places
+from app.state.opened import History as Dropped
 
 _KEPT = 8
+_ZIP = b"PK"
 
 
 @dataclass(frozen=True)
@@ -38,15 +42,19 @@ def load(path: Path) -> Compared:
     return parse(data, path.name)
 
 
-def is_history(name: str, data: bytes) -> bool:
-    """Return True for bytes that `parse` takes, by what lies in the archive."""
-    if not name.lower().endswith(".zip") or len(data) > MAX_BYTES:
-        return False
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            return RECORD_NAME in archive.namelist()
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-        return False
+def taken(file: UploadedFile | Received) -> Dropped | None:
+    """Return a file that was sent if it is one of releases, by what lies in the archive, whatever
+    it is called; it goes from the disk of the server then. None for any other file."""
+    if isinstance(file, Received):
+        if not places.is_history(file.path):
+            return None
+        data = file.path.read_bytes()
+        SPOOL.drop(file.path)
+    else:
+        data = file.getvalue()
+        if len(data) > MAX_BYTES or not data.startswith(_ZIP) or not is_history(data):
+            return None
+    return Dropped(display_name(file.name), data)
 
 
 @st.cache_resource(max_entries=_KEPT, show_spinner=False)

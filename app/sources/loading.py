@@ -37,7 +37,7 @@ from app.server.same_origin import is_local
 from app.server.shelf import megabytes
 from app.sources import examples, nsys, places, sides
 from app.sources.examinations import examined
-from app.state.opened import Fate, Opened, in_each
+from app.state.opened import Fate, History, Opened, in_each
 from app.state.session import MAX_OPENED, MAX_OPENED_BYTES
 from app.store.keeping import is_kept
 
@@ -330,6 +330,18 @@ def open_paths(texts: Iterable[str]) -> tuple[list[Opened], list[Fate]]:
         except FuseScopeError as error:
             told.append(_refused(display_name(text), error, lambda text=text: _path_of(text)))  # type: ignore[misc]
     return opened, told
+
+
+def history_at(text: str) -> History | None:
+    """Return the file of releases at this path below the configured folders; None for another
+    file, or none."""
+    try:
+        path = places.path_below_folders(text)
+        return (
+            History(display_name(path.name), path.read_bytes()) if places.is_history(path) else None
+        )
+    except (FuseScopeError, OSError):
+        return None
 
 
 def _refused(name: str, error: FuseScopeError, path: Callable[[], Path | None]) -> Fate:

@@ -94,11 +94,11 @@ def is_history(path: Path) -> bool:
     """Whether a file holds what releases made of a model (`fusescope bisect --out`)."""
     from zipfile import BadZipFile, ZipFile
 
-    from analysis.releases.history import RECORD_NAME
+    from analysis.releases.history import MAX_BYTES, RECORD_NAME
 
-    if path.suffix.lower() != ".zip" or not path.is_file():
-        return False
     try:
+        if not path.is_file() or path.stat().st_size > MAX_BYTES:
+            return False
         with ZipFile(path) as archive:
             return RECORD_NAME in archive.namelist()
     except (BadZipFile, OSError, ValueError, NotImplementedError):

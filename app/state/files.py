@@ -41,14 +41,14 @@ def close(id_: str) -> None:
     replace_files(id_, None)
 
 
-def keep_history(history: History) -> None:
-    """Keep a file of releases that was dropped, the last one, for the page that shows it."""
-    session().history = history
+def keep_histories(histories: Iterable[History]) -> None:
+    """Keep files of releases that were dropped, for the page that shows them."""
+    session().histories.update((one.name, one) for one in histories)
 
 
-def history() -> History | None:
-    """Return the file of releases that was dropped last in this session."""
-    return session().history
+def histories() -> dict[str, History]:
+    """Return the files of releases that were dropped in this session, by name."""
+    return session().histories
 
 
 def use(id_: str) -> None:

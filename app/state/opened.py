@@ -83,7 +83,7 @@ class History:
 @dataclass
 class Inbox:
     """What was read and has not been opened yet; `gone` is the upload that a link waits for,
-    `history` a file of releases among the files.
+    `histories` files of releases among the files.
 
     A plain object: whoever clicks ends the run at its next access to the session, so what was read
     must be safe before that.
@@ -92,7 +92,7 @@ class Inbox:
     read: list[Opened] = field(default_factory=list)
     told: list[Fate] = field(default_factory=list)
     gone: str | None = None
-    history: History | None = None
+    histories: list[History] = field(default_factory=list)
 
     def put(self, read: list[Opened], told: list[Fate], gone: str | None) -> None:
         """Keep what was read."""

@@ -59,7 +59,7 @@ class Session:
     unknown_language: str = ""
     told_choices: set[str] = field(default_factory=set)
     inbox: Inbox = field(default_factory=Inbox)
-    history: History | None = None
+    histories: dict[str, History] = field(default_factory=dict)
 
 
 def session() -> Session:

@@ -28,6 +28,7 @@ from app.parts.start import opening
 from app.parts.table import ROW_HEIGHT, whole_height
 from app.sources import histories, places
 from app.sources.histories import Compared
+from app.state.opened import History
 
 TABLE = "releases_table"
 GROUP = "releases_group"
@@ -51,9 +52,8 @@ def show() -> None:
     with panels.page():
         opening.greet()
         st.header(say("Releases"), anchor=False)
-        dropped = state.files.history()
-        own: dict[str, Path | None] = {**({dropped.name: None} if dropped else {})}
-        own |= places.histories()
+        dropped = state.files.histories()
+        own: dict[str, Path | History] = {**dropped, **places.histories()}
         samples = places.release_samples().items()
         found = own or {f"{_SAMPLE}{name}": path for name, path in samples}
         with st.expander(say("Open a file of fusescope bisect"), expanded=not found):
@@ -70,16 +70,17 @@ def show() -> None:
             if uploaded is not None:
                 compared = histories.parse(uploaded.getvalue(), display_name(uploaded.name))
             else:
-                path = _chosen(found)
-                if path is not None:
-                    compared = histories.load(path)
-                elif dropped is not None:
-                    compared = histories.parse(dropped.data, dropped.name)
+                chosen = _chosen(found)
+                compared = (
+                    histories.load(chosen)
+                    if isinstance(chosen, Path)
+                    else histories.parse(chosen.data, chosen.name)
+                )
             _history(compared)
 
 
-def _chosen(found: Mapping[str, Path | None]) -> Path | None:
-    """Return the file that is shown; None for the one that was dropped."""
+def _chosen(found: Mapping[str, Path | History]) -> Path | History:
+    """Return the file that is shown, one that was dropped or lies here."""
     asked = state.pages.history()
     shown = asked if asked is not None and asked in found else next(iter(found))
     state.pages.keep_history(shown)

@@ -73,12 +73,12 @@ def _open_read(
     """Open what was read in the run before; should this run end here, the next one goes on. The
     page that shows it is returned, unless there is a refusal to be read."""
     inbox = state.files.inbox()
-    history, inbox.history = inbox.history, None
-    if history is not None:
-        state.files.keep_history(history)
+    histories, inbox.histories = inbox.histories, []
+    if histories:
+        state.files.keep_histories(histories)
         if not inbox.told:
             state.files.empty_uploader()
-            return Destination("releases", state.pages.history_query(history.name))
+            return Destination("releases", state.pages.history_query(histories[-1].name))
     if not inbox.told:
         return None
     before = state.files.last_opened()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -18,6 +19,8 @@ from app.parts.upload import large
 from app.server.spool import SPOOL, Received
 from app.sources import histories, loading, places, uploads
 from app.state.opened import Fate, History
+
+File = TypeVar("File", UploadedFile, Received)
 
 _MANY_FATES = 4
 _FATES_HEIGHT = 420
@@ -112,19 +115,10 @@ def _open(files: list[UploadedFile], gone: str | None, below: DeltaGenerator) ->
     inbox = state.files.inbox()
     names = [panels.name(display_name(file.name)) for file in files]
     with below, st.spinner(words.reading_sentence(names)):
-        history, others = _without_history(files)
+        of_releases, others = _parted(files)
         inbox.put(*uploads.open_uploads(others), gone)
-        inbox.history = history
+        inbox.histories = of_releases
     st.rerun()
-
-
-def _without_history(files: list[UploadedFile]) -> tuple[History | None, list[UploadedFile]]:
-    """Return a file of releases among these, and the others."""
-    for at, file in enumerate(files):
-        data = file.getvalue() if file.name.lower().endswith(".zip") else b""
-        if histories.is_history(file.name, data):
-            return History(display_name(file.name), data), [*files[:at], *files[at + 1 :]]
-    return None, files
 
 
 def _open_received(sent: list[Received], gone: str | None, below: DeltaGenerator) -> None:
@@ -132,8 +126,17 @@ def _open_received(sent: list[Received], gone: str | None, below: DeltaGenerator
     inbox = state.files.inbox()
     names = [panels.name(display_name(file.name)) for file in sent]
     with below, st.spinner(words.reading_sentence(names)):
-        inbox.put(*uploads.open_received(sent), gone)
+        of_releases, others = _parted(sent)
+        inbox.put(*uploads.open_received(others), gone)
+        inbox.histories = of_releases
     st.rerun()
+
+
+def _parted(files: Sequence[File]) -> tuple[list[History], list[File]]:
+    """Return the files of releases among these, and the others."""
+    found = {id(file): histories.taken(file) for file in files}
+    of_releases = [one for one in found.values() if one is not None]
+    return of_releases, [file for file in files if found[id(file)] is None]
 
 
 def _path_input(gone: str | None) -> None:
@@ -155,7 +158,9 @@ def _path_input(gone: str | None) -> None:
         clicked = row.form_submit_button(say("Open"), key="open_path")
     if clicked and text:
         inbox = state.files.inbox()
-        inbox.put(*loading.open_paths([text]), gone)
+        of_releases = loading.history_at(text)
+        inbox.put(*(loading.open_paths([text]) if of_releases is None else ([], [])), gone)
+        inbox.histories = [] if of_releases is None else [of_releases]
         st.rerun()
 
 
