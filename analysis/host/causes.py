@@ -23,7 +23,7 @@ _MOST_NAMES = 20_000  # that are looked at once; the same ones stand in many sta
 @dataclass(frozen=True)
 class Frame:
     """A span of a stack: its name, its kind of host_activity.KINDS, and whether it lasted longer
-    than a call that does not wait."""
+    than a call that does not wait, which is true of all that never do."""
 
     name: str
     kind: int
@@ -117,7 +117,8 @@ def cause_of(stack: Sequence[Frame]) -> Cause:
     if leaf.kind == RUNTIME:
         return _of_call(leaf, stack)
     if leaf.kind == OPERATOR or (leaf.kind == ANNOTATION and "::" in leaf.name):
-        return _launching(stack)
+        waits = leaf.is_long and is_read(leaf.name)  # in a file without calls to the runtime
+        return Cause("synchronisation", leaf.name) if waits else _launching(stack)
     return _of_code(stack)
 
 
@@ -138,11 +139,16 @@ def _of_call(leaf: Frame, stack: Sequence[Frame]) -> Cause:
     for kind, pattern in _CALLS:
         if pattern.match(leaf.name):
             waits = kind != "copy_waits" or leaf.is_long
-            read = next((one for one in stack if _READS.match(one.name)), None)
+            read = next((one for one in stack if is_read(one.name)), None)
             if read is not None and kind in ("copy_waits", "synchronisation") and waits:
                 return Cause("synchronisation", read.name)
             return Cause(kind, leaf.name) if waits else _launching(stack)
     return _launching(stack)
+
+
+def is_read(name: str) -> bool:
+    """Return whether an operator of this name reads a value of the device, and waits for it."""
+    return _READS.match(name) is not None
 
 
 def _launching(stack: Sequence[Frame]) -> Cause:

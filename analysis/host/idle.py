@@ -18,6 +18,7 @@ from analysis.host.causes import (
     CauseKind,
     Frame,
     cause_of,
+    is_read,
 )
 from analysis.host.intervals import Intervals, idle_intervals
 from analysis.host.leaves import NONE, Leaves, Pieces
@@ -224,6 +225,7 @@ def _tree(
 ) -> tuple[tuple[Frame, ...], np.ndarray, np.ndarray]:
     """The stacks of these spans as a tree, without marks of steps, and the node of each."""
     is_mark = np.array([STEP_MARK.match(name) is not None for name in host.names], dtype=bool)
+    may_wait = np.array([is_read(name) for name in host.names], dtype=bool)
     frames: list[Frame] = []
     parents: list[int] = []
     children: dict[tuple[int, int, int, bool], int] = {}
@@ -240,7 +242,7 @@ def _tree(
             name, kind = int(host.name_of[inner]), int(host.kind_of[inner])
             if not is_mark[name]:
                 is_long = bool(host.ends_ns[inner] - host.starts_ns[inner] >= LONG_NS)
-                key = (node, name, kind, is_long or kind != RUNTIME)
+                key = (node, name, kind, is_long or not (kind == RUNTIME or may_wait[name]))
                 known = children.get(key)
                 if known is None:
                     known = children[key] = len(frames)

@@ -7,11 +7,14 @@ import numpy as np
 _FEWEST = 3  # units, of which few can be some
 _MOST_UNITS = 1 / 3  # of all, which some are at most
 _MOST_TIME = 0.9  # of the time, which they hold
+_HALF = 0.5  # of it, which units hold that are far longer than all others
+_FAR = 3.0  # times as long as the longest of the others
 
 
 def in_some_units(of_units: np.ndarray) -> dict[str, int]:
-    """Return how many units hold nearly all of a time, of how many, and its mean in those and in
-    the others, in ns; nothing where it is spread over more than a third of them.
+    """Return how many units hold nearly all of a time, or half of it where each is far longer than
+    all others, of how many, and its mean in those and in the others, in ns; nothing where it is
+    spread over more than a third of them.
 
     `of_units` is the time in each unit.
     """
@@ -19,9 +22,12 @@ def in_some_units(of_units: np.ndarray) -> dict[str, int]:
     if count < _FEWEST or total <= 0:
         return {}
     longest = np.sort(of_units)[::-1]
-    some = int(np.argmax(np.cumsum(longest) >= _MOST_TIME * total)) + 1
-    if some > _MOST_UNITS * count:
+    held, most = np.cumsum(longest) / total, int(_MOST_UNITS * count)
+    is_far = (longest[:most] >= _FAR * longest[1 : most + 1]) & (held[:most] >= _HALF)
+    is_some = (held[:most] >= _MOST_TIME) | is_far
+    if not is_some.any():
         return {}
+    some = int(np.argmax(is_some)) + 1
     return {
         "some_units": some,
         "all_units": count,

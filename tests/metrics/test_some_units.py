@@ -24,6 +24,20 @@ def test_two_of_six_are_some_and_three_are_not() -> None:
     assert in_some_units(np.array([50, 50, 50, 0, 0, 0])) == {}
 
 
+def test_one_that_is_far_longer_than_each_other_and_holds_half() -> None:
+    """250 of 400 us, and more than three times the longest of the others."""
+    assert in_some_units(np.array([10, 40, 30, 250, 30, 40])) == {
+        "some_units": 1,
+        "all_units": 6,
+        "some_ns": 250,
+        "other_ns": 30,
+    }
+
+
+def test_one_that_is_far_longer_and_holds_less_than_half() -> None:
+    assert in_some_units(np.array([10, 100, 30, 310, 100, 100])) == {}
+
+
 @pytest.mark.parametrize("ns", [[], [0, 0, 0], [9, 1], [10, 10, 10, 10]])
 def test_nothing_is_said_of_few_of_equal_and_of_no_time(ns: list[int]) -> None:
     assert in_some_units(np.array(ns)) == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from analysis.compare.explanation.explanation import Change, IdleTime, KernelTime
 from analysis.compare.explanation.host_calls import calls_behind
 from analysis.compare.explanation.sides import ExplainedSide
+from analysis.compare.timing.statistics import student_t
 from analysis.host.causes import Cause, CauseKind
 from analysis.host.idle import HostIdle, IdleCause
 from analysis.host.uncached import uncached_memory
@@ -25,6 +27,8 @@ WAITS: tuple[CauseKind, ...] = (
     "garbage_collection",
 )  # fmt: skip
 _FEWEST = 3  # units, from which their idle time has a spread
+_SURE = 0.975  # of Student's t, which differences unit by unit exceed by chance once in 20 times
+_INSIDE = 0.9  # of a change, which lies under one call of the host
 _PATH = 12  # frames of the host that are told
 _NO_CALLS: tuple[CauseKind, ...] = ("queued", "unknown")
 _NONE = (0.0, 0)  # intervals and ns of a call under which a side has no idle time
@@ -46,7 +50,7 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
         change = _change(float(idle[0].mean()), float(idle[1].mean()), None)
         longest = (longest_idle(sides[0].trace), longest_idle(sides[1].trace))
         change = replace(change, longest=longest)
-        noise_ns = _spread_ns(*idle) if is_same else 0.0
+        noise_ns = _chance_ns(idle[0], idle[1]) if is_same else 0.0
         return [change] if abs(change.change_ns) >= max(least_ns, noise_ns) else []
     changes = []
     for key in dict.fromkeys((*before, *after)):
@@ -56,7 +60,7 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
             took.mean_ns if took else 0.0, takes.mean_ns if takes else 0.0, larger.cause
         )
         change = replace(change, values={**change.values, **_some_units(took, takes)})
-        noise_ns = _noise_ns(took, takes) if is_same else 0.0
+        noise_ns = _noise_ns(took, takes) if is_same and not _is_stall(took, takes) else 0.0
         longest = (took.longest if took else None, takes.longest if takes else None)
         change = replace(change, longest=longest)
         if abs(change.change_ns) >= max(least_ns, noise_ns):
@@ -119,7 +123,8 @@ def _with_calls(
     calls = [
         calls_behind(side, (each or either).cause) for side, each in zip(sides, waited, strict=True)
     ]
-    values = dict(change.values)
+    launch = calls[1].name if calls[1] else ""
+    values = {**change.values, **_inside(change, before, after, launch)}
     if calls[0] is not None and calls[1] is not None:
         is_launch = key[0] == "launching"
         was, each_ns = (one.ns / one.count if is_launch else one.ns for one in (calls[0], calls[1]))
@@ -131,6 +136,19 @@ def _with_calls(
             "call_after_count": calls[1].count,
         }
     return replace(change, before=before, after=after, values=values)
+
+
+def _inside(
+    change: Change, before: tuple[KernelTime, ...], after: tuple[KernelTime, ...], launch: str
+) -> dict[str, str]:
+    """Return the operator of the host under which nearly all of a change of launching lies; nothing
+    where it is spread over several, or lies under the calls named `launch` themselves."""
+    if change.values.get("kind") != "launching":
+        return {}
+    longer = {one.name: after_one.ns - one.ns for one, after_one in zip(before, after, strict=True)}
+    name = max(longer, key=lambda each: abs(longer[each]), default="")
+    is_inside = name not in ("", launch) and longer[name] / change.change_ns >= _INSIDE
+    return {"inside": name} if is_inside else {}
 
 
 def _with_uncached(change: Change, sides: tuple[ExplainedSide, ExplainedSide]) -> Change:
@@ -200,11 +218,27 @@ class _Waited:
 
 
 def _noise_ns(took: _Waited | None, takes: _Waited | None) -> float:
-    """Return twice the standard error of the difference of two means over units; 0 for a cause that
-    only one side has, and for fewer than three units."""
-    if took is None or takes is None:
-        return 0.0
-    return _spread_ns(took.of_units, takes.of_units)
+    """Return by how much what two sides wait for differs by chance; 0 for a cause that only one
+    side has."""
+    return 0.0 if took is None or takes is None else _chance_ns(took.of_units, takes.of_units)
+
+
+def _chance_ns(before: np.ndarray, after: np.ndarray) -> float:
+    """Return by how much the means over units differ by chance: by their spread, or, where that is
+    less, by the spread of the differences unit by unit, since units in the same order often wait
+    for the same data. 0 for fewer than three units."""
+    noise_ns = _spread_ns(before, after)
+    if len(before) != len(after) or len(before) < _FEWEST:
+        return noise_ns
+    error_ns = float((after - before).std(ddof=1)) / math.sqrt(len(before))
+    return min(noise_ns, student_t(_SURE, len(before) - 1) * error_ns)
+
+
+def _is_stall(took: _Waited | None, takes: _Waited | None) -> bool:
+    """Return whether one side alone waits in few units for longer than in all others: the spread
+    of its units is what changed."""
+    few_units = [bool(each and in_some_units(each.of_units)) for each in (took, takes)]
+    return any(few_units) and not all(few_units)
 
 
 def _spread_ns(before: np.ndarray, after: np.ndarray) -> float:

@@ -24,15 +24,13 @@ def idle(change: Change, unit: UnitTimes) -> Sentence:
         return (_IDLE_AS_OFTEN if is_same else _IDLE_CALLED_BEFORE), values
     if not values["took"] and kind in _IDLE_ONLY_AFTER:
         return _IDLE_ONLY_AFTER[str(kind)], values
+    if "inside" in change.values:
+        return _IDLE_INSIDE, {**values, "inside": change.values["inside"]}
     calls = _IDLE_CALLS.get(str(kind))
     if calls is not None and "call" in change.values:
-        told = change.values
-        return calls, {
-            **values,
-            "call": told["call"],
-            "each": told["each_ns"],
-            "was": told["was_ns"],
-        }
+        call, each, was = (change.values[name] for name in ("call", "each_ns", "was_ns"))
+        if abs(float(each) - float(was)) > _AS_LONG * float(was):
+            return calls, {**values, "call": call, "each": each, "was": was}
     return (IDLE_BY.get(str(kind)) or _IDLE[unit.on_device]), values
 
 
@@ -41,6 +39,7 @@ _NAMED_CALLS = (
     "data_loading", "synchronisation", "allocation", "copy_waits", "compilation",
     "garbage_collection", "python",
 )  # fmt: skip
+_AS_LONG = 0.02  # by which calls of both sides may differ that take the same time
 _AS_OFTEN = 0.05  # by which the calls of both sides may differ that are made as often
 # Of idle time of which the baseline has none under a call that it makes, too.
 _IDLE_AS_OFTEN = Message(
@@ -51,6 +50,11 @@ _IDLE_CALLED_BEFORE = Message(
     "The device is idle for {takes:duration} while the host is in {call:name}: "
     "**{ns:signed_duration}** {per} (calls: {after_n:count}, before {before_n:count} and without "
     "idle time)."
+)
+# Of launching, where the host runs one operator meanwhile.
+_IDLE_INSIDE = Message(
+    "The device is idle for {takes:duration} instead of {took:duration} while the host launches "
+    "the next kernel: **{ns:signed_duration}** {per}, nearly all of it in {inside:name}."
 )
 # With how long the calls of the host take by themselves: each launch, or all loading of a unit.
 _IDLE_CALLS = {

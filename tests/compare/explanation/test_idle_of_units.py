@@ -1,0 +1,92 @@
+"""What the device waits for in each of several units: change, chance, and stalls of few units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from analysis.compare.explanation import explain
+from analysis.compare.explanation.explanation import Change, Explanation
+from analysis.trace import Trace
+from analysis.wording.explanation import leading_sentence
+from tests.host.hosts import Call, Span, trace_of
+
+LOADING = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+UNEVEN = (10_000, 50_000, 30_000, 70_000, 20_000, 40_000)
+BUSY_NS, LAUNCH_NS = 100_000, 1_000
+
+
+def steps_that_wait(waits_ns: Sequence[int], during: str = LOADING) -> Trace:
+    """Return a trace of a step for each of these waits: the host is in `during`, launches a kernel,
+    and the kernel runs."""
+    spans: list[Span] = []
+    calls: list[Call] = []
+    runs: list[tuple[int, int]] = []
+    at = 0
+    for wait_ns in waits_ns:
+        launch = at + wait_ns
+        begin = launch + LAUNCH_NS
+        spans += [
+            (0, "operator", during, at, launch),
+            (0, "runtime", "cudaLaunchKernel", launch, begin),
+        ]
+        calls.append((begin, begin + BUSY_NS, 0, launch))
+        runs.append((at, begin + BUSY_NS))
+        at = begin + BUSY_NS
+    trace = trace_of(spans, calls, runs)
+    return replace(trace, operators=trace.operators.head(1), calls=trace.calls.assign(operator=0))
+
+
+def explained(before: Trace, after: Trace) -> Explanation:
+    explanation = explain(before, after)
+    assert explanation is not None
+    return explanation
+
+
+def idle_change(before: Trace, after: Trace) -> Change:
+    (change,) = [one for one in explained(before, after).changes if one.code == "idle"]
+    return change
+
+
+def test_steps_that_each_wait_longer_have_changed_however_uneven_they_are() -> None:
+    """Each step waits 9 us longer; the waits of either side have a standard deviation of 21.6 us,
+    so that twice the standard error of the difference of their means is 25 us."""
+    longer = [wait + 9_000 + at % 2 for at, wait in enumerate(UNEVEN)]
+    change = idle_change(steps_that_wait(UNEVEN), steps_that_wait(longer))
+    assert change.change_ns in (9_000, 9_001)
+    assert change.values["kind"] == "data_loading"
+
+
+def test_steps_that_wait_longer_here_and_shorter_there_have_not_changed() -> None:
+    others = (30_000, 20_000, 65_000, 24_000, 60_000, 45_000)  # 4 us longer on average
+    found = explained(steps_that_wait(UNEVEN), steps_that_wait(others))
+    assert found.outcome == "no_change"
+    assert not found.changes
+
+
+def test_one_step_that_stalls_is_a_change_of_its_own() -> None:
+    """One of 6 steps waits 640 us longer, which is 106.7 us a step; the others wait 30 us."""
+    stalled = (10_000, 50_000, 30_000, 710_000, 20_000, 40_000)
+    change = idle_change(steps_that_wait(UNEVEN), steps_that_wait(stalled))
+    assert change.change_ns in (106_666, 106_667)
+    few = ("some_units", "all_units", "some_ns", "other_ns", "some_side")
+    assert [change.values[name] for name in few] == [1, 6, 710_000, 30_000, 1]
+
+
+def test_an_operator_that_reads_a_value_waits_for_the_device() -> None:
+    """A file without calls to the runtime below its operators."""
+    pair = [steps_that_wait([ns] * 4, "aten::item") for ns in (80_000, 180_000)]
+    change = idle_change(pair[0], pair[1])
+    assert (change.values["kind"], change.values["cause"]) == ("synchronisation", "aten::item")
+    assert change.change_ns == 100_000
+
+
+def test_launching_that_one_operator_holds_up_names_it() -> None:
+    """Launches take as long as before: the operator in front of them is what changed."""
+    pair = [steps_that_wait([ns] * 4, "aten::embedding") for ns in (20_000, 120_000)]
+    found = explained(pair[0], pair[1])
+    (change,) = found.changes
+    assert (change.values["kind"], change.values["inside"]) == ("launching", "aten::embedding")
+    sentence = leading_sentence(found)
+    assert "+100 µs" in sentence and "nearly all of it in aten::embedding" in sentence
+    assert "cudaLaunchKernel" not in sentence
