@@ -50,7 +50,10 @@ ALLOWED = {
     "analysis.compare.runs": CORE + within("analysis", "metrics compare work_units"),
     "analysis.compare.graphs": CORE + within("analysis", "align metrics work_units"),
     "analysis.compare.explanation": CORE
-    + within("analysis", "align host metrics work_units compare.graphs compare.joining"),
+    + within(
+        "analysis",
+        "align host metrics work_units compare.graphs compare.joining compare.timing.statistics",
+    ),
     "analysis.compare.model_tree": CORE
     + within("analysis", "metrics work_units compare.comparison compare.joining compare.ledger"),
     "analysis.compare.joining": CORE + within("analysis", "metrics"),
