@@ -76,6 +76,20 @@ def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
     return {name: found[name] for name in wanted}
 
 
+def short_kernel_names(names: Sequence[str], types: Sequence[str], chars: int) -> list[str]:
+    """Return a short form of each operator's name, as `short_names` has it, for rows of names and
+    types; a kernel that is only its type in a namespace is called by its type, as in tables of
+    types: 'aiter::fmha_fwd_bf16' is fmha_fwd_bf16."""
+    own = {
+        name: kind if kind and name.endswith(f"::{kind}") else name
+        for name, kind in zip(names, types, strict=True)
+    }
+    times = Counter(own.values())
+    own = {name: kind if times[kind] == 1 else name for name, kind in own.items()}
+    short = short_names(own.values(), chars)
+    return [short[own[name]] for name in names]
+
+
 def short_pattern(name: str) -> str:
     """Return the short form of a name, or of each kernel in a pattern: 'a + b ×2'."""
     return " + ".join(

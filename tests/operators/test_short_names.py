@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.advice.finding import Finding
-from analysis.operators.short_names import short_name, short_names
+from analysis.operators.short_names import short_kernel_names, short_name, short_names
 from analysis.readers import find
 from analysis.readers.input.folder import folder_sources
 from analysis.trace import Trace
@@ -146,3 +146,14 @@ def test_groups_and_findings_name_kernels_of_libraries_by_their_short_form() -> 
         "slow_kernel", values={"operator": TENSILE}, where="operators", names=(TENSILE,)
     )
     assert names_text(finding) == short
+
+
+def test_a_kernel_that_is_its_type_in_a_namespace_is_called_by_its_type() -> None:
+    """As in tables of types and in the model tree; two of one type keep what tells them apart, and
+    operators of the framework, whose type has their namespace, keep it."""
+    names = ["aiter::fmha_fwd_bf16", "sage_fwd", "one::norm", "two::norm", "aten::mm"]
+    types = ["fmha_fwd_bf16", "sage_fwd", "norm", "norm", "aten::mm"]
+    assert short_kernel_names(names, types, 40) == [
+        "fmha_fwd_bf16", "sage_fwd", "one::norm", "two::norm", "aten::mm"
+    ]  # fmt: skip
+    assert short_kernel_names([names[0]] * 2, [types[0]] * 2, 40) == ["fmha_fwd_bf16"] * 2

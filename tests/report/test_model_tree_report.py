@@ -102,3 +102,19 @@ def test_names_of_modules_are_not_interpreted() -> None:
     comparison = compare(Side("a", trace_of(launch)), Side("b", trace_of(launch)))
     page = report_html(comparison)
     assert "<img" not in page
+
+
+def test_kernels_of_libraries_have_the_short_name_that_tables_of_types_have() -> None:
+    """Types whose codes differ and whose short form is the same stay apart."""
+    codes = [f"Cijk_Alik_Bljk_BBS_BH{more}_MT256x192x64_MI16x16x1_SN" for more in ("", "_Bias_HA")]
+    launches = [
+        *(Launch(("Net_0",), "graph", ((64, 64),), 90 - 10 * at, code)
+          for at, code in enumerate(codes)),
+        Launch(("Net_0",), "graph", ((64, 64),), 5, "void aiter::fmha_fwd(int)"),
+    ]  # fmt: skip
+    rows = tree_rows(compare(Side("a", trace_of(launches)), Side("b", trace_of(launches))))
+    assert rows is not None
+    first, second, third = (row.names[0] for row in rows.rows[0].rows)
+    assert first != second and third == "fmha_fwd"
+    for name in (first, second):
+        assert name.startswith("Tensile GEMM TN") and len(name) <= 40

@@ -11,11 +11,13 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import side_of_trace
+from analysis.report.explanation.explanation_json import explanation_values
 from analysis.report.explanation.rows import explained_rows
 from analysis.report.model_tree.rows import tree_rows
 from analysis.trace import Trace
 from analysis.wording.counted import figure_text
 from analysis.wording.explanation import explained_parts, leading_sentence
+from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.savings import saving_said
 from analysis.wording.fusion.terms import no_shares_sentence
 from analysis.wording.fusion.title import change_title
@@ -154,3 +156,37 @@ def test_executions_that_are_more_than_the_kernels_say_that_copies_are_among_the
     plain = compared(steps_of([STEP]), steps_of([STEP]))
     assert light_work(plain).endswith("8 → 8 executions")
     assert figure_text(plain, "light_count").label == "light executions"
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_time_without_a_long_execution_says_how_much_it_leaves_out(side: int) -> None:
+    """Eight attentions of 30 us are replaced by eight of 24 us; on one side one takes 300 us. The
+    table has 240 and 192 us, on that side 270 or 276 us more; the sentence has both parts of it."""
+    old, new = (
+        [Kernel(name, us, "attention") for _ in range(8)]
+        for name, us in (("flash_fwd", 30), ("sage_fwd", 24))
+    )
+    (old, new)[side][3] = replace((old, new)[side][3], us=300)
+    before, after = (
+        steps_of([[kernel for one in of for kernel in (NORM, PRODUCT, one)]]) for of in (old, new)
+    )
+    comparison = compared(before, after)
+    assert comparison.explanation is not None
+    changes = {change.code: change for change in comparison.explanation.changes}
+    replaced, excess_ns = changes["replaced"], (270_000, 276_000)[side]
+    assert (replaced.before_ns, replaced.after_ns) == (240_000, 192_000)
+    assert abs(changes["outlier"].change_ns) == excess_ns
+    text = change_said(replaced, comparison.explanation.unit)
+    which, shown = ("baseline", "candidate")[side], ("270 µs", "276 µs")[side]
+    assert str(text).endswith(
+        f"-48.0 µs per step. That is without the {shown} that one execution of the {which} takes "
+        "beyond the others."
+    )
+    name, column = ("flash_fwd", "sage_fwd")[side], f"per_run_ns_{which}"
+    table = comparison.operators
+    assert int(table[table["name"] == name][column].sum()) == (510_000, 468_000)[side]
+    values = explanation_values(comparison.explanation)
+    assert values is not None
+    (entry,) = [entry for entry in values["changes"] if entry["code"] == "replaced"]
+    own, other = ("before", "after") if side == 0 else ("after", "before")
+    assert entry["long_ones"] == {own: {"count": 1, "ns": excess_ns}, other: {"count": 0, "ns": 0}}

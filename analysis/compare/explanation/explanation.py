@@ -62,14 +62,23 @@ NO_CALLS: Calls = (np.zeros(0, dtype="int64"), np.zeros(0, dtype="int64"))
 
 
 @dataclass(frozen=True)
+class LongOnes:
+    """Single executions that take far longer than the others of their kernel: how many
+    in all units, and what they take beyond the others, in ns a unit."""
+
+    count: int = 0
+    ns: int = 0
+
+
+@dataclass(frozen=True)
 class Change:
     """One cause of the change: `change_ns` a unit, + is slower, at `repeats` places of a unit.
 
     `where` names modules, neighbouring kernels or shapes, the widest first; `host` what the host
-    did, outermost first. `values` are the sentence's own. `elsewhere_ns` is what its kernels take
-    longer beyond that and another change has, which `before` and `after` are without. `calls` are
-    those that it is about, of one unit at least; of idle time `longest` is the longest interval of
-    each side instead.
+    did, outermost first. `values` are the sentence's own. `long_ones` are single long executions of
+    its kernels on both sides, which are changes of their own: `before` and `after` are without what
+    these take beyond the others. `calls` are those that it is about, of one unit at least; of idle
+    time `longest` is the longest interval of each side instead.
     """
 
     code: ChangeCode
@@ -81,7 +90,7 @@ class Change:
     host: tuple[str, ...] = ()
     evidence: Evidence = "ordered"
     values: Mapping[str, str | int | float] = field(default_factory=lambda: MappingProxyType({}))
-    elsewhere_ns: int = 0
+    long_ones: tuple[LongOnes, LongOnes] = (LongOnes(), LongOnes())
     calls: Calls = field(default=NO_CALLS, compare=False, repr=False)
     longest: tuple[Stretch | None, Stretch | None] = field(default=(None, None), compare=False)
 

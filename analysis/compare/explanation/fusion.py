@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from analysis.compare.explanation.explanation import Calls, Change, ChangeCode, KernelTime
+from analysis.compare.explanation.explanation import Calls, Change, ChangeCode, KernelTime, LongOnes
 
 
 def together(changes: Iterable[Change], code: ChangeCode) -> list[Change]:
@@ -23,10 +23,15 @@ def together(changes: Iterable[Change], code: ChangeCode) -> list[Change]:
             _named(kernel for change in same for kernel in change.before),
             _named(kernel for change in same for kernel in change.after),
             evidence=max((change.evidence for change in same), key=_WEAKEST.index),
-            elsewhere_ns=sum(change.elsewhere_ns for change in same),
+            long_ones=(_long_ones(same, 0), _long_ones(same, 1)),
             calls=_calls(same),
         )
     ]
+
+
+def _long_ones(changes: Sequence[Change], side: int) -> LongOnes:
+    of = [change.long_ones[side] for change in changes]
+    return LongOnes(sum(each.count for each in of), sum(each.ns for each in of))
 
 
 def _calls(changes: Iterable[Change]) -> Calls:

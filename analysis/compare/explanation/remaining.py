@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
@@ -17,6 +17,7 @@ from analysis.compare.explanation.explanation import (
     ChangeCode,
     Evidence,
     KernelTime,
+    LongOnes,
 )
 from analysis.compare.explanation.pieces import Pieces, all_positions, pieces_of
 from analysis.compare.explanation.sides import ExplainedSide
@@ -44,6 +45,10 @@ class Remaining:
     after_ns: np.ndarray
     evidence: np.ndarray
     pieces: Sequence[Pieces]
+    # Position, and ns a unit beyond the others, of single long executions of each side.
+    long_ones: tuple[list[tuple[int, float]], list[tuple[int, float]]] = field(
+        default_factory=lambda: ([], [])
+    )
 
     @classmethod
     def of(cls, sides: tuple[ExplainedSide, ExplainedSide], alignment: Alignment) -> Remaining:
@@ -121,19 +126,24 @@ class Remaining:
             self._times(columns, 1),
             evidence=evidence,
             values=values,
-            elsewhere_ns=round(self._change_of_file_ns(columns) - ns),
+            long_ones=(self._long_ones(columns, 0), self._long_ones(columns, 1)),
             calls=self.calls(columns),
         )
         self.after_ns[columns] = self.before_ns[columns]
         return change
 
-    def _change_of_file_ns(self, columns: np.ndarray) -> float:
-        """Return what the kernels in these columns take longer as the files have it, in ns."""
-        took, takes = (
-            float(_times_at(side.ns, positions[columns]).sum())
-            for side, positions in zip(self.sides, (self.before, self.after), strict=True)
-        )
-        return takes - took
+    def take_long_one(self, side: int, position: int, excess_ns: float) -> None:
+        """Take from what is left what one execution takes beyond the others of its kernel: that
+        alone is its time, since what the others take is told with them."""
+        column = np.flatnonzero((self.before, self.after)[side] == position)
+        (self.before_ns, self.after_ns)[side][column] -= excess_ns
+        self.long_ones[side].append((position, excess_ns))
+
+    def _long_ones(self, columns: np.ndarray, side: int) -> LongOnes:
+        """Return the single long executions of a side in these columns, which were taken."""
+        positions = set((self.before, self.after)[side][columns].tolist())
+        excess = [ns for position, ns in self.long_ones[side] if position in positions]
+        return LongOnes(len(excess), round(sum(excess)))
 
     def calls(self, columns: np.ndarray) -> Calls:
         """Return the calls of both sides that stand in these columns."""

@@ -16,7 +16,7 @@ from analysis.compare.explanation.explanation import KernelTime, OtherKernels, S
 from analysis.host.idle import HostIdle, idle_by_host
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import busy_until, call_times, union_ns
-from analysis.operators.short_names import short_names
+from analysis.operators.short_names import short_kernel_names
 from analysis.trace import Trace
 from analysis.work_units import Units
 from analysis.work_units.profile import Profile, profile_of
@@ -87,9 +87,8 @@ class ExplainedSide:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """A short name of each operator of the trace."""
-        names = self.trace.texts("name")
-        short = short_names(set(names), SHORT_CHARS)
-        return tuple(short[name] for name in names)
+        names, types = self.trace.texts("name"), self.trace.texts("op_type")
+        return tuple(short_kernel_names(names, types, SHORT_CHARS))
 
     @cached_property
     def modules(self) -> tuple[tuple[str, ...], ...]:

@@ -85,11 +85,9 @@ def _is_long_on_both(left: Remaining, side: int, position: int, usual: float) ->
 def _outlier(
     left: Remaining, side: int, position: int, excess_ns: float, usual_ns: float
 ) -> Change:
-    """Return one execution as a change, and take its excess from what is left: that alone is its
-    time, since what the others take is told with them."""
+    """Return one execution as a change, and take its excess from what is left."""
     of = left.sides[side]
-    column = np.flatnonzero((left.before, left.after)[side] == position)
-    (left.before_ns, left.after_ns)[side][column] -= excess_ns
+    left.take_long_one(side, position, excess_ns)
     shown = (of.times_of([position], [excess_ns]), ())
     call = np.array([longest_call(of, position)])
     calls = (call, call[:0])

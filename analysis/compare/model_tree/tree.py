@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -21,11 +21,13 @@ from analysis.compare.model_tree.paths import (
     Step,
     operator_steps,
 )
+from analysis.operators.short_names import library_kernel, short_names
 from analysis.work_units import UnitKind, common_units, same_work
 from analysis.work_units.units import OUTSIDE, Units
 
 MAX_CHILDREN = 50  # of one node; those of smaller changes are one node together
 MAX_PARTS = 1000  # of a tree with the largest changes, which it shows with what holds them
+_SHORT_CHARS = 40  # of the type of kernels of a library
 _CANCELLED = 10  # times the whole change, in parts of both signs, beyond which there are no shares
 
 
@@ -110,6 +112,14 @@ class ModelTree:
             yield depth, above, node
             below = (*above, *node.steps)
             waiting += [(depth + 1, below, child) for child in reversed(node.children)]
+
+    @cached_property
+    def kernel_types(self) -> Mapping[str, str]:
+        """Return a short form of each type of a library's kernels, whose own names are codes."""
+        types = (
+            name for _, _, node in self.walk() for kind, name in node.steps if kind == "op_type"
+        )
+        return short_names(sorted({name for name in types if library_kernel(name)}), _SHORT_CHARS)
 
     def leaves(self) -> Iterator[Node]:
         """Yield the nodes without children, which add up to the whole."""

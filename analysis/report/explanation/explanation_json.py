@@ -135,6 +135,10 @@ def _change(change: Change, unit: UnitTimes) -> dict[str, Any]:
         "where": list(change.where),
         "before": _kernels(change.before),
         "after": _kernels(change.after),
+        "long_ones": {
+            side: {"count": long.count, "ns": long.ns}
+            for side, long in zip(("before", "after"), change.long_ones, strict=True)
+        },
         "host": list(change.host),
         "call": _call(change.values),
         "waits": _waits(change.values),

@@ -11,7 +11,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.explanation.explanation import Change, Explanation, KernelTime
 from analysis.compare.explanation.sides import SHORT_CHARS
 from analysis.messages import Message, Part, passage
-from analysis.operators.short_names import short_names
+from analysis.operators.short_names import short_kernel_names
 from analysis.report.explanation.product_rows import ProductTable, product_table
 from analysis.report.text import signed_duration, with_minus
 from analysis.text import clean_text
@@ -25,6 +25,7 @@ from analysis.wording.explanation import (
 )
 from analysis.wording.explanation import details as words
 from analysis.wording.explanation.earlier import earlier_said
+from analysis.wording.explanation.long_ones import sides_with_long_ones
 
 _SLIGHT = 0.005  # of the unit's change, below which a change has no colour
 _EQUAL = 0.001  # of a time, by which two that are told as one may differ
@@ -251,9 +252,10 @@ def kind_of_change(change_ns: float, whole_ns: float) -> str:
 
 
 def _facts(change: Change, *, on_device: bool) -> tuple[tuple[str, str], ...]:
-    is_parted = abs(change.elsewhere_ns) > _EQUAL * max(change.before_ns, change.after_ns)
+    took, takes = change.long_ones
+    long_ns = signed_duration(takes.ns - took.ns) if sides_with_long_ones(change) else ""
     facts = (
-        (words.ELSEWHERE, signed_duration(change.elsewhere_ns) if is_parted else ""),
+        (words.LONG_ONES, long_ns),
         (words.WHERE, " › ".join(words.where_names(change))),
         (words.HOST, " › ".join(change.host)),
         (words.KNOWN_BY, words.known_by(change, on_device=on_device)),
@@ -282,13 +284,12 @@ def _rows_by_name(comparison: Comparison) -> dict[str, int]:
     rows: dict[str, int] = {}
     for role in ("candidate", "baseline"):
         trace = (comparison.baseline if role == "baseline" else comparison.candidate).trace
-        names = trace.texts("name")
-        short = short_names(set(names), SHORT_CHARS)
+        short = short_kernel_names(trace.texts("name"), trace.texts("op_type"), SHORT_CHARS)
         known = table[table[f"operator_{role}"].notna()]
         ranked = known.sort_values(f"per_run_ns_{role}", kind="stable")
         operators = ranked[f"operator_{role}"].astype("int64").tolist()
         rows |= {
-            short[names[operator]]: int(row)
+            short[operator]: int(row)
             for row, operator in zip(ranked.index.tolist(), operators, strict=True)
         }
     return rows

@@ -10,7 +10,7 @@ from analysis.compare.explanation.explanation import KernelTime
 from analysis.compare.explanation.sides import SHORT_CHARS
 from analysis.messages import passage
 from analysis.metrics.breakdown import by_operator
-from analysis.operators.short_names import short_names
+from analysis.operators.short_names import short_kernel_names
 from analysis.report.explanation.rows import (
     MAX_FACT,
     MAX_KERNELS,
@@ -106,8 +106,7 @@ def _facts(saving: Saving) -> tuple[tuple[str, str], ...]:
 
 def _rows_by_name(trace: Trace) -> dict[str, int]:
     """Return the row of the operator of most time by the name that sentences have."""
-    names = trace.texts("name")
-    short = short_names(set(names), SHORT_CHARS)
+    short = short_kernel_names(trace.texts("name"), trace.texts("op_type"), SHORT_CHARS)
     table = by_operator(trace).reset_index(drop=True).sort_values("per_run_ns", kind="stable")
     operators = zip(table.index.tolist(), table["operator"].astype("int64").tolist(), strict=True)
-    return {short[names[operator]]: int(row) for row, operator in operators}
+    return {short[operator]: int(row) for row, operator in operators}

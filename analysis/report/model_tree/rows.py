@@ -96,7 +96,7 @@ def _row_of_one(tree: ModelTree, node: Node, *, is_open: bool) -> TreeRow:
     is_part = node.kind in ("module", "repeat") and node.instances[0]
     several = node.instances[0] if is_part else executions
     return TreeRow(
-        names=words.step_texts(node),
+        names=words.step_texts(tree, node),
         instances=words.instances_text(node),
         executions=units.count(executions),
         before=units.duration(ns),
@@ -131,7 +131,7 @@ def _row(tree: ModelTree, node: Node, *, is_open: bool) -> TreeRow:
     first, second = tree.executions(node)
     share = tree.share(node)
     return TreeRow(
-        names=words.step_texts(node),
+        names=words.step_texts(tree, node),
         instances=words.instances_text(node),
         executions=_executions(first, second),
         before=before if first else units.MISSING,

@@ -27,7 +27,7 @@ WHERE = Message("Where")
 _NO_OPERATOR = Message("{op_class}, operator not in the file")
 _SIZE = Message("tensors with a dimension of {size:count}")
 HOST = Message("What the host did")
-ELSEWHERE = Message("Part of another change, not counted here")
+LONG_ONES = Message("Single long executions, not counted here")
 KNOWN_BY = Message("Known by")
 _EVIDENCE: Mapping[Evidence, Message] = {
     "named": Message("names that both files have"),

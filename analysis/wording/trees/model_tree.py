@@ -8,6 +8,7 @@ from analysis.compare.model_tree import Levels, ModelTree, Node
 from analysis.compare.model_tree.costliest import Costliest
 from analysis.compare.model_tree.paths import NUMBERED, Source
 from analysis.messages import Message, Said, Shown, paragraph
+from analysis.operators.short_names import library_kernel
 from analysis.wording.explanation.units import per
 from analysis.work_units.units import UnitKind
 
@@ -103,7 +104,7 @@ def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Sai
     instances, and how much runs in no module."""
     if found.is_repeat:
         return _layers_said(found, per(kind, unit_name))
-    named = [name for name in found.names if name != NUMBERED]
+    named = [library_kernel(name) or name for name in found.names if name != NUMBERED]
     shown = " › ".join(named[-_SHOWN:])
     values: dict[str, Shown] = {"ns": found.ns, "per": per(kind, unit_name), "share": found.share}
     if not found.is_module:
@@ -141,9 +142,14 @@ def title(levels: Levels) -> str:
     return TITLES.get(levels.modules, _TITLE).text()
 
 
-def step_texts(node: Node) -> tuple[str, ...]:
-    """Return the name of each step of a node; of those from a file as it has them."""
-    return tuple(_step_text(kind, name, node) for kind, name in node.steps)
+def step_texts(tree: ModelTree, node: Node) -> tuple[str, ...]:
+    """Return the name of each step of a node; of those from a file as it has them, but for kernels
+    of libraries whose names are codes."""
+    short = tree.kernel_types
+    return tuple(
+        short.get(name, name) if kind == "op_type" else _step_text(kind, name, node)
+        for kind, name in node.steps
+    )
 
 
 def kernels_of(name: str) -> int:

@@ -52,7 +52,7 @@ def print_trace_tree(console: Console, traced: TracedTree | None) -> None:
         share = units.percent(node.total_ns[0] / max(1, tree.total_ns[0]))
         executions = units.count(tree.executions(node)[0])
         time = units.duration(tree.times_ns(node)[0])
-        table.add_row("  " * depth + _name(node, _NAME_CHARS_OF_ONE), executions, time, share)
+        table.add_row("  " * depth + _name(tree, node, _NAME_CHARS_OF_ONE), executions, time, share)
     console.print(f"\n{words.title(tree.levels)}", style="bold")
     if most is not None:
         told = paragraph(*map(str, words.costliest_said(most, tree.unit_kind, traced.unit_name)))
@@ -61,9 +61,9 @@ def print_trace_tree(console: Console, traced: TracedTree | None) -> None:
     console.print(table)
 
 
-def _name(node: Node, chars: int) -> str:
+def _name(tree: ModelTree, node: Node, chars: int) -> str:
     """Return the names of a part in one line, with how many modules it stands for."""
-    name = clean_text(" › ".join(words.step_texts(node)), 1000)
+    name = clean_text(" › ".join(words.step_texts(tree, node)), 1000)
     return f"{units.middle_cut(name, chars)} {words.instances_text(node)}".rstrip()
 
 
@@ -77,7 +77,7 @@ def _lines(tree: ModelTree) -> Iterator[tuple[str, ...]]:
         (before_ns, after_ns), change_ns = tree.times_ns(node), tree.change_ns(node)
         before, after = units.durations_apart(before_ns, after_ns, change_ns)
         yield (
-            "  " * depth + _name(node, _NAME_CHARS),
+            "  " * depth + _name(tree, node, _NAME_CHARS),
             before if node.executions[0] else units.MISSING,
             after if node.executions[1] else units.MISSING,
             *([units.duration(change_ns, signed=True)] if tree.has_changes else []),

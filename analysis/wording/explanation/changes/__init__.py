@@ -13,6 +13,7 @@ from analysis.wording.explanation.changes.operators import operator
 from analysis.wording.explanation.changes.others import fused, pieces, repeats, replaced, split
 from analysis.wording.explanation.changes.sentence import Sentence
 from analysis.wording.explanation.changes.times import clocks, outlier, place, shapes, time
+from analysis.wording.explanation.long_ones import with_long_ones
 from analysis.wording.explanation.some_units import with_some_units
 from analysis.wording.explanation.uncached import with_uncached
 from analysis.wording.explanation.units import PER, word
@@ -22,6 +23,7 @@ def change_said(change: Change, unit: UnitTimes) -> Said:
     """Return one change as a sentence, with its time in each unit."""
     message, values = _SENTENCES[change.code](change, unit)
     said = message.of(ns=change.change_ns, per=PER[unit.kind], **values)
+    said = with_long_ones(said, change)
     said = with_uncached(said, change.values, PER[unit.kind])
     return with_some_units(said, change.values, word(unit.kind, unit.name))
 
