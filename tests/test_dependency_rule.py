@@ -156,14 +156,14 @@ ALLOWED = {
     ),
     "app": ("analysis",),
     "app.server": ("analysis", "collectors.files"),
-    "app.fleet": ("analysis", "collectors.files.publication"),
+    "app.fleet": ("analysis", "collectors.files"),
     "app.state": ("analysis", "app.server"),
     "app.language": ("analysis", "app.state"),
     "app.store": ("analysis", "collectors.files"),
     "app.sources": (
         "analysis",
         *within("app", "fleet server state store"),
-        "collectors.files.scratch",
+        "collectors.files",
     ),
     "app.library": (
         "analysis",
@@ -177,7 +177,7 @@ ALLOWED = {
     ),
     "app.parts": (
         "analysis",
-        *within("app", "language recording server sources state"),
+        *within("app", "fleet language recording server sources state"),
     ),
     "app.recipes": (
         "analysis",

@@ -8,17 +8,14 @@ import pandas as pd
 
 from analysis.fleet.fleet import Fleet, fleet_of
 from analysis.fleet.ingest import tables_of
-from analysis.fleet.tables import ROWS, SMALL
+from analysis.fleet.tables import ROWS, SMALL, RankTables
 from analysis.job import Job
 from analysis.trace import Trace
 
 
 def fleet_of_traces(name: str, traces: Mapping[int, tuple[str, Trace]]) -> Fleet:
     """Return the fleet of these traces, by rank and each with the name of its file."""
-    read = {
-        rank: tables_of(trace, file, Job(rank, (trace.meta.job or Job()).world))
-        for rank, (file, trace) in traces.items()
-    }
+    read = {rank: rank_tables(rank, file, trace) for rank, (file, trace) in traces.items()}
     tables = {
         table: pd.concat(
             [one.tables[table].assign(sha256=one.facts.sha256) for one in read.values()],
@@ -32,3 +29,8 @@ def fleet_of_traces(name: str, traces: Mapping[int, tuple[str, Trace]]) -> Fleet
         tables,
         lambda rank, columns: read[rank].tables[ROWS][list(columns)],
     )
+
+
+def rank_tables(rank: int, file: str, trace: Trace) -> RankTables:
+    """Return the tables of a trace that is open, of this rank and of a file of this name."""
+    return tables_of(trace, file, Job(rank, (trace.meta.job or Job()).world))

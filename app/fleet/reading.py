@@ -56,14 +56,19 @@ def read_unit(work: Work, unit: Unit) -> Entry:
             tables = ingest_source(source, work.pattern)
         sha256 = tables.facts.sha256
     except FuseScopeError as error:
-        values = {
-            name: value if isinstance(value, int | float | None) else str(value)[:_CHARS]
-            for name, value in error.values.items()
-        }
-        failure = Failure(error.code, str(error.where or "")[:_CHARS], values)
+        failure = failure_of(error)
     entry = _entry(work, unit, sha256, tables.facts if tables else None, failure)
     store.write(place, entry, tables)
     return entry
+
+
+def failure_of(error: FuseScopeError) -> Failure:
+    """What an entry keeps of why a file could not be read."""
+    values = {
+        name: value if isinstance(value, int | float | None) else str(value)[:_CHARS]
+        for name, value in error.values.items()
+    }
+    return Failure(error.code, str(error.where or "")[:_CHARS], values)
 
 
 def is_same(entry: Entry, unit: Unit, pattern: str | None) -> bool:

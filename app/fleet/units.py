@@ -86,14 +86,19 @@ def _below(root: Path, without: Path | None, limits: Limits) -> list[Unit]:
             path = here / name
             if not name.startswith(".") and path.is_file() and not path.is_symlink():
                 found.append(_unit(path))
-        if len(found) > limits.zip_members:
-            raise FuseScopeError(
-                "too_many_folder_files",
-                where=display_name(str(root)),
-                limit=limits.zip_members,
-                raised=limits.raised("zip_members"),
-            )
+        check_count(len(found), str(root), limits)
     return found
+
+
+def check_count(count: int, where: str, limits: Limits) -> None:
+    """Raises FuseScopeError for more files than one store takes."""
+    if count > limits.zip_members:
+        raise FuseScopeError(
+            "too_many_folder_files",
+            where=display_name(where),
+            limit=limits.zip_members,
+            raised=limits.raised("zip_members"),
+        )
 
 
 def _unit(path: Path) -> Unit:

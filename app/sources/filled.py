@@ -8,6 +8,7 @@ from typing import Literal
 from app.sources import places
 from app.sources.engines import recorded
 from app.sources.fleets import open_ranks
+from app.sources.kept_fleets import stores
 from app.sources.recordings import recordings
 from app.sources.sweeps import sweeps
 from app.state.opened import Opened
@@ -21,7 +22,7 @@ def filled(opened: Mapping[str, Opened], histories: Collection[str] = ()) -> lis
     is_there: dict[Name, bool] = {
         "engines": _has_several_engines(opened),
         "scaling": bool(sweeps(opened)),
-        "fleet": bool(places.fleets() or open_ranks(opened.values())),
+        "fleet": bool(stores() or open_ranks(opened.values())),
         "releases": bool(histories or places.histories()),
     }
     return [name for name, has in is_there.items() if has]

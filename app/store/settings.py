@@ -15,6 +15,7 @@ from analysis.limits import whole_number
 FOLDER_VARIABLE = "FUSESCOPE_LIBRARY"
 SIZE_VARIABLE = "FUSESCOPE_LIBRARY_SIZE"
 OFF = "off"
+FLEETS = "fleets"
 DEFAULT_BYTES = 5 * 1024**3
 KEY = re.compile(r"[0-9a-f]{64}(?:-[0-9a-f]{8})?")  # of what is kept
 
@@ -31,6 +32,11 @@ def folder() -> Path:
         return Path(given).expanduser().absolute()
     data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
     return Path(data).expanduser().absolute() / "fusescope" / "library"
+
+
+def fleets() -> Path:
+    """Where stores of ranks lie that were kept."""
+    return folder() / FLEETS
 
 
 def max_bytes() -> int:

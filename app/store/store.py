@@ -24,7 +24,7 @@ from analysis.readers import READER_VERSION
 from analysis.trace import Trace
 from app.store import entries, facts
 from app.store.entries import UNREADABLE, Entry
-from app.store.settings import KEY
+from app.store.settings import FLEETS, KEY
 from collectors.files import folder as folders
 from collectors.files import publication
 from collectors.files.folder import FolderDraft
@@ -114,7 +114,8 @@ class Store:
         with FolderDraft(target) as draft:
             entries.write(draft, entry, kept, others)
             own = _bytes(draft.path)
-            if own > self.max_bytes:
+            most = self.max_bytes - self.fleet_bytes
+            if own > most:
                 return False
             with self._locked():
                 self._marked()
@@ -123,8 +124,8 @@ class Store:
                 for older in self._named(entry.key):
                     if older != target:
                         folders.remove(older)
-                if total > self.max_bytes:
-                    self._count(self._make_room(target))
+                if total > most:
+                    self._count(self._make_room(target, most))
         return True
 
     def held(self) -> list[Held]:
@@ -148,14 +149,19 @@ class Store:
 
     @property
     def bytes(self) -> int:
-        """What all entries take on the disk."""
-        total = 0
+        """What all entries and stores of ranks take on the disk."""
+        total = self.fleet_bytes
         for folder in self._folders():
             try:
                 total += _held(folder).bytes
             except UNREADABLE:  # damaged
                 total += _bytes(folder)
         return total
+
+    @property
+    def fleet_bytes(self) -> int:
+        """What stores of ranks take on the disk."""
+        return sum(_bytes(Path(here)) for here, _, _ in os.walk(self.folder / FLEETS))
 
     def remove(self, key: str) -> bool:
         """Remove the trace of this key; False where there is none. Raises OSError."""
@@ -167,13 +173,13 @@ class Store:
         return bool(there)
 
     def clear(self) -> int:
-        """Remove all that is kept, with names, tags and notes; the bytes that this frees. Raises
-        OSError."""
+        """Remove all that is kept, ranks too, with names, tags and notes; the bytes that this
+        frees. Raises OSError."""
         if not self.folder.is_dir():
             return 0
         freed = self.bytes
         with self._locked():
-            for name in (TRACES, facts.FOLDER, "known"):
+            for name in (TRACES, FLEETS, facts.FOLDER, "known"):
                 _remove(self.folder / name)
             (self.folder / _COUNT).unlink(missing_ok=True)
         return freed
@@ -243,12 +249,12 @@ class Store:
         publication.replace(self.folder / _COUNT, msgspec.json.encode(total))
         return total
 
-    def _make_room(self, newest: Path) -> int:
-        """Those with a name, tags or a note of the user's go last, `newest` never; the bytes of
-        what is left."""
+    def _make_room(self, newest: Path, most: int) -> int:
+        """Remove entries until what is left takes `most` bytes, and return how many it takes. Those
+        with a name, tags or a note of the user's go last, `newest` never."""
         sizes = {folder: _bytes(folder) for folder in self._folders()}
         total = sum(sizes.values())
-        if total <= self.max_bytes:
+        if total <= most:
             return total
 
         def rank(folder: Path) -> tuple[bool, int]:
@@ -259,7 +265,7 @@ class Store:
             return False, 0  # damaged
 
         for folder in sorted(sizes, key=rank):
-            if total <= self.max_bytes:
+            if total <= most:
                 break
             if folder != newest:
                 folders.remove(folder)

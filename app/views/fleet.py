@@ -23,9 +23,11 @@ from analysis.wording.fleet.sentences import (
 )
 from app import state
 from app.parts import panels
+from app.parts.fleet import keeping
 from app.parts.start import opening
 from app.parts.table import ROW_HEIGHT, whole_height
-from app.sources import fleets, loading, places
+from app.parts.upload import files
+from app.sources import fleets, kept_fleets, loading
 from app.state.opened import Opened
 
 TABLE = "fleet_ranks"
@@ -43,15 +45,25 @@ def show(compare_page: st.Page) -> None:
     """Draw the page; two ranks are compared on the `compare_page`."""
     with panels.page():
         opening.greet()
-        stores = places.fleets()
+        stores = kept_fleets.stores()
         opened = fleets.open_ranks(state.files.opened().values())
         if not stores and not opened:
             st.subheader(say("No ranks of a job are here"), anchor=False)
-            st.markdown(say("Read the traces of all ranks into a store, and open that:"))
+            st.markdown(
+                say(
+                    "Drop the traces of all ranks on the page {page}, or read them into a store, "
+                    "and open that:",
+                    page=say("Start"),
+                )
+            )
             st.code(_COMMANDS, language=None)
             return
         name = _choose([*stores, *([fleets.OPEN] if opened else [])], list(opened))
         path = stores.get(name)
+        if path is None:
+            if not files.has_nothing_to_heed():
+                files.show_fates()
+            keeping.show(opened)
         with panels.guarded(say("This store cannot be shown.")):
             with st.spinner(say("Looking at the ranks …")):
                 found = fleets.load_open(opened) if path is None else fleets.load(path)
@@ -64,6 +76,8 @@ def show(compare_page: st.Page) -> None:
             _links(found)
             _outliers(found)
             _formulas(found)
+        if path is not None:
+            keeping.removal(path)
 
 
 def _choose(names: list[str], ranks: list[int]) -> str:

@@ -29,7 +29,7 @@ from app.parts.start import opening
 from app.parts.table import ROW_HEIGHT, whole_height
 from app.recording import recorder
 from app.server.same_origin import is_local
-from app.sources import places
+from app.sources import kept_fleets, places
 from app.store import settings
 from app.store.facts import MAX_NAME, MAX_NOTE, MAX_TAG, MAX_TAGS
 
@@ -48,7 +48,12 @@ _WHAT = Message(
     "open faster next time."
 )
 _TAKES = Message(
-    "Traces take {used} of at most {size}, in {folder:name}. {setting:name} turns this off."
+    "Traces and ranks take {used} of at most {size}, in {folder:name}. {setting:name} turns this "
+    "off."
+)
+_JOBS = Message(
+    "The ranks of {n:count} job are kept, too. The page {page} shows and removes them.",
+    "The ranks of {n:count} jobs are kept, too. The page {page} shows and removes them.",
 )
 _OTHERS = Message(
     "The library is not shown, because this dashboard can be reached from other machines. "
@@ -71,6 +76,8 @@ def show(compare_page: st.Page, trace_page: st.Page) -> None:
         st.caption(panels.parts_text(_told(), "gray"))
         if count := unlisted():
             st.caption(panels.parts_text(unlisted_parts(count), "gray"))
+        if jobs := kept_fleets.kept():
+            st.caption(_JOBS.text(n=len(jobs), page=say("Fleet")))
         if not listed:
             st.subheader(say("Nothing is here yet"), anchor=False)
             label = say("Open files on the {page} page", page=say("Compare"))

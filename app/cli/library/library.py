@@ -112,13 +112,15 @@ def delete(name: NameArgument, yes: YesOption = False) -> None:
     changes.delete(item)
 
 
-@library.command(help="Remove every trace that is kept, with names, tags and notes. Asks first.")
+@library.command(
+    help="Remove all traces and ranks that are kept, with names, tags and notes. Asks first."
+)
 def clear(yes: YesOption = False) -> None:
     """Remove all that is kept; recordings stay."""
     from analysis.units import capacity
     from app.library import changes
 
-    _ask(say("Remove every trace from the library? Recordings and your files stay."), yes)
+    _ask(say("Remove all traces and ranks from the library? Recordings and your files stay."), yes)
     print(say("The library is empty, which frees {size}.", size=capacity(changes.clear())))
 
 
@@ -223,7 +225,7 @@ def _print(found: list[Item], words: str) -> None:
     kept_in = store()
     console.print(
         say(
-            "Traces that are kept take {used} of at most {size}, in {folder:name}.",
+            "Traces and ranks that are kept take {used} of at most {size}, in {folder:name}.",
             used=units.capacity(kept_in.bytes),
             size=units.capacity(kept_in.max_bytes),
             folder=str(kept_in.folder),

@@ -10,13 +10,14 @@ from typing import Literal
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from analysis.errors import FuseScopeError
 from analysis.trace import Trace
 from analysis.wording import shown as words
 from app import state
 from app.parts import panels
-from app.sources import choices, fleets, loading, places, sweeps
+from app.sources import choices, fleets, kept_fleets, loading, places, sweeps
 from app.sources.choices import Pair
-from app.state.opened import Opened
+from app.state.opened import Fate, Opened
 
 Shows = Literal["compare", "trace", "scaling", "fleet", "releases"]
 _MANY_RANKS = 3  # of one job that are shown side by side; two are compared
@@ -93,9 +94,25 @@ def _open_read(
         if None in pair and is_compared_here:
             pair = choices.suggested([*_waiting(kept, before), *kept])
         destination = _shown(kept, pair, keep)
+        if destination is not None and destination.page == "fleet":
+            _keep_closed(inbox.read, inbox.told)
     state.files.empty_uploader()
     inbox.put([], [], None)
-    return None if refused else destination
+    is_shown = not refused or (destination is not None and destination.page == "fleet")
+    return destination if is_shown else None  # Fleet names what was refused
+
+
+def _keep_closed(read: list[Opened], told: list[Fate]) -> None:
+    """Keep the ranks of a job in the library of which some had to make room for others, so that
+    Fleet can show all of them."""
+    ranks = fleets.open_ranks(read)
+    are_open = all(one.id in state.files.opened() for one in ranks.values())
+    if are_open or not kept_fleets.is_offered():
+        return
+    try:
+        kept_fleets.keep(ranks, told)
+    except FuseScopeError as error:
+        state.files.tell([*told, Fate("library", False, error)])
 
 
 def _shown(
@@ -103,6 +120,9 @@ def _shown(
 ) -> Destination | None:
     """Return the page that shows the files that were opened, of which the pair is kept."""
     keep(*pair)
+    ranks = fleets.open_ranks(kept)
+    if len(ranks) >= _MANY_RANKS:
+        return Destination("fleet", state.pages.fleet_query(fleets.OPEN))
     _tell_why(kept, pair)
     _assume(kept, pair)
     several = choices.of_report(kept)
@@ -111,9 +131,6 @@ def _shown(
         state.folds.open_fold(state.pages.SEVERAL_FOLD)
         query = state.pages.several_query(several) if len(several) > 1 else {}
         return Destination("compare", query)
-    ranks = fleets.open_ranks(kept)
-    if len(ranks) >= _MANY_RANKS:
-        return Destination("fleet", state.pages.fleet_query(fleets.OPEN))
     swept = sweeps.of_files(kept)
     if swept is not None:
         return Destination("scaling", state.pages.sweep_query(swept))

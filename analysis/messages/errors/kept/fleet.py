@@ -25,6 +25,7 @@ FleetError = Literal[
     "scheduler_unreachable",
     "store_being_written",
     "store_is_other_folder",
+    "ranks_too_large",
     "store_unreachable",
     "store_unwritable",
     "workers_lost",
@@ -102,6 +103,12 @@ FLEET: Mapping[FleetError, ErrorText] = {
     "store_unwritable": ErrorText(
         Message("The store cannot be written to: {reason:name}"),
         Message("Free some space, or give --to another folder. What is in the store stays."),
+    ),
+    "ranks_too_large": ErrorText(
+        Message(
+            "The ranks do not fit into the library beside what it holds: {size:capacity} are left"
+        ),
+        Message("Remove something from the library, or raise FUSESCOPE_LIBRARY_SIZE."),
     ),
     "readers_lost": ErrorText(
         Message("The process that reads it was ended each time, most likely for want of memory"),
