@@ -90,6 +90,18 @@ def percent(fraction: float | None, *, signed: bool = False) -> str:
     return f"{grouped(value, '+.1f' if signed else '.1f')} %"
 
 
+def shares_of_whole(fractions: Sequence[float]) -> list[float]:
+    """Return parts of a whole in steps of 0.1 %, each less than a step from its own value, that add
+    up as shown: the largest remainders are rounded up. 1/3, 1/3, 1/3 -> 33.4 %, 33.3 %, 33.3 %.
+    """
+    steps = [1000 * fraction for fraction in fractions]
+    down = [math.floor(step) for step in steps]
+    order = sorted(range(len(steps)), key=lambda at: down[at] - steps[at])
+    for at in order[: round(math.fsum(steps)) - sum(down)]:
+        down[at] += 1
+    return [step / 1000 for step in down]
+
+
 def points(fraction: float | None) -> str:
     """The difference of two percentages, in percentage points: -0.256 -> '-25.6 pt'."""
     if fraction is None:

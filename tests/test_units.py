@@ -139,3 +139,29 @@ def test_a_figure_that_is_mostly_small_is_no_power_of_ten_where_it_is_not() -> N
         -1234.5: "-1\u202f234",
     }
     assert {value: units.small_number(value) for value in told} == told
+
+
+@pytest.mark.parametrize(
+    ("parts", "shown"),
+    [
+        ([1 / 3, 1 / 3, 1 / 3], ["33.4 %", "33.3 %", "33.3 %"]),  # each by itself: 99.9 %
+        ([0.00051, 0.00051, 0.99898], ["0.1 %", "0.0 %", "99.9 %"]),  # each by itself: 100.1 %
+        ([1.2, -0.2], ["120.0 %", "-20.0 %"]),
+        ([0.9996, 0.0004], ["100.0 %", "0.0 %"]),
+        ([], []),
+    ],
+)
+def test_shares_of_a_whole_add_up_as_they_read(parts: list[float], shown: list[str]) -> None:
+    read = [units.percent(share) for share in units.shares_of_whole(parts)]
+    assert sorted(read) == sorted(shown)
+
+
+@given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=30))
+def test_no_share_is_a_tenth_of_a_percent_off(parts: list[int]) -> None:
+    whole = sum(parts) or 1
+    exact = [part / whole for part in parts]
+    if max(map(abs, exact)) > 1e6:
+        return
+    shown = units.shares_of_whole(exact)
+    assert all(abs(a - b) < 0.001 + 1e-9 for a, b in zip(exact, shown, strict=True))
+    assert round(sum(shown), 3) == round(sum(exact), 3)

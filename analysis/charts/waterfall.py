@@ -15,7 +15,6 @@ from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message
 from analysis.wording.explanation.waterfall import AXIS, steps_of
-from analysis.wording.fusion.typical import outlying_ns
 from analysis.wording.waterfall import Step, ends_ns
 
 _LINE_CHARS = 32
@@ -105,7 +104,9 @@ def _axis(comparison: Comparison) -> Message:
     if comparison.is_explained and comparison.explanation is not None:
         return AXIS[comparison.explanation.unit.kind]
     match comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs:
-        case True, True if any(outlying_ns(comparison)):  # from one typical run to the other
+        case True, True if any(
+            comparison.ledger.reconciliation.slow_runs_ns
+        ):  # from one typical run to the other
             return Message("time per run, {unit}")
         case True, True:
             return Message("mean time per run, {unit}")

@@ -113,7 +113,7 @@ def compare(
     cache = cache_size(assumptions, baseline, candidate)
     shown = figures(baseline, candidate, verdict, small, short, under, cache)
     shown = assumed_per_run(shown, entered)
-    gains = ledger(baseline, candidate, fusion)
+    gains = ledger(baseline, candidate, fusion, verdict)
     if verdict.reason == "marked":
         shown = without_changes_of(shown, OF_RUNS)
     if differ:

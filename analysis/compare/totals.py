@@ -29,7 +29,7 @@ class Total:
 def totals(comparison: Comparison) -> tuple[Total, ...]:
     """Every time of a run that the comparison shows, as far as a side has it.
 
-    `latency` is the verdict's; `mean_run` the mean that the waterfall adds up to, where the verdict
+    `latency` is the verdict's; `mean_run` the mean of all runs, where the verdict
     compares another one; `profiled_run` the run under the profiler that the timelines show; `busy`
     the union of operator times, mean; `operator_sum` the sum of operators' mean times, without
     communication. Of two files that do not mark their runs, `latency` is the time of the file, told

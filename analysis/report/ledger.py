@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +23,9 @@ from analysis.wording.counted import whole_text
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.groups import KNOWN_BY
 from analysis.wording.fusion.joined import JoinedRow, joined_rows
+from analysis.wording.fusion.shares import shown_shares
 from analysis.wording.fusion.terms import TERMS
-from analysis.wording.fusion.typical import to_typical
+from analysis.wording.fusion.terms import Term as TermName
 from analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
 from analysis.wording.noise.slow_executions import slow_note
 
@@ -128,8 +130,8 @@ class LedgerTable:
     """Patterns by |gain|, and the terms that lead from their sum to the change.
 
     `groups_total` is (before, after, change, share) of all groups; `total` the change, None where
-    the change is not known; `typical` leads from it to what the verdict compares. `ungrouped`
-    operators come longest first, `ungrouped_cut` are left out.
+    the change is not known. `ungrouped` operators come longest first, `ungrouped_cut` are left
+    out.
     """
 
     patterns: Rows[PatternRow]
@@ -137,7 +139,6 @@ class LedgerTable:
     groups_total: tuple[str, str, str, str]
     terms: tuple[Term, ...]
     total: Term | None
-    typical: tuple[Term, ...]
     ungrouped: tuple[Ungrouped, ...]
     ungrouped_title: str
     ungrouped_cut: int
@@ -156,23 +157,24 @@ def ledger_table(comparison: Comparison) -> LedgerTable | None:
     left = MAX_GROUPS
     rows: list[PatternRow] = []
     pictures = MAX_PICTURES
-    for record in ledger.patterns.head(MAX_PATTERNS).to_dict("records"):
+    shares, term_shares = shown_shares(ledger)
+    records = ledger.patterns.head(MAX_PATTERNS).to_dict("records")
+    for record, share in zip(records, shares, strict=False):
         shown = members[record["key"]][:left]
         left -= len(shown)
         drawn: tuple[Markup, ...] = ()
         if pictures and record["kind"] != "kept" and shown:
             drawn = _pictures(comparison, groups[shown[0]["group"]])
             pictures -= bool(drawn)
-        rows.append(_pattern(comparison, record, shown, groups, drawn, largest))
-    terms, total = _terms(comparison)
+        rows.append(_pattern(comparison, record, shown, groups, drawn, largest, share))
+    terms, total = _terms(comparison, term_shares)
     ungrouped = _ungrouped(comparison)
     return LedgerTable(
         patterns=parted(rows, len(ledger.patterns), VISIBLE_PATTERNS),
         groups=len(ledger.rows),
-        groups_total=_groups_total(comparison),
+        groups_total=_groups_total(comparison, shares),
         terms=terms,
         total=total,
-        typical=_typical(comparison),
         ungrouped=ungrouped,
         ungrouped_title=ungrouped_title(list(ledger.ungrouped["reason"])),
         ungrouped_cut=len(ledger.ungrouped) - len(ungrouped),
@@ -194,6 +196,7 @@ def _pattern(
     groups: dict[int, Group],
     pictures: tuple[Markup, ...],
     largest: float,
+    share: float | None,
 ) -> PatternRow:
     shown_before, shown_after = _times(record)
     largest_member = max((abs(known(m["gain_ns"]) or 0.0) for m in members), default=0.0)
@@ -204,7 +207,7 @@ def _pattern(
         before=shown_before,
         after=shown_after,
         gain=_gain(record, largest),
-        share=minus(units.percent(known(record["share"]))),
+        share=minus(units.percent(share)),
         speedup=units.factor(known(record["speedup"]) or None),
         removed=_removed(record),
         difference=units.small_number(known(record["difference_relative"])),
@@ -270,10 +273,13 @@ def _removed(record: Record) -> str:
     return units.data_size(removed) if removed else units.MISSING
 
 
-def _groups_total(comparison: Comparison) -> tuple[str, str, str, str]:
+def _groups_total(
+    comparison: Comparison, shares: Sequence[float | None]
+) -> tuple[str, str, str, str]:
     rows = comparison.ledger.rows
-    columns = ("before_ns", "after_ns", "gain_ns", "share")
-    before, after, gain, share = (known(rows[name].sum(min_count=1)) for name in columns)
+    columns = ("before_ns", "after_ns", "gain_ns")
+    share = sum(filter(None, shares)) if any(share is not None for share in shares) else None
+    before, after, gain = (known(rows[name].sum(min_count=1)) for name in columns)
     return (
         *units.durations_apart(before, after, gain),
         units.MISSING if gain is None else signed_duration(-gain),
@@ -281,31 +287,29 @@ def _groups_total(comparison: Comparison) -> tuple[str, str, str, str]:
     )
 
 
-def _terms(comparison: Comparison) -> tuple[tuple[Term, ...], Term | None]:
-    """The terms beside the groups, and their sum."""
+def _terms(
+    comparison: Comparison, shares: Mapping[TermName, float]
+) -> tuple[tuple[Term, ...], Term | None]:
+    """The terms beside the groups with their shares, and their sum."""
     ledger = comparison.ledger
     sum_ = ledger.reconciliation
-    if sum_.delta_ns is None:
+    if sum_.whole_ns is None:
         return (), None
 
-    def term(label: str, change_ns: int, note: str = "") -> Term:
-        share = minus(units.percent(ledger.share(change_ns)))
-        return Term(label, signed_duration(change_ns), share, note)
+    def term(label: str, change_ns: int, share: float | None, note: str = "") -> Term:
+        return Term(label, signed_duration(change_ns), minus(units.percent(share)), note)
 
     terms = tuple(
-        term(str(TERMS[name]), getattr(sum_, name), slow_note(ledger) if name == "slow_ns" else "")
+        term(
+            str(TERMS[name]),
+            getattr(sum_, name),
+            shares.get(name),
+            slow_note(ledger) if name == "slow_ns" else "",
+        )
         for name in TERMS
         if name != "groups_ns" and getattr(sum_, name)
     )
-    return terms, term(whole_text(comparison), sum_.delta_ns)
-
-
-def _typical(comparison: Comparison) -> tuple[Term, ...]:
-    """What leads from the mean run to the typical one, which the verdict compares."""
-    return tuple(
-        Term(message.text(), signed_duration(change), "")
-        for message, change in to_typical(comparison)
-    )
+    return terms, term(whole_text(comparison), sum_.whole_ns, ledger.share(sum_.whole_ns))
 
 
 def _ungrouped(comparison: Comparison) -> tuple[Ungrouped, ...]:

@@ -16,7 +16,7 @@ from analysis.compare.ledger import gain_kind
 from analysis.compare.ledger.modules import modules
 from analysis.messages import say
 from analysis.operators.short_names import short_names
-from analysis.report.text import known, minus, signed_duration
+from analysis.report.text import known, minus, signed_duration, with_shown_shares
 from analysis.wording import NO_MODULE
 
 VISIBLE_ROWS = 20
@@ -102,7 +102,7 @@ class Rows(Generic[T]):
 
 def type_rows(comparison: Comparison) -> Rows[TypeRow]:
     """Op types, largest absolute change first."""
-    table = comparison.op_types
+    table = with_shown_shares(comparison.op_types)
     largest = known(table["delta_ns"].abs().max()) or 0.0
     shown = short_names(map(str, table["op_type"].head(MAX_ROWS)), _TYPE_CHARS)
     rows = [

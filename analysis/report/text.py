@@ -15,6 +15,7 @@ from analysis.compare.comparison import Comparison
 from analysis.experiment import ModelFacts
 from analysis.messages import Part, say
 from analysis.text import clean_text
+from analysis.units import shares_of_whole
 
 LABEL_CHARS = 44
 _HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")
@@ -23,6 +24,17 @@ _HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")
 def known(value: Any) -> float | None:
     """A table's cell as a number; None for NaN and NA."""
     return None if value is None or pd.isna(value) else float(value)
+
+
+def with_shown_shares(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a table that is all of a whole with their shares in steps of 0.1 %, which
+    add up as shown."""
+    shown = rows.copy(deep=False)
+    for column in {"share", "share_baseline", "share_candidate"} & set(rows.columns):
+        has = rows[column].notna()
+        shares = shares_of_whole(rows.loc[has, column].astype(float).tolist())
+        shown[column] = pd.Series(shares, index=rows.index[has], dtype=float).reindex(rows.index)
+    return shown
 
 
 def plain(value: Any) -> Any:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message, Said, paragraph, say
-from analysis.wording.fusion.typical import outlying_ns
 from analysis.wording.noise.unknown_noise import OF_FILES
 from analysis.wording.texts import FIGURES, PER_RUN, TIME_SOURCES, TIMES_FIRST, FigureText
 
@@ -130,16 +129,18 @@ def table_help(help_: Message, comparison: Comparison) -> str:
 
 
 def whole_text(comparison: Comparison) -> str:
-    """What the ledger's sum is of: the mean run, where that is not the run of the verdict."""
+    """What the ledger's sum is of: the typical run, where that is not the mean run."""
     if comparison.ledger.reconciliation.of in OF_FILES:
         return say("all operators")
-    return say("the mean run") if any(outlying_ns(comparison)) else say("the whole run")
+    is_typical = any(comparison.ledger.reconciliation.slow_runs_ns)
+    return say("the typical run") if is_typical else say("the whole run")
 
 
 def time_of_sum(comparison: Comparison) -> str:
     """What the ledger's sum is of: 'mean un-profiled wall time', 'union of operator times'."""
-    of = TIME_SOURCES[comparison.ledger.reconciliation.of]
-    if any(_marked(comparison)):
+    sum_ = comparison.ledger.reconciliation
+    of = TIME_SOURCES[sum_.of]
+    if any(_marked(comparison)) and not any(sum_.slow_runs_ns):
         return say("mean {time}", time=of)
     return str(of)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Role, Side
 from analysis.compare.step import PARTS, StepPart, part_ns, parts_of, step_change, why_no_parts
@@ -113,7 +114,7 @@ def bars_of(sides: Sequence[tuple[Role, Side]]) -> tuple[StepBar, ...]:
             role,
             side.name,
             step.span_ns / longest,
-            tuple(_piece(part, part_ns(step, part), step.span_ns) for part in shown),
+            _pieces({part: part_ns(step, part) for part in shown}, step.span_ns),
         )
         for (role, side), step in zip(sides, found, strict=True)
         if step is not None and longest
@@ -150,17 +151,29 @@ def step_sentence(comparison: Comparison) -> str:
     told = (_GAIN if is_gain else _LOSS)[degree].text(what=what)
     if degree <= 1:  # shares beyond the whole, or one alone
         return told
+    shares = units.shares_of_whole([ns / change.whole_ns for ns in change.parts.values()])
     terms = [
-        say("{label} {share:percent}", label=LABELS[part], share=ns / change.whole_ns)
-        for part, ns in change.parts.items()
+        say("{label} {share:percent}", label=LABELS[part], share=share)
+        for part, share in zip(change.parts, shares, strict=True)
     ]
     return paragraph(told, say("Shares of the change, as profiled: {terms}.", terms=listed(terms)))
 
 
-def _piece(part: StepPart, ns: int, whole_ns: int) -> Piece:
-    share = ns / whole_ns
-    text = say(
-        "{label} {time:duration} ({share:percent})", label=LABELS[part], time=ns, share=share
+def _pieces(parts: Mapping[StepPart, int], whole_ns: int) -> tuple[Piece, ...]:
+    """Return the parts of a run; as they read, their shares add up."""
+    shown = units.shares_of_whole([ns / whole_ns for ns in parts.values()])
+    return tuple(
+        Piece(
+            part,
+            ns,
+            ns / whole_ns,
+            say(
+                "{label} {time:duration} ({share:percent})",
+                label=LABELS[part],
+                time=ns,
+                share=share,
+            ),
+            say("{label} {share:percent}", label=LABELS[part], share=share),
+        )
+        for (part, ns), share in zip(parts.items(), shown, strict=True)
     )
-    share_text = say("{label} {share:percent}", label=LABELS[part], share=share)
-    return Piece(part, ns, share, text, share_text)

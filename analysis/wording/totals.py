@@ -25,11 +25,12 @@ LABELS: Mapping[Kind, Message] = {
     "busy": Message("busy"),
     "operator_sum": Message("sum of operators"),
 }
-_LATENCY = Message("{of}: the typical run, which the verdict compares")
+_LATENCY = Message(
+    "{of}: the typical run, which the verdict compares, and the waterfall and the ledger add up to"
+)
 _LATENCY_ALONE = Message("{of}: the typical run")
 _LATENCY_MEAN_ALONE = Message("{of}, mean")
-_MEAN_RUN = Message("{of}, mean: slow runs count in it; the waterfall and the ledger add up to it")
-_MEAN_RUN_ALONE = Message("{of}, mean: slow runs count in it")
+_MEAN_RUN = Message("{of}, mean: slow runs count in it")
 _PROFILED = Message("the run under the profiler that the timelines show")
 _LATENCY_MEAN = Message(
     "{of}, mean: what the verdict compares, and what the waterfall and the explanation add up to"
@@ -87,9 +88,8 @@ def total_basis(total: Total, comparison: Comparison) -> str:
         if comparison.verdict.is_of_means:
             return (_LATENCY_MEAN if compared else _LATENCY_MEAN_ALONE).text(of=time)
         return (_LATENCY if compared else _LATENCY_ALONE).text(of=time)
-    if total.kind == "mean_run":  # of what is not compared, no ledger adds up
-        message = _MEAN_RUN if compared else _MEAN_RUN_ALONE
-        return message.text(of=TIME_SOURCES[comparison.ledger.reconciliation.of])
+    if total.kind == "mean_run":
+        return _MEAN_RUN.text(of=TIME_SOURCES[comparison.ledger.reconciliation.of])
     if total.kind == "profiled_run":
         return _PROFILED.text()
     if total.kind == "mean_profiled":

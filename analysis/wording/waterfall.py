@@ -14,7 +14,6 @@ from analysis.compare.side import Role
 from analysis.messages import Message, listed, say
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.terms import TERMS, Term
-from analysis.wording.fusion.typical import outlying_ns
 from analysis.wording.noise.slow_executions import slow_note
 
 MAX_PATTERNS = 6
@@ -91,7 +90,7 @@ def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
     if sum_.delta_ns is None or sum_.baseline_ns is None or sum_.groups_ns is None:
         return ()
     into, out = _sides_steps(sum_)
-    outlying = outlying_ns(comparison)
+    outlying = sum_.slow_runs_ns
     last_ns = sum_.baseline_ns + sum_.delta_ns
     slow = slow_note(comparison.ledger)
     inner = [

@@ -181,13 +181,14 @@ def _print_trace(console: Console, trace: Trace) -> None:
     for column in columns:
         table.add_column(column, justify="right")
     total = facts["total_kernel_ns"] or 1
-    for row in facts["by_type"][:20]:
+    shares = units.shares_of_whole([row["total_ns"] / total for row in facts["by_type"]])
+    for row, share in zip(facts["by_type"][:20], shares, strict=False):
         table.add_row(
             row["op_type"] or say("unknown"),
             units.count(row["count"]),
             units.duration(row["total_ns"]),
             *([units.duration(row["per_run_ns"])] if facts["fields"]["runs"] else []),
-            units.percent(row["total_ns"] / total),
+            units.percent(share),
         )
     console.print(table)
     if len(facts["by_type"]) > 20:

@@ -6,6 +6,7 @@ import pandas as pd
 
 from analysis.messages import Message
 from analysis.operators.classes import LABELS
+from analysis.report.text import with_shown_shares
 from app.parts import tables
 from app.parts.heads import NO_HEAD, Head
 from app.parts.table import DURATION, MICRO, NAME_CHARS, TYPE_CHARS, Figure, Table, micro
@@ -13,7 +14,7 @@ from app.parts.table import DURATION, MICRO, NAME_CHARS, TYPE_CHARS, Figure, Tab
 
 def type_table(rows: pd.DataFrame, *, has_runs: bool) -> Table:
     """The table of op types, from rows of `by_type`."""
-    table = Table(runs=(has_runs, has_runs))
+    table, rows = Table(runs=(has_runs, has_runs)), with_shown_shares(rows)
     named = Message("Op type as the engine names it.")
     table.text(Head(Message("OP type")), rows["op_type"], named, 330, NAME_CHARS)
     ran = Message("Execution provider that takes most of its time.")

@@ -16,6 +16,7 @@ from analysis.compare.ledger.modules import modules
 from analysis.messages import Message, listed, say
 from analysis.wording import MODULES_HELP, NO_MODULE
 from analysis.wording.fusion.rows import group_names
+from analysis.wording.fusion.shares import shown_shares
 from app.parts.heads import NO_HEAD, Counted, Head, told
 from app.parts.table import NAME_CHARS, TYPE_CHARS, Table, micro, micro_change
 
@@ -121,6 +122,7 @@ def table(comparison: Comparison, drawn: list[Line], unfolded: Collection[str]) 
     known = ledger.rows.groupby("key")["known_by"].unique().to_dict()
     sources = ledger.rows.groupby("key")["source"].unique().to_dict()
     names = group_names(comparison)
+    shares = dict(zip(ledger.patterns["key"], shown_shares(ledger)[0], strict=True))
     cells: dict[str, list[Any]] = {name: [] for name in _CELLS}
     for line in drawn:
         row = patterns[line.key] if line.group is None else rows[line.group]
@@ -140,6 +142,8 @@ def table(comparison: Comparison, drawn: list[Line], unfolded: Collection[str]) 
         cells["hurts"].append(_hurts_text(hurts, None if alone else count))
         for name in _NUMBERS:
             cells[name].append(None if pd.isna(row[name]) else float(row[name]))
+        if not line.is_inside:
+            cells["share"][-1] = shares.get(line.key)
     return _drawn(pd.DataFrame(cells)).of(comparison)
 
 

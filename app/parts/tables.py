@@ -15,6 +15,7 @@ from analysis.compare.totals import Total
 from analysis.messages import Message, say
 from analysis.operators.classes import LABELS
 from analysis.operators.short_names import short_name
+from analysis.report.text import with_shown_shares
 from analysis.timeline.payload import first_starts
 from analysis.wording import total_basis, total_label, total_of
 from app.parts.heads import SIDE_HEADS, SIDES, Counted, Head
@@ -260,7 +261,7 @@ def class_names(classes: pd.Series) -> pd.Series:
 
 
 def _kinds(head: Head, kinds: pd.Series, help_: Message, rows: pd.DataFrame) -> Table:
-    table = Table()
+    table, rows = Table(), with_shown_shares(rows)
     table.text(head, kinds, help_, 330, NAME_CHARS)
     provider = core_types(either(rows, "provider"))
     ran = Message("Execution provider that takes most of its time.")

@@ -16,11 +16,10 @@ from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import Ledger
-from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
+from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes, with_typical
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.pictures.waterfall import waterfall as still
-from analysis.wording.fusion.typical import whole_change_ns
 from analysis.wording.waterfall import (
     MAX_PATTERNS,
     SHOWN_ROUNDING_NS,
@@ -202,9 +201,9 @@ def test_slow_runs_lead_from_the_run_of_the_verdict_to_the_mean_run() -> None:
     """The page has one time a side: 9 ms and 5 ms, of which the mean runs are 10 and 5.5 ms."""
     comparison = of_groups([("Conv", 4.5 * MS)])
     times = (9.0 * MS, 5.0 * MS)
-    comparison = replace(
-        comparison, verdict=replace(comparison.verdict, times_ns=times, of="unprofiled_wall")
-    )
+    verdict = replace(comparison.verdict, times_ns=times, of="unprofiled_wall")
+    sum_ = with_typical(comparison.ledger.reconciliation, verdict)
+    comparison = replace(comparison, ledger=replace(comparison.ledger, reconciliation=sum_))
     steps = [(step.label, step.value_ns, step.note) for step in waterfall_steps(comparison)]
     assert steps == [
         ("unfused", 9 * MS, ""),
@@ -213,7 +212,7 @@ def test_slow_runs_lead_from_the_run_of_the_verdict_to_the_mean_run() -> None:
         ("slow runs, candidate", -500_000, "mean run 5.50 ms"),
         ("fused", 5 * MS, ""),
     ]
-    assert whole_change_ns(comparison) == -4 * MS
+    assert sum_.whole_ns == -4 * MS and sum_.outlying_ns == 500_000
 
 
 def test_the_figure_shows_names_literally_and_keeps_the_axis_at_zero() -> None:

@@ -25,6 +25,7 @@ from analysis.wording.counted import whole_text
 from analysis.wording.doctor import answer_sentence
 from analysis.wording.findings import times_text
 from analysis.wording.findings.texts import TEXTS
+from analysis.wording.fusion.terms import reconciliation_sentence
 from analysis.wording.fusion.ungrouped import ungrouped_title
 from tests.whole_files import trace_of
 
@@ -162,8 +163,11 @@ def test_the_runs_of_verdict_and_ledger_have_two_names() -> None:
     second = runs_of("b", (50 * ms,) * 6)
     pair = compared(first, replace(second, meta=replace(second.meta, sha256="c" * 64)))
     assert "The typical run takes 50.0 ms less." in wording.fusion_sentence(pair)
-    assert whole_text(pair) == "the mean run"
-    assert pair.ledger.reconciliation.delta_ns == -150 * ms
+    assert whole_text(pair) == "the typical run"
+    sum_ = pair.ledger.reconciliation
+    assert (sum_.delta_ns, sum_.outlying_ns, sum_.whole_ns) == (-150 * ms, 100 * ms, -50 * ms)
+    assert "Change of the typical run: -50.0 ms = " in reconciliation_sentence(sum_)
+    assert "slow runs +100 ms" in reconciliation_sentence(sum_)
     even = compared(runs_of("a", (100 * ms,) * 6), second)
     assert "The whole run takes 50.0 ms less." in wording.fusion_sentence(even)
     assert whole_text(even) == "the whole run"

@@ -23,13 +23,18 @@ from analysis.compare.ledger.operator_texts import (
     type_or_name,
 )
 from analysis.compare.ledger.parts import part_table, part_times
-from analysis.compare.ledger.reconciliation import Reconciliation, change_ns, reconcile
+from analysis.compare.ledger.reconciliation import (
+    Reconciliation,
+    change_ns,
+    reconcile,
+    with_typical,
+)
 from analysis.compare.ledger.ungrouped import ungrouped_of
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_neighbours, are_paired, time_source, uncontrolled
 from analysis.compare.timing.run_times import RunTimes, run_times, shared_blocks
 from analysis.compare.timing.slow_executions import SlowExecutions
-from analysis.compare.timing.verdict import SHOWN_ALPHA
+from analysis.compare.timing.verdict import SHOWN_ALPHA, Verdict
 from analysis.trace import Trace
 
 NoShares = Literal["within_noise", "cancels", "marked"]
@@ -65,7 +70,7 @@ class Ledger:
     operators_candidate (counts), before_ns, after_ns, gain_ns = before - after
     (profiled means per run, which add, without what slow executions took beyond their medians),
     slow_before_ns, slow_after_ns (that), before_median_ns, after_median_ns (over runs), low_ns,
-    high_ns (95 % interval of the gain, which holds it), share (-gain / delta: all shares and those
+    high_ns (95 % interval of the gain, which holds it), share (-gain / whole: all shares and those
     of the other terms sum to 1; NaN where `no_shares` says why), bytes_removed (inside the group,
     before - after), difference_absolute, difference_relative (at its outputs), hurts, key (equal
     for groups of one shape).
@@ -127,7 +132,7 @@ class Ledger:
 
     def share(self, change_ns: float | None) -> float | None:
         """The part of the whole change that this change is; None where `no_shares` says why."""
-        whole = self.reconciliation.delta_ns
+        whole = self.reconciliation.whole_ns
         if change_ns is None or not whole or self.no_shares is not None:
             return None
         return change_ns / whole + 0.0
@@ -138,8 +143,11 @@ class Ledger:
         return bool(self.rows["gain_ns"].notna().any())
 
 
-def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
-    """The ledger of two sides by these groups; no operator that ran is left out.
+def ledger(
+    baseline: Side, candidate: Side, fusion: Fusion, verdict: Verdict | None = None
+) -> Ledger:
+    """The ledger of two sides by these groups, which adds up to the runs that the verdict compares,
+    without one to mean runs; no operator that ran is left out.
 
     A name that two groups claim belongs to neither. Where a side does not tell its runs apart and
     the other does, its times are null, and with them the gains and the terms of the sum.
@@ -198,6 +206,7 @@ def ledger(baseline: Side, candidate: Side, fusion: Fusion) -> Ledger:
     else:
         delta = change_ns(times[0], times[1], of) if of == "unprofiled_wall" else None
         total = Reconciliation(of, None if delta is None else round(delta))
+    total = total if verdict is None else with_typical(total, verdict)
     tested = int(((before.executions > 0) | (after.executions > 0)).sum())
     rows = _rows(groups, gains)
     has_intervals = bool(rows["low_ns"].notna().any())
@@ -315,8 +324,8 @@ def _patterns(rows: pd.DataFrame, gains: Gains, partly: Mapping[str, OfType]) ->
 def _no_shares(total: Reconciliation, gains_ns: pd.Series, is_marked: bool) -> NoShares | None:
     """Why parts of the change say nothing: it may be none, it is what gains and losses larger than
     itself leave of each other, or a side's run is not that of the model."""
-    delta = total.delta_ns
-    if delta is None:
+    whole = total.whole_ns
+    if whole is None:
         return None
     if is_marked:
         return "marked"
@@ -328,16 +337,16 @@ def _no_shares(total: Reconciliation, gains_ns: pd.Series, is_marked: bool) -> N
         return "within_noise"
     others = (
         total.ungrouped_ns, total.communication_ns, total.slow_ns, total.overlap_ns,
-        total.dispatch_ns,
+        total.dispatch_ns, total.outlying_ns,
     )  # fmt: skip
     terms = [*gains_ns.dropna(), *(value or 0 for value in (*others, total.profiler_bias_ns))]
-    return "cancels" if abs(delta) < sum(map(abs, terms)) / 2 else None
+    return "cancels" if abs(whole) < sum(map(abs, terms)) / 2 else None
 
 
 def _with_shares(
     table: pd.DataFrame, total: Reconciliation, no_shares: NoShares | None
 ) -> pd.DataFrame:
-    whole = total.delta_ns if total.delta_ns and no_shares is None else math.nan
+    whole = total.whole_ns if total.whole_ns and no_shares is None else math.nan
     return table.assign(share=-table["gain_ns"] / whole)
 
 

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analysis.compare.timing.gain_interval import gain_intervals
 from analysis.compare.timing.run_times import RunTimes
-from analysis.compare.timing.verdict import SHOWN_ALPHA, TimeSource
+from analysis.compare.timing.verdict import SHOWN_ALPHA, TimeSource, Verdict
 
 WEAK_SHARE = 0.25
+_SAME = 0.0005  # of a run: two times that read as one
 
 
 @dataclass(frozen=True)
 class SideTimes:
     """Mean times per run of one side in whole ns: the run as compared, the profiled run, the union
     of its operators, their sum, and the union of those that it started, of which the last may end
-    after it; None where the traces do not have it."""
+    after it; None where the traces do not have it. `typical_ns` is no mean: the run that the
+    verdict compares, None where that is the mean run."""
 
     run_ns: int | None = None
     profiled_ns: int | None = None
     busy_ns: int | None = None
     operators_ns: int | None = None
     own_ns: int | None = None
+    typical_ns: int | None = None
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Reconciliation:
     """The change of the run time and its terms.
 
     delta = groups + ungrouped + communication + slow + overlap + dispatch + profiler_bias +
-    rounding, exactly.
+    rounding, exactly; `whole_ns` = delta + outlying.
     Candidate - baseline of means per run in whole ns, so faster is negative; None where the
     traces do not have it. `of` names the time of which `delta_ns` is the change.
     `groups_ns`: minus the sum of the gains; `ungrouped_ns`: operators in no group;
@@ -44,6 +47,8 @@ class Reconciliation:
     `dispatch_ns`: profiled run span - union (- sum
     where the files have no start times); `profiler_bias_ns`: un-profiled time - profiled run span;
     `rounding_ns`: what rounding every row and term to whole ns took.
+    `outlying_ns`: what leads from the change of mean runs to that of typical runs, which the
+    verdict compares: slow runs count in a mean; None where the two are the same.
     `weak`: |slow + dispatch + profiler bias| exceeds a quarter of |delta|, so operators do not show
     where the change came from. A pause in a profiled run alone is in slow and, turned round, in
     the bias: together nothing.
@@ -63,12 +68,32 @@ class Reconciliation:
     dispatch_ns: int | None = None
     profiler_bias_ns: int | None = None
     rounding_ns: int | None = None
+    outlying_ns: int | None = None
     weak: bool = False
     baseline_ns: int | None = None
     low_ns: int | None = None
     high_ns: int | None = None
     baseline: SideTimes = SideTimes()
     candidate: SideTimes = SideTimes()
+
+    @property
+    def whole_ns(self) -> int | None:
+        """The change of the run that the verdict compares, which all terms add up to; None where
+        the traces do not have it."""
+        return None if self.delta_ns is None else self.delta_ns + (self.outlying_ns or 0)
+
+    @property
+    def slow_runs_ns(self) -> tuple[int, int]:
+        """What the mean run of each side has beyond its typical one; 0 where they are the same."""
+        if self.baseline_ns is None or self.delta_ns is None:
+            return 0, 0
+        before, after = self.baseline_ns, self.baseline_ns + self.delta_ns
+        typical = (self.baseline.typical_ns, self.candidate.typical_ns)
+        first, second = (
+            0 if one is None else mean - one
+            for mean, one in zip((before, after), typical, strict=True)
+        )
+        return first, second
 
     @property
     def beside_ns(self) -> int:
@@ -136,6 +161,30 @@ def reconcile(
         baseline=_side(baseline, of),
         candidate=_side(candidate, of),
     )
+
+
+def with_typical(sum_: Reconciliation, verdict: Verdict) -> Reconciliation:
+    """Return the sum with the typical runs that the verdict compares; as it is where the verdict
+    has none or compares another kind of time. A typical run that is the mean run to three digits is
+    that."""
+    if verdict.times_ns is None or sum_.delta_ns is None or sum_.baseline_ns is None:
+        return sum_
+    if verdict.of != sum_.of:
+        return sum_
+    means = (sum_.baseline_ns, sum_.baseline_ns + sum_.delta_ns)
+    before, after = (
+        None if abs(typical - mean) <= _SAME * mean else round(typical)
+        for typical, mean in zip(verdict.times_ns, means, strict=True)
+    )
+    if before is None and after is None:
+        return sum_
+    made = replace(
+        sum_,
+        baseline=replace(sum_.baseline, typical_ns=before),
+        candidate=replace(sum_.candidate, typical_ns=after),
+    )
+    slow = made.slow_runs_ns
+    return replace(made, outlying_ns=slow[0] - slow[1])
 
 
 def _interval(

@@ -35,7 +35,7 @@ def group_rows(comparison: Comparison) -> ExplainedRows | None:
     names = words.group_names(comparison)
     made = [_row(comparison, pattern, (low, high), names) for pattern in patterns]
     first = sum(1 for ns in changes[:MAX_ROWS] if abs(ns) > _SLIGHT * whole)
-    rest = ledger.reconciliation.delta_ns
+    rest = ledger.reconciliation.whole_ns
     more = tuple(made[first:])
     return ExplainedRows(
         (),

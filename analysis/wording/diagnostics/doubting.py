@@ -523,8 +523,8 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "mean_differs": told(
         Message(
-            "The ledger adds up to the change of the mean run, {mean:change}. The typical run, "
-            "which the verdict is about, changed by {typical:change}."
+            "The mean run changed by {mean:change}. The typical run, which the verdict is about, "
+            "changed by {typical:change}. The ledger has slow runs in a separate line."
         ),
         Message("A few slow runs have a large effect on the mean."),
     ),

@@ -56,7 +56,8 @@ LEDGER_HELP = Message(
     "both sides. Before and after are profiled times, {mean}, which add, without what "
     "slow executions took beyond their medians: single ones of more than three times the "
     "operator's median, which are a line of their own. Change is after - before, negative "
-    "when the candidate takes less. Share is the change / that of the mean run. "
+    "when the candidate takes less. Share is the change / that of the run which the verdict "
+    "compares. "
     "Hurts: the 95 % interval of the change, corrected for the number of groups, lies above "
     "zero."
 )

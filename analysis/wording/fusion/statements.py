@@ -14,7 +14,6 @@ from analysis.compare.timing.verdict import ONE_JOB, VerdictOutcome, VerdictReas
 from analysis.messages import Message, Part, Shown, passage, say
 from analysis.wording.fusion.became import OTHERS, became, precision_of
 from analysis.wording.fusion.terms import TERMS, Term
-from analysis.wording.fusion.typical import outlying_ns, whole_change_ns
 from analysis.wording.noise.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
@@ -189,9 +188,10 @@ def _whole(comparison: Comparison) -> list[Statement]:
         return []
     if comparison.ledger.reconciliation.of in OF_FILES:
         change = _OPERATORS
-    else:  # the ledger's is that of the mean run
-        change = _TYPICAL_RUN if any(outlying_ns(comparison)) else _WHOLE_RUN
-    return [change.parts(whole_change_ns(comparison))]
+    else:
+        is_typical = any(comparison.ledger.reconciliation.slow_runs_ns)
+        change = _TYPICAL_RUN if is_typical else _WHOLE_RUN
+    return [change.parts(comparison.ledger.reconciliation.whole_ns)]
 
 
 def _plain(parts: Statement) -> Statement:
@@ -203,7 +203,7 @@ def _lead(comparison: Comparison) -> list[Statement]:
     """The whole change, its largest term and the groups' part, where more than half of it is a term
     beside the groups; [] elsewhere."""
     sum_ = comparison.ledger.reconciliation
-    if sum_.groups_ns is None or sum_.delta_ns is None:
+    if sum_.groups_ns is None or sum_.whole_ns is None:
         return []
     largest = _largest(sum_)
     if largest is None or largest == "groups_ns":
@@ -217,20 +217,20 @@ def _largest(sum_: Reconciliation) -> Term | None:
     """The term that is more than half of the whole change; None where no term is."""
     values = {name: abs(getattr(sum_, name) or 0) for name in TERMS}
     name = max(values, key=values.__getitem__)
-    return name if sum_.delta_ns is not None and abs(sum_.delta_ns) / 2 < values[name] else None
+    return name if sum_.whole_ns is not None and abs(sum_.whole_ns) / 2 < values[name] else None
 
 
 def _largest_term(comparison: Comparison) -> list[Statement]:
     """'The whole run takes 8.22 ms less. The largest term is idle time, 7.22 ms less.'; [] where
     none is."""
-    sum_, whole_ns = comparison.ledger.reconciliation, whole_change_ns(comparison)
+    sum_ = comparison.ledger.reconciliation
     name = _largest(sum_)
     if name is None:
         return []
     change = getattr(sum_, name)
     if name == "groups_ns":
         # Of one figure twice the second would read as another.
-        is_all = units.duration(change) == units.duration(whole_ns)
+        is_all = units.duration(change) == units.duration(sum_.whole_ns)
         return [
             *_whole(comparison),
             _IN_GROUPS.parts() if is_all else _GROUPS_ALONE.parts(change),
@@ -285,15 +285,15 @@ def _rest(comparison: Comparison) -> list[Statement]:
     all of it but a twentieth. Of runs without a profiler only what speaks against the groups: their
     times are those of runs with one, and the ledger adds up both."""
     sum_ = comparison.ledger.reconciliation
-    if sum_.groups_ns is None or sum_.delta_ns is None:
+    if sum_.groups_ns is None or sum_.whole_ns is None:
         return []
     is_unprofiled = sum_.of == "unprofiled_wall"
     both = [] if is_unprofiled else [_GROUPS.parts(sum_.groups_ns), *_whole(comparison)]
     if sum_.weak:
         return [*both, _WEAK.parts()]
-    if abs(sum_.ungrouped_ns or 0) > abs(sum_.delta_ns) / 4:
+    if abs(sum_.ungrouped_ns or 0) > abs(sum_.whole_ns) / 4:
         return [*both, _IN_NO_GROUP.parts()]
-    if is_unprofiled or abs(sum_.delta_ns - sum_.groups_ns) <= abs(sum_.delta_ns) / 20:
+    if is_unprofiled or abs(sum_.whole_ns - sum_.groups_ns) <= abs(sum_.whole_ns) / 20:
         return []
     others = {name: getattr(sum_, name) or 0 for name in TERMS if name != "groups_ns"}
     largest = max(others, key=lambda term: abs(others[term]))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 from analysis.compare.ledger import JOINED_LOOSELY
 from analysis.messages import Message, paragraph, say
-from analysis.wording.fusion.typical import outlying_ns
 from analysis.wording.noise.unknown_noise import OF_FILES
 from analysis.wording.texts import TIME_SOURCES
 
@@ -26,6 +25,7 @@ Term = Literal[
     "dispatch_ns",
     "profiler_bias_ns",
     "rounding_ns",
+    "outlying_ns",
 ]
 WATERFALL_HELP = Message(
     "From the baseline's time to the candidate's, which the verdict compares: the typical run. "
@@ -51,6 +51,7 @@ TERMS: Mapping[Term, Message] = {
     "dispatch_ns": Message("idle time"),
     "profiler_bias_ns": Message("profiler bias"),
     "rounding_ns": Message("rounding"),
+    "outlying_ns": Message("slow runs"),
 }
 
 
@@ -65,7 +66,7 @@ def waterfall_basis(comparison: Comparison) -> str:
     time = TIME_SOURCES[of]
     if of in OF_FILES:
         totals = say("Totals: {time}, measured.", time=time)
-    elif any(outlying_ns(comparison)):
+    elif any(comparison.ledger.reconciliation.slow_runs_ns):
         totals = say(
             "Totals: {time} of the typical run, measured. Slow runs lead from there to the mean "
             "run, which the other bars are of.",
@@ -93,16 +94,19 @@ def reconciliation_sentence(sum_: Reconciliation) -> str:
             continue
         term = say("{term} {change:signed_duration}", term=TERMS[name], change=value)
         shown = say("{start}, {next}", start=shown, next=term) if shown else term
-    change = sum_.delta_ns
+    change = sum_.whole_ns
     if sum_.of in OF_FILES:
         return say(
             "Change of the time in operators: {change:signed_duration} = {terms}.",
             change=change,
             terms=shown,
         )
-    return say(
-        "Change of the mean run: {change:signed_duration} = {terms}.", change=change, terms=shown
-    )
+    whole = _TYPICAL_RUN if any(sum_.slow_runs_ns) else _WHOLE_RUN
+    return whole.text(change=change, terms=shown)
+
+
+_TYPICAL_RUN = Message("Change of the typical run: {change:signed_duration} = {terms}.")
+_WHOLE_RUN = Message("Change of the mean run: {change:signed_duration} = {terms}.")
 
 
 _MARKED = Message(
@@ -120,7 +124,7 @@ _NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
     ),
     ("cancels", False): Message(
         "Shares of the run's change are not shown: gains and losses cancel each other. The change "
-        "of the mean run is less than half of what the lines add up to without their signs."
+        "is less than half of what the lines add up to without their signs."
     ),
     ("cancels", True): Message(
         "Shares of the change of the time in operators are not shown: gains and losses cancel each "

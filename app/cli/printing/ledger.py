@@ -19,8 +19,8 @@ from analysis.wording.counted import whole_text
 from analysis.wording.explanation import waterfall as explained_steps
 from analysis.wording.fusion.apart import Apart, apart
 from analysis.wording.fusion.became import becomes_text, originals_text
+from analysis.wording.fusion.shares import shown_shares
 from analysis.wording.fusion.terms import TERMS
-from analysis.wording.fusion.typical import to_typical
 from app.cli.printing.joined import print_joined
 
 TOP_PATTERNS = 6
@@ -113,7 +113,8 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
         if library_kernel(kernel)
     }
     shown = short_names(sorted(kernels), _KERNEL_CHARS)
-    for row in rows:
+    shares, term_shares = shown_shares(ledger)
+    for row, share in zip(rows, shares, strict=False):
         row |= {
             name: " + ".join(shown.get(part, part) for part in str(row[name]).split(" + "))
             for name in ("pattern", "becomes")
@@ -125,14 +126,14 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
             label,
             groups=units.count(row["groups"]),
             **times(*(known(row[f"{name}_ns"]) for name in _TIMES)),
-            share=units.percent(known(row["share"])),
+            share=units.percent(share),
         )
     rest = ledger.patterns.iloc[TOP_PATTERNS:]
     if len(rest):
         more = say("{n:count} more pattern", "{n:count} more patterns", n=len(rest))
         told = {
             **times(*(known(rest[f"{name}_ns"].sum(min_count=1)) for name in _TIMES)),
-            "share": units.percent(known(rest["share"].sum(min_count=1))),
+            "share": units.percent(sum(share or 0.0 for share in shares[TOP_PATTERNS:])),
         }
         if not (rest[["before_ns", "after_ns"]] != 0).any(axis=None):  # nothing was measured
             more = say(
@@ -143,17 +144,15 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
             told = {}
         add(more, groups=units.count(int(rest["groups"].sum())), **told)
     sum_ = ledger.reconciliation
-    if sum_.delta_ns is None:
+    if sum_.whole_ns is None:
         return table
     for name, term in TERMS.items():
         change = getattr(sum_, name)
         if name != "groups_ns" and change:
-            add(term.text(), change=_shown(change), share=units.percent(ledger.share(change)))
+            add(term.text(), change=_shown(change), share=units.percent(term_shares.get(name)))
     time = wording.TIME_SOURCES[sum_.of]
     label = say("= {whole}, {time}", whole=whole_text(comparison), time=time)
-    add(label, change=_shown(sum_.delta_ns), share=units.percent(ledger.share(sum_.delta_ns)))
-    for message, change in to_typical(comparison):
-        add(message.text(), change=_shown(change))
+    add(label, change=_shown(sum_.whole_ns), share=units.percent(ledger.share(sum_.whole_ns)))
     return table
 
 
