@@ -37,6 +37,7 @@ from analysis.compare.explanation.products import products_of, products_of_phase
 from analysis.compare.explanation.remaining import Remaining
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.explanation.single import outliers, slow_layers
+from analysis.compare.explanation.some_units import kernels_of_some_units
 from analysis.compare.explanation.subjects import changed_times
 from analysis.compare.explanation.unit_sides import unit_of_side
 from analysis.compare.graphs.captured import captured_graph
@@ -218,6 +219,7 @@ def _kernel_changes(
     changes += other_kernels_of_operators(left, least_ns * _SEEN)
     changes += differing_kernels(left, alignment, least_ns * _SEEN)
     changes += kernels_of_one_side(left, least_ns)
+    changes += kernels_of_some_units(left, least_ns)
     changes += slow_layers(left, least_ns)
     clock = clocks(left, alignment)
     changes += changed_times(left, least_ns)

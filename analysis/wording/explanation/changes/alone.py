@@ -36,6 +36,7 @@ def _alone(
     large as the vocabulary, or of one size, nothing, or before what they prepare."""
     of_head, of_size, anywhere, before_each = (message[unit.on_device] for message in messages)
     count, each = _counts(change, kernels)
+    count = int(change.values.get("executions", count))  # in a unit that runs them
     values: dict[str, Shown] = {"kernels": kernel_text(kernels), "n": count}
     if "size" in change.values:
         message = of_head if "head" in change.values else of_size
