@@ -22,6 +22,8 @@ class HostActivity:
     `lanes` are the places of threads in `lane_names`, `name_of` those of names in `names`,
     `kind_of` those of kinds in KINDS. `launch_rows` are the `source_row` of calls of the trace,
     ascending; `launch_lanes` and `launch_ns` the thread that launched each one, and when.
+    `submit_lanes` and `submit_ns` are the thread that handed each one to the device, which takes it
+    out of a queue where it is another one, and when; None where the file has launches alone.
     """
 
     names: tuple[str, ...]
@@ -34,17 +36,25 @@ class HostActivity:
     launch_rows: np.ndarray  # int64
     launch_lanes: np.ndarray  # int32
     launch_ns: np.ndarray  # int64
+    submit_lanes: np.ndarray | None = None  # int32
+    submit_ns: np.ndarray | None = None  # int64
 
     def __post_init__(self) -> None:
         spans = (self.lanes, self.starts_ns, self.ends_ns, self.name_of, self.kind_of)
-        launches = (self.launch_rows, self.launch_lanes, self.launch_ns)
+        launches = [self.launch_rows, self.launch_lanes, self.launch_ns]
+        if (self.submit_lanes is None) != (self.submit_ns is None):
+            raise ValueError("host activity: a queue without its threads or times")
+        if self.submit_lanes is not None and self.submit_ns is not None:
+            launches += [self.submit_lanes, self.submit_ns]
         if any(len({len(column) for column in columns}) > 1 for columns in (spans, launches)):
             raise ValueError("host activity: columns differ in length")
         if any(len(set(texts)) < len(texts) for texts in (self.names, self.lane_names)):
             raise ValueError("host activity: a name is there twice")
+        submitting = self.launch_lanes if self.submit_lanes is None else self.submit_lanes
         places = (
             (self.name_of, self.names), (self.kind_of, KINDS), (self.lanes, self.lane_names),
             (self.launch_lanes, self.lane_names),
+            (submitting, self.lane_names),
         )  # fmt: skip
         for numbers, texts in places:
             if len(numbers) and not 0 <= numbers.min() <= numbers.max() < len(texts):
@@ -57,13 +67,25 @@ class HostActivity:
     def launches_of(self, source_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The thread that launched the call in each of these rows of the file, -1 where it is not
         known, and when, 0 there."""
+        return self._of(source_rows, self.launch_lanes, self.launch_ns)
+
+    def submissions_of(self, source_rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same of the thread that handed each call to the device, which is another one than
+        launched it where launches go through a queue."""
+        if self.submit_lanes is None or self.submit_ns is None:
+            return self.launches_of(source_rows)
+        return self._of(source_rows, self.submit_lanes, self.submit_ns)
+
+    def _of(
+        self, source_rows: np.ndarray, of_lanes: np.ndarray, of_ns: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         if not len(self.launch_rows):
             return np.full(len(source_rows), -1), np.zeros(len(source_rows), dtype="int64")
         places = np.searchsorted(self.launch_rows, source_rows)
         places = np.minimum(places, len(self.launch_rows) - 1)
         is_known = self.launch_rows[places] == source_rows
-        lanes = np.where(is_known, self.launch_lanes[places], -1)
-        return lanes, np.where(is_known, self.launch_ns[places], 0)
+        lanes = np.where(is_known, of_lanes[places], -1)
+        return lanes, np.where(is_known, of_ns[places], 0)
 
     def renamed(self, names: Sequence[str], lane_names: Sequence[str]) -> HostActivity:
         """The same under other names, in the order of the present ones; those that are now alike

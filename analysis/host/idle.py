@@ -166,7 +166,8 @@ def idle_by_host(trace: Trace, starts_ns: np.ndarray, ends_ns: np.ndarray) -> Ho
     From the launch of what runs next on, nothing of it is the host's: it is part of launching where
     it is short and the device waited for the launch; else the device had work in its queue.
     Where the thread that launches next runs nothing that the file shows, or waits for a thread, the
-    one counts that launched what ran before.
+    one counts that left the launch in its queue, until it did so, and else the one that launched
+    what ran before.
     """
     host = trace.host
     if host is None:
@@ -179,7 +180,10 @@ def idle_by_host(trace: Trace, starts_ns: np.ndarray, ends_ns: np.ndarray) -> Ho
     except OverflowError:
         return None
     pieces = leaves.of(found.next_lanes, found.starts_ns, found.launched_ns)
-    pieces = _with_the_other_thread(host, leaves, found, pieces)
+    pieces = _with_the_other_thread(
+        host, leaves, _handed_over(found, pieces), found.asking_lanes, found.next_lanes
+    )
+    pieces = _with_the_other_thread(host, leaves, pieces, found.previous_lanes, found.asking_lanes)
     frames, parents, nodes = _tree(host, leaves.around, pieces.spans)
     count = len(found.windows)
     of = np.concatenate([pieces.of, np.arange(count)])
@@ -194,19 +198,38 @@ def idle_by_host(trace: Trace, starts_ns: np.ndarray, ends_ns: np.ndarray) -> Ho
     )
 
 
+def _handed_over(found: Intervals, pieces: Pieces) -> Pieces:
+    """The pieces, cut where a launch was left in a queue: from then on, where the thread that takes
+    it out does nothing, it is being launched."""
+    asked = found.asked_ns[pieces.of]
+    is_free = (pieces.spans == NONE) & (found.next_lanes != found.asking_lanes)[pieces.of]
+    is_behind = is_free & (pieces.ends_ns > asked)
+    is_cut = is_behind & (pieces.starts_ns < asked)
+    if not is_behind.any():
+        return pieces
+    spans = np.where(is_behind & ~is_cut, _STARTING, pieces.spans)
+    of = np.concatenate([pieces.of, pieces.of[is_cut]])
+    starts = np.concatenate([pieces.starts_ns, asked[is_cut]])
+    ends = np.concatenate([np.where(is_cut, asked, pieces.ends_ns), pieces.ends_ns[is_cut]])
+    spans = np.concatenate([spans, np.full(int(is_cut.sum()), _STARTING)])
+    order = np.lexsort((starts, of))
+    return Pieces(of[order], starts[order], ends[order], spans[order])
+
+
 def _with_the_other_thread(
-    host: HostActivity, leaves: Leaves, found: Intervals, pieces: Pieces
+    host: HostActivity, leaves: Leaves, pieces: Pieces, others: np.ndarray, own: np.ndarray
 ) -> Pieces:
-    """The pieces with what the thread did that launched what ran before, where that is another and
-    did something, and the one that launches next did not, or waited for a thread."""
+    """The pieces with what another thread of each interval did, where it is none of `own`'s and
+    did something, and that one did not, or waited for a thread."""
     waits = np.array([WAITS_FOR_THREAD.match(name) is not None for name in host.names], dtype=bool)
-    is_free = pieces.spans < 0
-    is_free[~is_free] = waits[host.name_of[pieces.spans[~is_free]]]
-    is_free &= found.next_lanes[pieces.of] != found.previous_lanes[pieces.of]
+    is_free = pieces.spans == NONE
+    is_working = pieces.spans >= 0
+    is_free[is_working] = waits[host.name_of[pieces.spans[is_working]]]
+    is_free &= (own != others)[pieces.of]
     free = np.flatnonzero(is_free)
     if not len(free):
         return pieces
-    lanes = found.previous_lanes[pieces.of[free]]
+    lanes = others[pieces.of[free]]
     other = leaves.of(lanes, pieces.starts_ns[free], pieces.ends_ns[free])
     before = pieces.spans[free][other.of]
     is_working = other.spans >= 0
@@ -229,7 +252,7 @@ def _tree(
     frames: list[Frame] = []
     parents: list[int] = []
     children: dict[tuple[int, int, int, bool], int] = {}
-    nodes: dict[int, int] = {NONE: NONE}
+    nodes: dict[int, int] = {NONE: NONE, _STARTING: _STARTING}
     used, place = np.unique(spans, return_inverse=True)
     for span in used.tolist():
         chain = []

@@ -21,7 +21,9 @@ class Intervals:
     """Intervals in which nothing ran, in order inside each window: the window, the times, when the
     call returned that launched what runs next, in them, and whether that was at least QUEUED_NS
     before it ran, or before the interval; the thread that launched it, and the one that launched
-    what ran before, NONE where no launch is known.
+    what ran before, NONE where no launch is known. Where a launch goes through a queue,
+    `next_lanes` is the thread that hands it to the device, and `asking_lanes` the one that left it
+    there, until `asked_ns`; else both are the same.
 
     Where the launch of what runs next is not known it counts as launched at the end, but before the
     start where nothing was launched yet that the file shows.
@@ -34,6 +36,8 @@ class Intervals:
     is_queued: np.ndarray
     next_lanes: np.ndarray
     previous_lanes: np.ndarray
+    asking_lanes: np.ndarray
+    asked_ns: np.ndarray
 
 
 def idle_intervals(
@@ -57,7 +61,9 @@ def idle_intervals(
     ends = np.minimum(gap_ends[at], ends_ns[windows])
     is_idle = ends > begins
     at, windows, begins, ends = at[is_idle], windows[is_idle], begins[is_idle], ends[is_idle]
-    next_lanes, previous_lanes, launched = _launches(trace, host, starts, gap_ends)
+    next_lanes, previous_lanes, launched, asking_lanes, asked = _launches(
+        trace, host, starts, gap_ends
+    )
     is_queued = gap_ends - np.maximum(launched, gap_starts) >= QUEUED_NS
     is_queued |= launched <= gap_starts
     return Intervals(
@@ -68,29 +74,34 @@ def idle_intervals(
         is_queued[at],
         next_lanes[at],
         previous_lanes[at],
+        asking_lanes[at],
+        np.clip(asked[at], begins, ends),
     )
 
 
 def _launches(
     trace: Trace, host: HostActivity, starts: np.ndarray, gap_ends: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The thread of the first call with a known launch that begins at the end of each gap or later,
-    else of the last one; that of the last such call before; and when what begins at the end was
-    launched."""
-    lanes, times = host.launches_of(trace.calls["source_row"].to_numpy("int64", na_value=-1))
+    else of the last one; that of the last such call before; when what begins at the end was
+    launched; and which thread asked for the first, until when."""
+    rows = trace.calls["source_row"].to_numpy("int64", na_value=-1)
+    lanes, times = host.submissions_of(rows)
     known = np.flatnonzero(lanes >= 0)
     if not len(known):
         only = np.full(len(gap_ends), _launching_thread(host))
-        return only, only, gap_ends
+        return only, only, gap_ends, only, gap_ends
     known = known[np.lexsort((times[known], starts[known]))]
     ordered, of, launched = starts[known], lanes[known], times[known]
+    asking, asked = (column[known] for column in host.launches_of(rows))
     at = np.searchsorted(ordered, gap_ends, side="left")
     next_one = np.minimum(at, len(of) - 1)
     is_next = ordered[next_one] == gap_ends
     unknown = np.where(gap_ends < ordered[0], _BEFORE, gap_ends)
-    before = np.where(at > 0, of[np.maximum(at - 1, 0)], of[next_one])
+    before = np.where(at > 0, asking[np.maximum(at - 1, 0)], asking[next_one])
     returned = _returned(host, of[next_one], launched[next_one])
-    return of[next_one], before, np.where(is_next, returned, unknown)
+    moment = np.where(is_next, returned, unknown)
+    return of[next_one], before, moment, asking[next_one], asked[next_one]
 
 
 def _returned(host: HostActivity, lanes: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ def launch_latency(trace: Trace) -> LaunchLatency | None:
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
     if host is None or not on_device.any():
         return None
-    lanes, times = host.launches_of(calls["source_row"].to_numpy("int64", na_value=-1))
+    lanes, times = host.submissions_of(calls["source_row"].to_numpy("int64", na_value=-1))
     known = (lanes >= 0) & calls["start_ns"].notna().to_numpy()
     if not known.any():
         return None

@@ -75,7 +75,7 @@ def assert_same(one: Trace, other: Trace) -> None:
         for field in fields(one.host):
             mine, again = getattr(one.host, field.name), getattr(other.host, field.name)
             assert type(mine) is type(again)
-            if isinstance(mine, tuple):
+            if mine is None or isinstance(mine, tuple):
                 assert mine == again
             else:
                 np.testing.assert_array_equal(mine, again)

@@ -16,7 +16,12 @@ Span = tuple[int, str, str, int, int]  # thread, kind, name, start, end
 Call = tuple[int, int, int | None, int]  # start, end, thread that launched it, when
 
 
-def host_of(spans: Sequence[Span], calls: Sequence[Call] = ()) -> HostActivity | None:
+def host_of(
+    spans: Sequence[Span],
+    calls: Sequence[Call] = (),
+    handed: Sequence[tuple[int, int] | None] = (),
+) -> HostActivity | None:
+    """`handed` says of calls which other thread handed them to the device, and when."""
     names = list(dict.fromkeys(name for _, _, name, *_ in spans))
     rows = [
         (lane, start, end - start, names.index(name), KINDS.index(kind))
@@ -26,11 +31,20 @@ def host_of(spans: Sequence[Span], calls: Sequence[Call] = ()) -> HostActivity |
     columns = np.array(rows, dtype="int64").reshape(-1, 5).T
     moments = Moments(*np.array(launches, dtype="int64").reshape(-1, 3).T)
     lanes = [("1", str(at)) for at in range(8)]
-    return host_activity(HostSpans(*columns), moments, names, lanes, Limits())[0]
+    known = [
+        (*one, row)
+        for row, (one, (*_, lane, _)) in enumerate(zip(handed, calls, strict=False))
+        if one is not None and lane is not None
+    ]
+    queue = Moments(*np.array(known, dtype="int64").reshape(-1, 3).T)
+    return host_activity(HostSpans(*columns), moments, names, lanes, Limits(), queue)[0]
 
 
 def trace_of(
-    spans: Sequence[Span], calls: Sequence[Call], runs: Sequence[tuple[int, int]] = ()
+    spans: Sequence[Span],
+    calls: Sequence[Call],
+    runs: Sequence[tuple[int, int]] = (),
+    handed: Sequence[tuple[int, int] | None] = (),
 ) -> Trace:
     """A trace of as many operators as calls; each call in the run that it begins in."""
     count = len(calls)
@@ -64,5 +78,5 @@ def trace_of(
             dur_ns=[end - start for start, end, *_ in calls],
             source_row=list(range(count)),
         ),
-        host=host_of(spans, calls),
+        host=host_of(spans, calls, handed),
     )

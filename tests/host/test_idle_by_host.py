@@ -61,6 +61,29 @@ def test_each_interval_is_put_to_what_the_launching_thread_did() -> None:
     assert found.causes[2].longest_ns == (70, 95)
 
 
+def test_a_queue_between_the_threads_that_ask_and_that_hand_over() -> None:
+    """Thread 0 asks at 40 for what thread 1 hands over at 60 and runs from 70 on. Until 40 counts
+    what thread 0 did, but from 30 on what thread 1 was at; from 40 to 50, where that does nothing,
+    and after 60 the kernel is being launched."""
+    spans: list[Span] = [
+        (0, "frame", "train.py(3): main", 0, 25), (0, "frame", "late.py(1): f", 41, 90),
+        (1, "runtime", "aclrtMalloc", 30, 35), (1, "operator", "Dequeue@Add", 50, 60),
+        (0, "operator", "aten::add", 35, 41),
+    ]  # fmt: skip
+    calls: list[Call] = [(-20, 0, 0, -30), (70, 80, 0, 40)]
+    handed = [(1, -25), (1, 60)]
+    trace = trace_of(spans, calls, handed=handed)
+    assert causes(of(trace, (0, 70))) == [
+        ("launching", "", 35, 1), ("python", "train.py(3): main", 25, 1),
+        ("allocation", "aclrtMalloc", 5, 1), ("unknown", "", 5, 1),
+    ]  # fmt: skip
+    latency = launch_latency(trace)
+    assert latency is not None and latency.median_ns == 7, "of 5 and 10"
+    alone = trace_of(spans, calls)
+    assert causes(of(alone, (0, 70)))[0] == ("launching", "", 35, 1), "30 of it before it starts"
+    assert alone.host is not None and alone.host.submit_lanes is None
+
+
 def test_windows_stand_apart() -> None:
     """A window that cuts intervals, one in a kernel, and one outside of everything."""
     found = of(trace_of(SPANS, CALLS), (30, 65), (62, 68), (300, 310), (80, 80))
@@ -174,9 +197,11 @@ def traces(draw: st.DrawFn) -> Trace:
     )
     lane = st.none() | st.integers(0, 3)
     calls = draw(st.lists(st.tuples(time, time, lane, time), min_size=1))
+    handed = draw(st.lists(st.none() | st.tuples(st.integers(0, 3), time), max_size=len(calls)))
     return trace_of(
         [(a, b, c, min(d, e), max(d, e)) for a, b, c, d, e in spans],
         [(min(a, b), max(a, b), c, d) for a, b, c, d in calls],
+        handed=handed,
     )
 
 

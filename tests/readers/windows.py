@@ -63,4 +63,4 @@ def _host(trace: Trace) -> object:
     if host is None:
         return None
     columns = [getattr(host, field.name) for field in fields(host)]
-    return [column if isinstance(column, tuple) else column.tolist() for column in columns]
+    return [getattr(column, "tolist", lambda kept=column: kept)() for column in columns]

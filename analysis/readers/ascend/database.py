@@ -19,9 +19,11 @@ from analysis.errors import FuseScopeError
 from analysis.job import MAX_RANKS, Job
 from analysis.messages import mark
 from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind, tensor_text
+from analysis.readers.ascend.host.tables import host_of_database
+from analysis.readers.ascend.host.threads import AscendHost
+from analysis.readers.ascend.host.waits import HostSpans, Wait, wait_calls
 from analysis.readers.ascend.pmu import Task, counters
 from analysis.readers.ascend.ranks import FACTS, job_of_facts, joined, rank_of_name
-from analysis.readers.ascend.waits import HostSpans, Wait, wait_calls
 from analysis.readers.building.coded import Coded, Whole
 from analysis.readers.building.columns import Columns
 from analysis.readers.building.host.wait_calls import host_waits
@@ -80,18 +82,23 @@ def _read(source: Source) -> Trace:
             rows.columns["run"] = labels
         rows.columns["op_class"] = device_classes(rows.columns)
         waits = rows.waits()
+        threads = rows.host()
         meta = _meta(ASCEND_DATABASE.name, database, source, rows.columns["name"])
+
+    source_rows = np.array(rows.columns["source_row"], dtype="int64")
+    host, left = threads.activity(source_rows, source.limits) if threads else (None, [])
+    stacks = threads.stacks(source_rows, source.limits) if threads else None
 
     def build(at: Sequence[int]) -> Trace:
         trace = build_trace(
             meta,
             rows_of(rows.columns, at),
             runs=runs,
-            notes=[*database.notes, *rows.notes],
+            notes=[*database.notes, *rows.notes, *left],
             limits=source.limits,
         )
         known = None if waits is None else host_waits(waits, source.limits)
-        return replace(trace, host_waits=known)
+        return replace(trace, host=host, host_waits=known, stacks=stacks)
 
     return taken_apart(devices_of(rows.columns["device"]), build)
 
@@ -217,6 +224,8 @@ class _Rows:
         device = next((value for value in self.columns["device"] if value), None)
         connections = table.integers("connectionId")
         counts, kinds = table.integers("count"), table.integers("dataType")
+        # Rows are counted through both tables: each call has one of its own.
+        before = len(self.database.read("TASK", "startNs"))
         for row, name in enumerate(names):
             dtype = dtype_name(
                 dtypes.get(kinds[row] or 0, "N/A") if kinds[row] is not None else "N/A"
@@ -233,7 +242,7 @@ class _Rows:
                 device=devices[row] or device,
                 start_ns=starts[row],
                 dur_ns=_duration(starts[row], ends[row]),
-                source_row=row + 1,
+                source_row=before + row + 1,
             )
             self._connections.append(connections[row])
 
@@ -279,6 +288,10 @@ class _Rows:
         is_known = np.array([each in launched for each in self._connections], dtype=bool)
         found: np.ndarray = launched_before(streams, starts.numbers, is_known) & starts.known
         return found
+
+    def host(self) -> AscendHost | None:
+        """What the threads of the host did; None where the file holds nothing of it."""
+        return host_of_database(self.database, self._texts, self._connections)
 
     def waits(self) -> list[Wait] | None:
         """Calls of AscendCL that waited for the device; None where the file holds no call to it."""

@@ -33,6 +33,7 @@ NONE = -1  # the number of what an event does not say
 PLAIN = -2  # the number of arguments of which nothing is read
 UNTIMED = -(2**63)  # a time that lacks, or is none
 FLOWS = ("HostToDevice", "async_npu")  # of the driver, and of the framework, which says more
+BACKWARD = "fwdbwd"  # from an operator to the one that computes its gradients
 
 _SPAN, _FLOW, _LABEL, _OTHER, _LEFT = range(5)
 _USES = {"X": _SPAN, "M": _LABEL, "s": _LEFT, "f": _LEFT, "t": _LEFT}
@@ -291,7 +292,7 @@ class _Groups(dict[tuple[Any, ...], int]):
 
 def _use(ph: Cell, cat: Cell) -> int:
     """What is done with events of a phase and category."""
-    if ph in ("s", "f") and cat in FLOWS:
+    if ph in ("s", "f") and (cat in FLOWS or cat == BACKWARD):
         return _FLOW
     return _USES.get(ph, _OTHER) if isinstance(ph, str) else _OTHER
 

@@ -2,8 +2,8 @@
 
 One row a device kernel; `Step Id` tells runs apart. The other files say what it does not: hit rates
 (l2_cache.csv), how long a step took (step_trace_time.csv), settings and versions
-(profiler_info_*.json), device memory (operator_memory.csv, else memory_record.csv), when the host
-waited for the device (trace_view.json); op_statistic.csv is checked against it.
+(profiler_info_*.json), device memory (operator_memory.csv, else memory_record.csv), what the host
+did (trace_view.json); op_statistic.csv is checked against it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import pandas as pd
 
 from analysis.messages import mark
 from analysis.readers.ascend.beside import StepTime, may_add, read_beside
+from analysis.readers.ascend.host.beside import host_beside
 from analysis.readers.ascend.rows import AscendRows, ascend_rows
 from analysis.readers.ascend.trace_view import TRACE_VIEW
-from analysis.readers.ascend.waits import waits_beside
 from analysis.readers.building.iterations import profiled_runs
 from analysis.readers.building.processes import devices_of, rows_of, taken_apart
 from analysis.readers.building.trace_tables import build_trace
@@ -42,7 +42,7 @@ def _read(source: Source) -> Trace:
     table = read_csv(source, *_HEADS)
     rows = ascend_rows(table)
     beside = read_beside(source, rows, _sniff)
-    waits = waits_beside(beside, TRACE_VIEW.sniff, rows.columns["start_ns"])
+    threads = host_beside(beside, TRACE_VIEW.sniff, rows.columns)
     runs, labels = _runs(rows, beside.steps)
     columns: dict[str, list[object]] = {**rows.columns, **beside.columns}
     notes = [*rows.notes, *beside.notes]
@@ -64,7 +64,12 @@ def _read(source: Source) -> Trace:
             meta, rows_of(columns, at), runs=runs, notes=notes, limits=source.limits
         )
         trace = replace(
-            trace, memory=beside.memory, host_waits=waits, collectives=beside.collectives
+            trace,
+            memory=beside.memory,
+            host=threads.host,
+            host_waits=threads.waits,
+            stacks=threads.stacks,
+            collectives=beside.collectives,
         )
         return trace if runs is not None else _with_period(trace, beside.steps.get(None))
 

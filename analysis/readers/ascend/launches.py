@@ -43,13 +43,19 @@ def is_framework_op(name: str) -> bool:
 class Arrows:
     """Flows from operators of the host to tasks of devices: where each begins and ends.
 
-    Those of the framework say more than those of the driver. `lane_of` are numbers of the threads
-    of groups.
+    Those of the framework say more than those of the driver, and take their place where
+    `categories` has both. `lane_of` are numbers of the threads of groups.
     """
 
-    def __init__(self, flows: Flows, groups: Sequence[Group], lane_of: Ints) -> None:
+    def __init__(
+        self,
+        flows: Flows,
+        groups: Sequence[Group],
+        lane_of: Ints,
+        categories: Sequence[str] = FLOWS,
+    ) -> None:
         begins, ends = [], []
-        for cat in FLOWS:
+        for cat in categories:
             first, last = (np.flatnonzero(_of_groups(flows, groups, ph, cat)) for ph in ("s", "f"))
             ids, at = np.unique(flows.ids[first], return_index=True)
             last = last[np.sort(np.unique(flows.ids[last], return_index=True)[1])]

@@ -18,7 +18,7 @@ from analysis.errors import FuseScopeError
 from analysis.host_waits import HostWaits
 from analysis.limits import Limits
 from analysis.messages import mark
-from analysis.readers.ascend.timeline import Timeline, read_timeline, rows_of
+from analysis.readers.ascend.timeline import Timeline, host_of, read_timeline, rows_of
 from analysis.readers.building.coded import Coded, Whole, coded, distinct_rows, joined, taken
 from analysis.readers.building.host.wait_calls import host_waits
 from analysis.readers.building.iterations import Span, iteration_runs, run_of
@@ -83,6 +83,8 @@ def _read(source: Source) -> Trace:
             raised=limits.raised("events", count),
         )
     waits = _waits(parts, limits)
+    host, _, left = host_of(parts[0][1], limits) if len(parts) == 1 else (None, None, [])
+    notes += left
     meta = source.meta(
         MSPROF_TIMELINE.name,
         "msprof",
@@ -98,7 +100,7 @@ def _read(source: Source) -> Trace:
             rows = {name: taken(cells, places) for name, cells in columns.items()}
             own, of = pids.take(places), labels.take(places)
         trace = _trace(source, meta, rows, own, of, _iterations(source, parts, rows), found)
-        return replace(trace, host_waits=waits)
+        return replace(trace, host=host, host_waits=waits)
 
     return taken_apart(units, build)
 

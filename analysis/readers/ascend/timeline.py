@@ -14,16 +14,23 @@ from typing import Any
 
 import numpy as np
 
+from analysis.host_activity import HostActivity
+from analysis.limits import Limits
 from analysis.operators.members import Members, members_text
 from analysis.readers.ascend.columns import check_core_times, device_classes
 from analysis.readers.ascend.events import (
+    BACKWARD,
+    FLOWS,
     PLAIN,
     UNTIMED,
     Cell,
     Event,
     EventColumns,
+    Flows,
     Group,
 )
+from analysis.readers.ascend.host.threads import AscendHost, Launched, kind_by_name, kind_of, named
+from analysis.readers.ascend.host.waits import HostSpans, Wait, wait_calls
 from analysis.readers.ascend.lanes import (
     COLLECTIVE,
     CONTROL,
@@ -34,7 +41,6 @@ from analysis.readers.ascend.lanes import (
     Lanes,
 )
 from analysis.readers.ascend.launches import Arrows, HostCalls, is_framework_op, launchers
-from analysis.readers.ascend.waits import HostSpans, Wait, wait_calls
 from analysis.readers.building.coded import (
     Bools,
     Cells,
@@ -46,12 +52,14 @@ from analysis.readers.building.coded import (
     listed,
     taken,
 )
+from analysis.readers.building.host.spans import HostSpans as Recorded
 from analysis.readers.building.iterations import Span
 from analysis.readers.building.numbering import Distinct, Numbered
 from analysis.readers.building.timetable import Ints, distinct
 from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.source import Source
+from analysis.stacks import Stacks
 from analysis.trace import Diagnostic, clean_example, noted
 
 _SCOPED = re.compile(
@@ -97,6 +105,7 @@ class Timeline:
     steps: list[Span]  # of the host
     iterations: list[Span]  # of the device
     waits: list[Wait] | None  # None where calls of the host were not recorded
+    host: AscendHost | None  # of all tasks of the file
     processes: frozenset[str]
     devices: Mapping[Any, str]  # of processes, where the file tells it
     notes: list[Diagnostic]
@@ -125,6 +134,17 @@ def read_timeline(source: Source, *, launched: bool = False) -> Timeline:
     not readable."""
     found, _, notes = collect_events(source, Event, EventFile, EventColumns)
     return _Reading(found, notes).timeline(launched=launched)
+
+
+def host_of(
+    timeline: Timeline, limits: Limits
+) -> tuple[HostActivity | None, Stacks | None, list[Diagnostic]]:
+    """The activity of the host in a timeline of one file, the stacks around launches, and notes."""
+    if timeline.host is None:
+        return None, None, []
+    rows = timeline.columns["source_row"]
+    host, notes = timeline.host.activity(rows, limits)
+    return host, timeline.host.stacks(rows, limits), notes
 
 
 def rows_of(columns: Mapping[str, Cells]) -> dict[str, Any]:
@@ -157,14 +177,16 @@ class _Reading:
         columns = self._columns(tasks, kinds[is_task] == COLLECTIVE)
         check_core_times(columns, self._notes)
         pids = coded(self._spans.groups[tasks], [group.pid for group in self._groups])
+        flows = self._found.flows()
         return Timeline(
             columns=columns,
             pids=pids,
             tasks=self._cells(tasks, self._told.tasks, self._found.tasks).mapped(_text),
-            launches=self._launches(tasks) if launched else None,
+            launches=self._launches(tasks, flows) if launched else None,
             steps=self._marks(_STEP, HOST),
             iterations=self._marks(_ITERATION, STEPS),
             waits=self._waits(),
+            host=self._host(tasks, flows),
             processes=frozenset(self._found.processes.values()),
             devices=self._devices,
             notes=self._notes,
@@ -267,12 +289,63 @@ class _Reading:
         )
         return wait_calls(calls, calls)
 
-    def _launches(self, tasks: Ints) -> Launches:
+    def _host(self, tasks: Ints, flows: Flows) -> AscendHost | None:
+        """What the threads of the host did; those of the framework and of CANN have the same
+        numbers in processes of two names."""
+        processes = self._lanes.processes
+        kinds = [
+            kind_of(group.cat, processes.get(group.pid, "")) if group.ph == "X" else None
+            for group in self._groups
+        ]
+        of_group = np.array([-1 if kind is None else kind for kind in kinds], dtype="int64")
+        spans = self._spans
+        chosen = np.flatnonzero((self._lanes.of == HOST) & self._is_timed)
+        chosen = chosen[of_group[spans.groups[chosen]] >= 0]
+        if not len(chosen):
+            return None
+        numbers = Numbered()
+        thread_of = numbers.of([str(group.tid) for group in self._groups])
+        names, name_of = named(self._names)
+        told, first = distinct_rows(
+            [spans.groups[chosen], spans.names[chosen]],
+            [len(self._groups), len(self._names)],
+            len(chosen),
+        )
+        by_name = [
+            kind_by_name(int(of_group[spans.groups[at]]), self._names[spans.names[at]])
+            for at in chosen[first].tolist()
+        ]
+        return AscendHost(
+            Recorded(
+                thread_of[spans.groups[chosen]],
+                spans.starts[chosen],
+                spans.lengths[chosen],
+                name_of[spans.names[chosen]],
+                np.array(by_name, dtype="int64")[told],
+            ),
+            names,
+            [str(thread) for thread in numbers],
+            launched=self._begun(tasks, flows, FLOWS[1], thread_of),
+            submitted=self._begun(tasks, flows, FLOWS[0], thread_of),
+            forward=self._begun(chosen, flows, BACKWARD, thread_of),
+        )
+
+    def _begun(self, places: Ints, flows: Flows, category: str, threads: Ints) -> Launched:
+        """When and on which thread the flow of a category to each of these spans begins."""
+        spans = self._spans
+        lane_of = Numbered().of([(group.pid, group.tid) for group in self._groups])
+        thread_of_lane = np.zeros(len(lane_of), dtype="int64")
+        thread_of_lane[lane_of] = threads
+        arrows = Arrows(flows, self._groups, lane_of, (category,))
+        lanes, times = arrows.begins(lane_of[spans.groups[places]], spans.starts[places])
+        return Launched(thread_of_lane[lanes], times)
+
+    def _launches(self, tasks: Ints, flows: Flows) -> Launches:
         """Where flows to the tasks begin, and the operators of the host there."""
         spans = self._spans
         lane_of = Numbered().of([(group.pid, group.tid) for group in self._groups])
         lanes = lane_of[spans.groups]
-        arrows = Arrows(self._found.flows(), self._groups, lane_of)
+        arrows = Arrows(flows, self._groups, lane_of)
         from_lanes, starts = arrows.begins(lanes[tasks], spans.starts[tasks])
         launched = np.flatnonzero(starts.known)
         is_frame = np.array([g.cat == "python_function" for g in self._groups], dtype=bool)

@@ -24,7 +24,7 @@ from analysis.readers.ascend.columns import launched_by
 from analysis.readers.ascend.launches import input_text
 from analysis.readers.ascend.msprof_timeline import is_device_timeline, is_framework_timeline
 from analysis.readers.ascend.rows import AscendRows
-from analysis.readers.ascend.timeline import Launches, Timeline, read_timeline, rows_of
+from analysis.readers.ascend.timeline import Launches, Timeline, host_of, read_timeline, rows_of
 from analysis.readers.building.checks.clocks import clock_skew
 from analysis.readers.building.coded import Coded, Combined, Whole, coded, taken
 from analysis.readers.building.host.wait_calls import host_waits
@@ -82,6 +82,8 @@ def _read(source: Source) -> Trace:
     notes = [*timeline.notes, *beside.notes]
     every = {**columns, **beside.columns, "run": steps}
     waits = host_waits(timeline.waits, source.limits) if timeline.waits is not None else None
+    host, stacks, left = host_of(timeline, source.limits)
+    notes += left
 
     def build(at: Sequence[int]) -> Trace:
         own, told = every, timeline
@@ -91,7 +93,12 @@ def _read(source: Source) -> Trace:
             told = timeline.of(places)
         trace = _trace(source, meta, dict(own), told, notes)
         return replace(
-            trace, memory=beside.memory, host_waits=waits, collectives=beside.collectives
+            trace,
+            memory=beside.memory,
+            host=host,
+            stacks=stacks,
+            host_waits=waits,
+            collectives=beside.collectives,
         )
 
     return taken_apart(units, build)

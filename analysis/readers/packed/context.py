@@ -50,6 +50,7 @@ SCHEMAS: Mapping[str, Mapping[str, str]] = {
         "dur_ns": "int64",
     },
     "launches": {"source_row": "int64", "thread": "category", "start_ns": "int64"},
+    "submissions": {"thread": "category", "start_ns": "int64"},
     "collectives": COLLECTIVE_COLUMNS,
     "captured": CAPTURED_COLUMNS,
 }
@@ -178,7 +179,9 @@ def context_of(frames: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     if ("host" in frames) != ("launches" in frames):
         raise ValueError("what the host did without its launches, or these without that")
     if "host" in frames:
-        found["host"] = _host(frames["host"], frames["launches"])
+        found["host"] = _host(frames["host"], frames["launches"], frames.get("submissions"))
+    elif "submissions" in frames:
+        raise ValueError("submissions without launches")
     if "collectives" in frames:
         found["collectives"] = Collectives(frames["collectives"])
     if "captured" in frames:
@@ -221,18 +224,28 @@ def _host_frames(host: HostActivity) -> dict[str, pd.DataFrame]:
         "thread": pd.Categorical.from_codes(host.launch_lanes, dtype=threads),
         "start_ns": host.launch_ns,
     }
-    return {"host": pd.DataFrame(spans), "launches": pd.DataFrame(launches)}
+    found = {"host": pd.DataFrame(spans), "launches": pd.DataFrame(launches)}
+    if host.submit_lanes is not None:
+        submissions = {
+            "thread": pd.Categorical.from_codes(host.submit_lanes, dtype=threads),
+            "start_ns": host.submit_ns,
+        }
+        found["submissions"] = pd.DataFrame(submissions)
+    return found
 
 
 def _texts(texts: Sequence[str]) -> pd.CategoricalDtype:
     return pd.CategoricalDtype(pd.Index(list(texts), dtype="str"))
 
 
-def _host(spans: pd.DataFrame, launches: pd.DataFrame) -> HostActivity:
-    """Raises ValueError where the two have other threads, and for other kinds than there are."""
+def _host(
+    spans: pd.DataFrame, launches: pd.DataFrame, submissions: pd.DataFrame | None
+) -> HostActivity:
+    """Raises ValueError where these have other threads, and for other kinds than there are."""
     threads = tuple(map(str, spans["thread"].cat.categories))
-    if threads != tuple(map(str, launches["thread"].cat.categories)):
-        raise ValueError("launches: other threads than those of the host")
+    for frame in (launches, submissions):
+        if frame is not None and threads != tuple(map(str, frame["thread"].cat.categories)):
+            raise ValueError("launches: other threads than those of the host")
     if tuple(map(str, spans["span_kind"].cat.categories)) != KINDS:
         raise ValueError("host: other kinds than there are")
     starts = spans["start_ns"].to_numpy("int64")
@@ -247,6 +260,10 @@ def _host(spans: pd.DataFrame, launches: pd.DataFrame) -> HostActivity:
         launch_rows=launches["source_row"].to_numpy("int64"),
         launch_lanes=launches["thread"].cat.codes.to_numpy("int32"),
         launch_ns=launches["start_ns"].to_numpy("int64"),
+        submit_lanes=None
+        if submissions is None
+        else submissions["thread"].cat.codes.to_numpy("int32"),
+        submit_ns=None if submissions is None else submissions["start_ns"].to_numpy("int64"),
     )
 
 

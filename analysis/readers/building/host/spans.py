@@ -51,16 +51,19 @@ def host_activity(
     names: Sequence[str],
     lanes: Sequence[Lane],
     limits: Limits,
+    submitted: Moments | None = None,
 ) -> tuple[HostActivity | None, list[Diagnostic]]:
     """What is known of the host, None without any span; of more than MAX_SPANS spans the longest
-    are kept, and the others counted."""
+    are kept, and the others counted. `submitted` are moments of some of the rows of `launches`,
+    when and where they were handed to the device, maybe by another thread."""
     notes = noted("warning", "host_spans_left", max(0, len(spans.lanes) - MAX_SPANS))
     if not len(spans.lanes):
         return None, []
     if notes:
         longest = np.argpartition(spans.lengths, len(spans.lanes) - MAX_SPANS)[-MAX_SPANS:]
         spans = spans.take(np.sort(longest))
-    lane_of, lane_names = _lane_names(spans.lanes, launches.lanes, lanes)
+    handing = launches.lanes if submitted is None else submitted.lanes
+    lane_of, lane_names = _lane_names(spans.lanes, np.concatenate([launches.lanes, handing]), lanes)
     own_lanes = lane_of[spans.lanes]
     order = _in_order(own_lanes, spans.starts, spans.lengths)
     starts = spans.starts[order]
@@ -68,6 +71,8 @@ def host_activity(
     by_row = np.argsort(launches.rows, kind="stable")
     rows = launches.rows[by_row]
     by_row = by_row[np.concatenate([[True], rows[1:] > rows[:-1]])] if len(rows) else by_row
+    lanes_ns = lane_of[launches.lanes[by_row]], launches.times_ns[by_row]
+    queue = _queue(launches.rows[by_row], *lanes_ns, lane_of, submitted)
     return HostActivity(
         names=texts,
         lane_names=lane_names,
@@ -77,9 +82,27 @@ def host_activity(
         name_of=name_of,
         kind_of=spans.kinds[order].astype("int8"),
         launch_rows=launches.rows[by_row],
-        launch_lanes=lane_of[launches.lanes[by_row]],
-        launch_ns=launches.times_ns[by_row],
+        launch_lanes=lanes_ns[0],
+        launch_ns=lanes_ns[1],
+        submit_lanes=queue[0],
+        submit_ns=queue[1],
     ), notes
+
+
+def _queue(
+    rows: Ints, lanes: Ints, times: Ints, lane_of: Ints, submitted: Moments | None
+) -> tuple[Ints, Ints] | tuple[None, None]:
+    """The threads and times at which launches of these rows were handed to the device, those of the
+    launch where that is not known; None where all are."""
+    if submitted is None or not len(submitted.rows) or not len(rows):
+        return None, None
+    at = np.minimum(np.searchsorted(rows, submitted.rows), len(rows) - 1)
+    if (rows[at] != submitted.rows).any():
+        raise ValueError("host activity: submitted what was not launched")
+    threads, moments = lanes.copy(), times.copy()
+    threads[at], moments[at] = lane_of[submitted.lanes], submitted.times_ns
+    is_same = (threads == lanes).all() and (moments == times).all()
+    return (None, None) if is_same else (threads, moments)
 
 
 def _in_order(lanes: Ints, starts: Ints, lengths: Ints) -> Ints:

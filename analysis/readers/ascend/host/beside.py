@@ -1,0 +1,72 @@
+"""What a timeline beside a table of kernels says of the host: waits, threads, and launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.host_activity import HostActivity
+from analysis.host_waits import HostWaits
+from analysis.limits import MIB
+from analysis.readers.ascend.timeline import Timeline, read_timeline
+from analysis.readers.building.host.wait_calls import host_waits
+from analysis.readers.building.timetable import Ints
+from analysis.readers.input.beside import Beside
+from analysis.readers.input.source import Source
+from analysis.readers.input.times import holds_times
+from analysis.stacks import Stacks
+from analysis.trace import Diagnostic
+
+
+@dataclass(frozen=True)
+class HostBeside:
+    """What the host did, each None where the timeline does not say it."""
+
+    waits: HostWaits | None = None
+    host: HostActivity | None = None
+    stacks: Stacks | None = None
+
+
+def host_beside(
+    beside: Beside, known: Callable[[bytes], bool], columns: Mapping[str, Any]
+) -> HostBeside:
+    """The host in the first file beside kernels whose head is `known` and that holds their starts;
+    `columns` are those of the kernels, whose rows launches are of."""
+
+    def read(other: Source) -> HostBeside | None:
+        if not holds_times(other.blocks(MIB), columns["start_ns"]):
+            return None
+        timeline = read_timeline(other, launched=True)
+        if any(note.code == "cut_short" for note in timeline.notes):
+            beside.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
+            return None
+        waits = None if timeline.waits is None else host_waits(timeline.waits, other.limits)
+        if timeline.host is None:
+            return HostBeside(waits) if waits is not None else None
+        rows = _rows(timeline, columns)
+        host, notes = timeline.host.activity(rows, other.limits)
+        beside.notes += notes
+        return HostBeside(waits, host, timeline.host.stacks(rows, other.limits))
+
+    return beside.first(known, read) or HostBeside()
+
+
+def _rows(timeline: Timeline, columns: Mapping[str, Any]) -> Ints:
+    """The row of the kernel that each task is, by its name and its start, which one of the files
+    rounds down; -1 for none, and where several are alike."""
+    of: dict[tuple[object, object], int] = {}
+    told = zip(columns["start_ns"], columns["name"], columns["source_row"], strict=True)
+    for start, name, row in told:
+        of[start, name] = row if (start, name) not in of else -1
+    tasks: Sequence[Any] = list(
+        zip(timeline.columns["start_ns"], timeline.columns["name"], strict=True)
+    )
+    found = [of.pop(task, -1) for task in tasks]
+    for at, (start, name) in enumerate(tasks):
+        if found[at] < 0 and isinstance(start, int):
+            near = [each for each in ((start - 1, name), (start + 1, name)) if each in of]
+            found[at] = of.pop(near[0]) if len(near) == 1 else -1
+    return np.array(found, dtype="int64")
