@@ -16,7 +16,7 @@ from analysis.compare.comparison import Figure
 from analysis.compare.files.pooled import unlike_files
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
-from analysis.compare.side import Side, engines_differ, units_of
+from analysis.compare.side import Side, computing_units, engines_differ, units_of
 from analysis.compare.timing.file_order import FileOrder
 from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
 from analysis.compare.timing.verdict import ONE_JOB, OTHER_WORK, Verdict
@@ -167,9 +167,10 @@ def _are_of_one_file(baseline: Side, candidate: Side) -> bool:
 
 
 def _unit_counts(baseline: Side, candidate: Side) -> Iterator[Diagnostic]:
-    """Files of different numbers of processes or devices: the figures are of one on each side."""
+    """Files of different numbers of processes, or of devices that do not only copy: the figures are
+    of one on each side."""
     found = [units_of(side.trace) for side in (baseline, candidate)]
-    counts = [note.count if note is not None else 1 for note in found]
+    counts = [computing_units(note) for note in found]
     if counts[0] != counts[1]:
         processes = any(note is not None and note.code == "one_of_processes" for note in found)
         of = "processes" if processes else "devices"

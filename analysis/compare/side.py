@@ -148,3 +148,14 @@ def units_of(trace: Trace) -> Diagnostic | None:
     """The note on how many processes or devices the file of a trace holds; None for one."""
     codes = ("one_of_processes", "one_of_devices")
     return next((note for note in trace.diagnostics if note.code in codes), None)
+
+
+def computing_units(note: Diagnostic | None) -> int:
+    """Return how many processes there are by the note of `units_of`, or how many devices that do
+    not only copy or fill memory; 1 without a note."""
+    if note is None:
+        return 1
+    computing = note.values.get("computing")
+    if note.code == "one_of_devices" and isinstance(computing, int):
+        return computing
+    return note.count

@@ -50,6 +50,9 @@ _OF_ALL = Message(
     "Of {n:count} files that are alike, {one:name} and {other:name} are compared: the first and "
     "the last by name. Choose others in the lists above."
 )
+_TURNED = Message(
+    "{one:name} came second and is the baseline, because of its name. Swap turns them around."
+)
 
 
 @dataclass(frozen=True)
@@ -105,6 +108,11 @@ def _units(file: Opened) -> list[Choice]:
         Choice(_id_of(file, trace), label_of(file.name, trace))
         for trace in file.value.units.values()
     ]
+
+
+def _ids(file: Opened) -> list[str]:
+    """The ids of a profile, of one of several processes or devices of each."""
+    return [choice.id for choice in _units(file)]
 
 
 def _id_of(file: Opened, trace: Trace) -> str:
@@ -165,10 +173,11 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
     """Baseline and candidate among files opened together; None for a side that is not there.
 
     The last experiment compares its own baseline with its fastest variant that keeps the model's
-    precision. Of profiles alone, the first and the last by name of those that belong together are
-    taken, with `in_order` as they come; names like 'unfused' or 'before' stand in front. Several of
-    each of two folders, or of names that differ in their numbers alone, are two sides of several
-    files. Those of a report keep the sides that they have there.
+    precision. Two profiles stand in the order in which they came, and of more than two the first
+    and the last by name of those that belong together are taken; names like 'unfused' or 'before'
+    stand in front. With `in_order`, as of arguments, whatever names say. Several of each of two
+    folders, or of names that differ in their numbers alone, are two sides of several files. Those
+    of a report keep the sides that they have there.
     """
     files = list(files)
     two = None if any(file.places for file in files) else sides.two_sides(files)
@@ -182,7 +191,9 @@ def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
     if len(files) == 1 and files[0].role == BOTH:
         return _whole(files[0]), _whole(files[0])
     files = _together(files)
-    files.sort(key=lambda file: (_place(file), "" if in_order else file.name.lower()))
+    if not in_order and len(files) > 2:
+        files.sort(key=lambda file: file.name.lower())
+    files.sort(key=lambda file: _place(file) if file.role or not in_order else _NEITHER)
     ids = [_whole(file) for file in files]
     if len(ids) > 1:
         before, after = files[0].value, files[-1].value
@@ -201,11 +212,15 @@ def _together(files: list[Opened]) -> list[Opened]:
 
 
 def why_suggested(files: Iterable[Opened], pair: Pair) -> Fate | None:
-    """Return a note on how two of more than two profiles were chosen, None where none were."""
+    """Return a note on how two of more than two profiles were chosen, or why the second of two is
+    the baseline; None of others."""
     files = list(files)
-    names = [next((file.name for file in files if file.id == id_), None) for id_ in pair]
-    if len(files) < 3 or None in names or not all(isinstance(file.value, Trace) for file in files):
+    names = [next((file.name for file in files if id_ in _ids(file)), None) for id_ in pair]
+    if len(files) < 2 or None in names or not all(isinstance(file.value, Trace) for file in files):
         return None
+    if len(files) == 2:
+        is_turned = pair[0] in _ids(files[1]) and not any(file.role for file in files)
+        return Fate("suggested", None, _TURNED.of(one=names[0])) if is_turned else None
     is_all = len(_together(files)) == len(files)
     sentence = (_OF_ALL if is_all else _MOST_ALIKE).of(n=len(files), one=names[0], other=names[1])
     return Fate("suggested", None, sentence)
@@ -252,6 +267,7 @@ def _best_pair(experiment: Experiment) -> tuple[str, str]:
 
 
 _BASELINE_WORDS = ("unfused", "nofus", "no_fus", "baseline", "before", "disable", "eager", "orig")
+_NEITHER = 1
 _CANDIDATE_WORDS = ("fused", "fusion", "candidate", "after", "enable", "optimi", "new")
 
 
@@ -261,11 +277,11 @@ def _place(file: Opened) -> int:
 
 
 def _looks_like(name: str) -> int:
-    """0 for a name that says baseline, 2 for one that says candidate, 1 for neither."""
+    """0 for a name that says baseline, 2 for one that says candidate, `_NEITHER` else."""
     lower = name.lower()
     if any(word in lower for word in _BASELINE_WORDS):
         return 0
-    return 2 if any(word in lower for word in _CANDIDATE_WORDS) else 1
+    return 2 if any(word in lower for word in _CANDIDATE_WORDS) else _NEITHER
 
 
 def together(id_: str, opened: Mapping[str, Opened]) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from analysis.trace import Trace
 from analysis.work_units.earlier import after_the_end_ns, launched_earlier
 from analysis.work_units.units import OUTSIDE
 
-_DEVICE = "device:"  # how units of a trace begin that are devices
 _LAUNCHED = 0.5  # of the kernels of a unit, whose launches a file has that shows launches
 
 
@@ -26,6 +25,7 @@ def unit_of_side(side: ExplainedSide) -> UnitOfSide:
     walls = side.units.walls_ns
     launched_ns, earlier_ns, layers = _launched(side)
     launches, kernels = _graphs(side)
+    devices, alike = _devices(side.trace)
     return UnitOfSide(
         round(float(np.median(walls))),
         int(walls.min()),
@@ -36,12 +36,12 @@ def unit_of_side(side: ExplainedSide) -> UnitOfSide:
         layers,
         launches,
         kernels,
-        max(1, len(side.trace.units)),
+        devices,
         idle_times(side),
         after_the_end_ns(side.trace, side.units),
         _graph_call(side) if launches else "",
         host_waits(side.trace),
-        _devices_alike(side.trace),
+        alike,
     )
 
 
@@ -121,12 +121,14 @@ def _graph_call(side: ExplainedSide) -> str:
     return next((name for name in names if name.endswith("GraphLaunch")), "")
 
 
-def _devices_alike(trace: Trace) -> int:
-    """Return how many devices of a file run kernels that the one of this trace runs, with itself: 1
-    where the file does not hold several devices."""
-    own = set(trace.texts("name"))
-    units = [unit for name, unit in trace.units.items() if name.startswith(_DEVICE)]
-    return max(1, sum(not own.isdisjoint(unit.texts("name")) for unit in units))
+def _devices(trace: Trace) -> tuple[int, int]:
+    """Return how many devices the file of a trace holds, and how many of these run kernels that the
+    one of this trace runs, with itself: 1 where the file does not hold several devices."""
+    note = next((note for note in trace.diagnostics if note.code == "one_of_devices"), None)
+    if note is None:
+        return 1, 1
+    alike = note.values.get("alike")
+    return note.count, alike if isinstance(alike, int) else 1
 
 
 def host_waits(trace: Trace) -> tuple[HostWait, ...]:

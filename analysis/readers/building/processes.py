@@ -19,6 +19,11 @@ MAX_UNITS = 64  # processes or devices of one file that are taken apart
 _MAX_DIGITS = 18
 _NAMED = 7  # of the others, in a sentence
 _FIGURES = Message("{name:name} ({executions:executions}, {time:duration})")
+_COPIES_ALONE = Message(
+    "{name:name} ({n:count} copy or fill of memory, {time:duration})",
+    "{name:name} ({n:count} copies or fills of memory, {time:duration})",
+)
+_COPIES = ("Memcpy", "Memset")  # how every reader names copies and fills of memory
 _NEXT_FIGURES = Message("{start}, {next}")
 
 Unit = tuple[str, Sequence[int]]
@@ -192,7 +197,9 @@ def shown_of(traces: Mapping[str, Trace]) -> Trace:
     """The trace that stands for a file of several processes or devices, by their names: the first
     that computes at least half as long as the longest, with the others behind it.
 
-    Each says which one it is, and what the others are. A single one is returned as it is.
+    Each says which one it is, and what the others are: how many of all are `computing`, not only
+    copying or filling memory, and how many are `alike`, which run an operator of its own, with
+    itself. A single one is returned as it is.
     """
     if len(traces) == 1:
         return next(iter(traces.values()))
@@ -203,10 +210,12 @@ def shown_of(traces: Mapping[str, Trace]) -> Trace:
         if any(name.startswith("process:") for name in traces)
         else "one_of_devices"
     )
+    computes = {name: _computes(trace) for name, trace in traces.items()}
     figures = {
-        name: _FIGURES.of(name=name, executions=int(trace.calls["n"].sum()), time=times[name])
+        name: _figures(name, trace, times[name], computes=computes[name])
         for name, trace in traces.items()
     }
+    names = {name: frozenset(trace.texts("name")) for name, trace in traces.items()}
 
     def told(name: str) -> Trace:
         others = [other for other in traces if other != name]
@@ -217,6 +226,8 @@ def shown_of(traces: Mapping[str, Trace]) -> Trace:
             values={
                 "shown": figures[name],
                 "others": _listed([figures[other] for other in others]),
+                "computing": sum(computes.values()),
+                "alike": 1 + sum(not names[name].isdisjoint(names[other]) for other in others),
             },
         )
         trace = traces[name]
@@ -229,6 +240,18 @@ def shown_of(traces: Mapping[str, Trace]) -> Trace:
     every = {name: told(name) for name in traces}
     others = tuple(trace for name, trace in every.items() if name != shown)
     return replace(every[shown], others=others)
+
+
+def _computes(trace: Trace) -> bool:
+    """Return whether anything runs but copies and fills of memory."""
+    return not all(of.startswith(_COPIES) for of in trace.texts("op_type"))
+
+
+def _figures(name: str, trace: Trace, ns: int, *, computes: bool) -> Said:
+    n = int(trace.calls["n"].sum())
+    if computes:
+        return _FIGURES.of(name=name, executions=n, time=ns)
+    return _COPIES_ALONE.of(name=name, n=n, time=ns)
 
 
 def _listed(figures: Sequence[Said]) -> Said:

@@ -98,8 +98,8 @@ _PROCESSES = told(
 )
 _DEVICES = told(
     Message(
-        "The baseline's file contains {before:devices}, the candidate's {after:devices}. The "
-        "figures are of one device on each side."
+        "The baseline's file has kernels of {before:devices}, the candidate's of {after:devices}. "
+        "The figures are of one device on each side."
     ),
 )
 

@@ -71,17 +71,17 @@ _SAME: Mapping[UnitKind, Message] = {
 }
 # Units of one file whose times differ so much that the change of their mean says nothing.
 _SPREAD_STEP = Message(
-    "No change stands out: on average a step takes {after:duration} instead of {before:duration} "
-    "({change:change}), but steps of one file differ by as much. Its kernels take "
-    "{busy_after:duration}, before {busy_before:duration}."
+    "No change stands out: steps of one file differ by as much as the two sides do. The kernels of "
+    "a step take {busy_after:duration}, before {busy_before:duration}; with idle time it takes "
+    "{after:duration} on average instead of {before:duration}."
 )
 _SPREAD: Mapping[UnitKind, Message] = {
     "step": _SPREAD_STEP,
     "annotation": _SPREAD_STEP,
     "repeat": Message(
-        "No change stands out: on average one repetition of the kernels takes {after:duration} "
-        "instead of {before:duration} ({change:change}), but repetitions of one file differ by as "
-        "much. Its kernels take {busy_after:duration}, before {busy_before:duration}."
+        "No change stands out: repetitions of one file differ by as much as the two sides do. The "
+        "kernels of one repetition take {busy_after:duration}, before {busy_before:duration}; with "
+        "idle time it takes {after:duration} on average instead of {before:duration}."
     ),
 }
 _NO_CHANGE = 0.02  # of a unit, below which its time did not change whatever units differ by

@@ -64,7 +64,11 @@ def _open_given(keep: Callable[[str | None, str | None], None]) -> Destination |
         state.files.tell(fates + loading.closed(state.files.remember(read)))
         if read and state.pair.compared() == (None, None):
             kept = _kept(read)
-            return _shown(kept, choices.suggested(kept, in_order=True), keep)
+            pair = choices.suggested(kept, in_order=True)
+            destination = _shown(kept, pair, keep)
+            if destination is None or destination.page != "fleet":
+                _tell_why(kept, pair)
+            return destination
     return None
 
 
@@ -90,12 +94,15 @@ def _open_read(
     destination = None
     if inbox.read and not waited:
         kept = _kept(inbox.read)
-        pair = choices.suggested(kept)
+        chosen_from, pair = kept, choices.suggested(kept)
         if None in pair and is_compared_here:
-            pair = choices.suggested([*_waiting(kept, before), *kept])
+            chosen_from = [*_waiting(kept, before), *kept]
+            pair = choices.suggested(chosen_from)
         destination = _shown(kept, pair, keep)
         if destination is not None and destination.page == "fleet":
             _keep_closed(inbox.read, inbox.told)
+        else:
+            _tell_why(chosen_from, pair)
     state.files.empty_uploader()
     inbox.put([], [], None)
     is_shown = not refused or (destination is not None and destination.page == "fleet")
@@ -123,7 +130,6 @@ def _shown(
     ranks = fleets.open_ranks(kept)
     if len(ranks) >= _MANY_RANKS:
         return Destination("fleet", state.pages.fleet_query(fleets.OPEN))
-    _tell_why(kept, pair)
     _assume(kept, pair)
     several = choices.of_report(kept)
     if several:
@@ -146,7 +152,7 @@ def place_of(ids: tuple[str, ...]) -> tuple[Shows, dict[str, str]]:
 
 
 def _tell_why(read: list[Opened], pair: Pair) -> None:
-    """Say how the pair was chosen, where there were more files than two."""
+    """Say how the pair was chosen, where that is not as the files came."""
     note = choices.why_suggested(read, pair)
     if note is not None:
         state.files.tell([note, *state.files.fates()])

@@ -48,7 +48,7 @@ def profile(name: str) -> Opened:
         (["fused.json", "unfused.json"], "unfused.json", "fused.json"),
         (["after.json", "before.json"], "before.json", "after.json"),
         (["ORT_ENABLE_ALL.json", "ORT_DISABLE_ALL.json"], "ORT_DISABLE_ALL.json", None),
-        (["b.json", "a.json"], "a.json", "b.json"),
+        (["b.json", "a.json"], "b.json", "a.json"),
         (["new.json", "run.json"], "run.json", "new.json"),
         (["c.json", "baseline.json", "a.json"], "baseline.json", "c.json"),
     ],
@@ -58,6 +58,25 @@ def test_names_say_which_profile_is_the_baseline(
 ) -> None:
     pair = choices.suggested([profile(name) for name in names])
     assert pair == (f"upload:{baseline}", f"upload:{candidate or names[0]}")
+
+
+def test_two_profiles_stand_as_they_came_unless_names_say_otherwise_which_is_said() -> None:
+    """The first of two is the baseline, as of two arguments; of arguments names say nothing."""
+    plain = [profile("z.json"), profile("a.json")]
+    pair = choices.suggested(plain)
+    assert pair == ("upload:z.json", "upload:a.json")
+    assert choices.why_suggested(plain, pair) is None
+    named = [profile("fused.json"), profile("unfused.json")]
+    pair = choices.suggested(named)
+    assert pair == ("upload:unfused.json", "upload:fused.json")
+    note = choices.why_suggested(named, pair)
+    assert note is not None and note.read is None
+    assert note.text == (
+        "unfused.json came second and is the baseline, because of its name. Swap turns them around."
+    )
+    given = choices.suggested(named, in_order=True)
+    assert given == ("upload:fused.json", "upload:unfused.json")
+    assert choices.why_suggested(named, given) is None
 
 
 def test_of_many_files_those_of_one_model_are_compared_and_it_is_said() -> None:
