@@ -36,6 +36,7 @@ from app.server.desk import DESK
 from app.server.first_script import FIRST_SCRIPT, FirstScript
 from app.server.memory import housekeeping, keep_few_arenas
 from app.server.same_origin import LOOPBACK, SameOrigin, is_local
+from app.server.sent_models import MODELS
 from app.server.spool import SPOOL
 from app.sources import places
 
@@ -112,6 +113,7 @@ async def _lifespan(_: st.App) -> AsyncIterator[None]:
         keeping.cancel()
         await asyncio.to_thread(SPOOL.close)
         await asyncio.to_thread(RECORDER.stop)
+        await asyncio.to_thread(MODELS.close)
 
 
 def _on_script_error(error: Exception) -> bool:

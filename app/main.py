@@ -80,6 +80,7 @@ def run() -> None:
         "scaling": scaling_page,
         "fleet": fleet_page,
         "releases": releases_page,
+        "record": record_page,
     }
     home_page = st.Page(
         lambda: home.show(shown_on, record_page, library_page),

@@ -9,14 +9,16 @@ from pathlib import Path
 
 import streamlit as st
 
+from analysis.errors import FuseScopeError
 from analysis.experiment import ModelFacts
+from app.server.sent_models import MODELS
 from app.sources import places
 
 MAX_MODELS = 200
 _MAX_ENTRIES = 20_000  # of all folders together, so that a page does not wait for a disk
 _MAX_DEPTH = 6
 _FRESH_S = 5.0
-PREFIX = "file:"  # of their names in the form
+PREFIX, SENT = "file:", "sent:"  # of their names in the form; of those that a browser sent
 
 
 @dataclass(frozen=True)
@@ -43,13 +45,32 @@ def found(folders: tuple[Path, ...]) -> OwnModels:
     return OwnModels(dict(sorted(sizes.items())), walk.is_cut)
 
 
+def in_form(listed: OwnModels) -> dict[str, tuple[str, int]]:
+    """Return by their names in the form what is shown of models that were sent, the last in front,
+    and of those that are listed: a name, and the bytes."""
+    sent = {f"{SENT}{name}": (name.partition("/")[2], n) for name, n in MODELS.found().items()}
+    return sent | {f"{PREFIX}{name}": (name, n) for name, n in listed.bytes_of.items()}
+
+
+def path_of(name: str) -> Path:
+    """Return where the model lies that the form calls so, or a path below a configured folder.
+    Raises FuseScopeError."""
+    if not name.startswith(SENT):
+        return places.path_below_folders(name.removeprefix(PREFIX))
+    path = MODELS.path(name.removeprefix(SENT))
+    if path is None:
+        raise FuseScopeError("no_such_file", where=name.partition("/")[2])
+    return path
+
+
 def name_in_form(model: ModelFacts) -> str | None:
     """How the form calls the file of a recorded model; None where no file, or several, could be it.
     Its content is compared when it is recorded."""
     if model.source != "file":
         return None
-    named = [name for name in found(places.folders()).bytes_of if Path(name).stem == model.name]
-    return PREFIX + named[0] if len(named) == 1 else None
+    files = in_form(found(places.folders()))
+    named = [name for name, (shown, _) in files.items() if Path(shown).stem == model.name]
+    return named[0] if len(named) == 1 else None
 
 
 class _Walk:

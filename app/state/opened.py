@@ -83,7 +83,7 @@ class History:
 @dataclass
 class Inbox:
     """What was read and has not been opened yet; `gone` is the upload that a link waits for,
-    `histories` files of releases among the files.
+    `histories` files of releases among the files, `models` what the page Record calls models.
 
     A plain object: whoever clicks ends the run at its next access to the session, so what was read
     must be safe before that.
@@ -93,6 +93,7 @@ class Inbox:
     told: list[Fate] = field(default_factory=list)
     gone: str | None = None
     histories: list[History] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
 
     def put(self, read: list[Opened], told: list[Fate], gone: str | None) -> None:
         """Keep what was read."""

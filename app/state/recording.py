@@ -11,11 +11,13 @@ import streamlit as st
 from analysis.experiment import Try
 from app.state.session import MAX_ID
 
+_MODEL = "model"
+
 
 def preset_recording(models: Container[str], is_variant: Callable[[str], bool]) -> None:
     """Set model and variants of the Record page as its address asks, once; others are ignored."""
-    model, listed = (st.query_params.get(name) for name in ("model", "variants"))
-    for name in ("model", "variants"):
+    model, listed = (st.query_params.get(name) for name in (_MODEL, "variants"))
+    for name in (_MODEL, "variants"):
         st.query_params.pop(name, None)
     if model is None or model not in models:
         return
@@ -24,6 +26,18 @@ def preset_recording(models: Container[str], is_variant: Callable[[str], bool]) 
     asked = [name for name in (listed or "")[:MAX_ID].split(",") if is_variant(name)]
     if asked:
         choose_variants(asked)
+    else:
+        st.session_state.pop("record_variants", None)
+
+
+def ask(model: str) -> None:
+    """Have the Record page show this model, with the variants that show its point."""
+    st.query_params[_MODEL] = model
+
+
+def query(model: str) -> dict[str, str]:
+    """Return the query of an address of the Record page that shows this model."""
+    return {_MODEL: model}
 
 
 @dataclass(frozen=True)

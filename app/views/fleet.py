@@ -61,8 +61,7 @@ def show(compare_page: st.Page) -> None:
         name = _choose([*stores, *([fleets.OPEN] if opened else [])], list(opened))
         path = stores.get(name)
         if path is None:
-            if not files.has_nothing_to_heed():
-                files.show_fates()
+            files.show_what_to_heed()
             keeping.show(opened)
         with panels.guarded(say("This store cannot be shown.")):
             with st.spinner(say("Looking at the ranks …")):

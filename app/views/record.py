@@ -16,9 +16,9 @@ from app.parts.heads import told
 from app.parts.recording import engines, kept, results
 from app.parts.recording import settings as settings_of
 from app.parts.recording.settings import Settings
+from app.parts.upload import models as sent_models
 from app.recording import own_models as own
 from app.recording import progress, recorder, sweep
-from app.recording.own_models import OwnModels
 from app.recording.shapes import shapes_of
 from app.sources import places
 
@@ -29,9 +29,6 @@ RULES = "rules:"
 _NO_RULE_FILES = Message(
     "To choose your own rule file here, put it, as a {suffix:name} file, into a folder that the "
     "dashboard is started with: {command:name}."
-)
-_OWN_FILES = Message(
-    "Your own ONNX files are listed here when the dashboard is started with {command:name}."
 )
 _WITH_FOLDER = "fusescope serve --folder DIR"
 _TRYING = Message(
@@ -103,11 +100,13 @@ def _form() -> None:
     zoo = {**zoo_models(), **engine_models()}
     offered = _offered_rules()
     listed = own.found(places.folders())
-    models = [*zoo, *(f"{own.PREFIX}{name}" for name in listed.bytes_of)]
+    files = own.in_form(listed)
+    models = [*zoo, *files]
     state.recording.preset_recording(
         models, lambda name: name in offered or summary_of(name) is not None
     )
-    model = _model(zoo, listed)
+    model = _model(zoo, files, is_cut=listed.is_cut)
+    sent_models.choose()
     path = ""
     if model == OWN_FILE:
         path = st.text_input(
@@ -117,7 +116,7 @@ def _form() -> None:
             placeholder=say("path below a folder that the dashboard was started with"),
             help=say("The file must contain its weights. External data is not read here."),
         )
-    file, is_path = path if model == OWN_FILE else model.removeprefix(own.PREFIX), model not in zoo
+    file, is_path = path if model == OWN_FILE else model, model not in zoo
     runtime = engines.choose(runtimes_of(model), _bring_variants)
     if runtime == engines.SEVERAL:
         _several(file, is_path)
@@ -179,7 +178,7 @@ def _several(file: str, is_path: bool) -> None:
 def _given(file: str) -> str:
     """The path of a file below a folder for the command line; '' where there is none yet."""
     try:
-        return str(places.path_below_folders(file))
+        return "" if file.startswith(own.SENT) else str(own.path_of(file))
     except FuseScopeError:
         return ""
 
@@ -222,20 +221,22 @@ def _variants(
     return chosen
 
 
-def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
-    """The model that is chosen: the name of one that is built in, a file of one's own behind
-    own.PREFIX, or OWN_FILE for one that is not listed. Another model brings its own variants."""
-    files = {f"{own.PREFIX}{name}": size for name, size in found.bytes_of.items()}
+def _model(
+    zoo: Mapping[str, Message | Said], files: Mapping[str, tuple[str, int]], *, is_cut: bool
+) -> str:
+    """The model that is chosen: the name of one that is built in, a file of one's own as
+    own.in_form has it, or OWN_FILE for one that is not listed. Another model brings its own
+    variants."""
     options = [*zoo, *files]
-    if places.folders() and (found.is_cut or not files):
+    if places.folders() and (is_cut or not files):
         options.append(OWN_FILE)
 
     def label(name: str) -> str:
         if name == OWN_FILE:
             return say("my own ONNX file, by its path")
         if name in files:
-            file = name.removeprefix(own.PREFIX)
-            return say("{file:name}, {size:bytes}", file=file, size=files[name])
+            file, size = files[name]
+            return say("{file:name}, {size:bytes}", file=file, size=size)
         return say("{model:name}: {what}", model=name, what=told(zoo[name]))
 
     first = places.FIRST_SAMPLE
@@ -248,8 +249,6 @@ def _model(zoo: Mapping[str, Message | Said], found: OwnModels) -> str:
         persist_state="session",
         on_change=_bring_variants,
     )
-    if not places.folders():
-        st.caption(panels.parts_text(_OWN_FILES.parts(command=_WITH_FOLDER), "gray"))
     return chosen
 
 
@@ -295,8 +294,9 @@ def _start(
     from app.sources.rule_files import read_variants
     from collectors.record import Recording, record
 
+    is_sent = False
     if is_path:
-        model = str(places.path_below_folders(model))
+        is_sent, model = model.startswith(own.SENT), str(own.path_of(model))
     if len(variants) < 2 and not ablate:
         raise FuseScopeError("one_variant_only")
     threads = sweep.numbers(settings.threads, say("Threads"), MAX_THREADS)
@@ -324,7 +324,7 @@ def _start(
         threads=threads[0],
         batch=batches[0],
         shapes=shapes_of(settings.shapes),
-        allow_external_data=False,
+        allow_external_data=is_sent,  # in a folder that holds what was sent with it alone
         command="recorded on the Record page",
     )
     if sweep.is_sweep(batches, threads):

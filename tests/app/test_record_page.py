@@ -428,7 +428,7 @@ def test_a_dashboard_that_answers_others_does_not_record(
 def test_the_form_says_where_own_models_come_from_until_there_is_a_folder(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = "Your own ONNX files are listed here when the dashboard is started with "
+    said = "Models below a folder are listed when the dashboard is started with "
     assert said not in " ".join(caption.value for caption in open_page().caption)
     monkeypatch.delenv(places.FOLDERS_VARIABLE)
     assert said in " ".join(caption.value for caption in open_page().caption)

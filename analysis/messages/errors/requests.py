@@ -16,9 +16,11 @@ RequestsError = Literal[
     "interrupted_too_early",
     "library_not_given",
     "model_differs",
+    "model_file_name",
     "model_is_a_folder",
     "model_unknown",
     "model_unknown_in_zoo",
+    "no_model_among",
     "no_variants",
     "number_out_of_range",
     "number_too_small",
@@ -66,6 +68,14 @@ REQUESTS: Mapping[RequestsError, ErrorText] = {
     "model_differs": ErrorText(
         Message("This is not the model that the experiment recorded: its content differs"),
         Message("Give the file that was recorded, or record this one anew."),
+    ),
+    "model_file_name": ErrorText(
+        Message("'{name:name}' cannot be the name of a model or of a file with its weights"),
+        Message("Rename it: letters, digits, spaces, '.', '_', '+' and '-', 120 at most."),
+    ),
+    "no_model_among": ErrorText(
+        Message("No file here is an ONNX model"),
+        Message("Give the .onnx file, and with it the files that hold its weights."),
     ),
     "model_is_a_folder": ErrorText(
         Message("'{model:name}' is a folder, not a model"),

@@ -19,7 +19,7 @@ from app.sources import choices, fleets, kept_fleets, loading, places, sweeps
 from app.sources.choices import Pair
 from app.state.opened import Fate, Opened
 
-Shows = Literal["compare", "trace", "scaling", "fleet", "releases"]
+Shows = Literal["compare", "trace", "scaling", "fleet", "releases", "record"]
 _MANY_RANKS = 3  # of one job that are shown side by side; two are compared
 
 
@@ -84,6 +84,10 @@ def _open_read(
         if not inbox.told:
             state.files.empty_uploader()
             return Destination("releases", state.pages.history_query(histories[-1].name))
+    models, inbox.models = inbox.models, []
+    if models and not inbox.told:
+        state.files.empty_uploader()
+        return Destination("record", state.recording.query(models[-1]))
     if not inbox.told:
         return None
     before = state.files.last_opened()

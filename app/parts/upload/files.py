@@ -15,7 +15,7 @@ from analysis.text import display_name
 from analysis.wording import shown as words
 from app import state
 from app.parts import doctor, panels
-from app.parts.upload import large
+from app.parts.upload import large, models
 from app.server.spool import SPOOL, Received
 from app.sources import histories, loading, places, uploads
 from app.state.opened import Fate, History
@@ -59,9 +59,9 @@ def drop(gone: str | None, below: DeltaGenerator) -> None:
         help=panels.own(
             say(
                 "Files of any of these profilers, plain or packed with gzip or zstd, a zip or tar "
-                "of a profiler's folder, a recording of FuseScope, or a file of releases; several "
-                "files at once. Files of one recording are read together. Of two recordings, one "
-                "becomes the baseline. "
+                "of a profiler's folder, a recording of FuseScope, a file of releases, or an ONNX "
+                "model to record; several files at once. Files of one recording are read "
+                "together. Of two recordings, one becomes the baseline. "
                 "Files above {limit} go through the button below it, or are opened by their "
                 "path, if the dashboard was started with {option:name}.",
                 limit="256 MB",
@@ -116,8 +116,10 @@ def _open(files: list[UploadedFile], gone: str | None, below: DeltaGenerator) ->
     names = [panels.name(display_name(file.name)) for file in files]
     with below, st.spinner(words.reading_sentence(names)):
         of_releases, others = _parted(files)
+        sent, others = models.parted(others)
         inbox.put(*uploads.open_uploads(others), gone)
         inbox.histories = of_releases
+        models.keep(sent, inbox)
     st.rerun()
 
 
@@ -127,8 +129,10 @@ def _open_received(sent: list[Received], gone: str | None, below: DeltaGenerator
     names = [panels.name(display_name(file.name)) for file in sent]
     with below, st.spinner(words.reading_sentence(names)):
         of_releases, others = _parted(sent)
+        sent, others = models.parted(others)
         inbox.put(*uploads.open_received(others), gone)
         inbox.histories = of_releases
+        models.keep(sent, inbox)
     st.rerun()
 
 
@@ -182,6 +186,13 @@ def show_fates(still: tuple[str, ...] = ()) -> None:
         st.button(
             say("Hide"), key="hide_fates", type="tertiary", on_click=state.files.tell, args=([],)
         )
+
+
+def show_what_to_heed() -> None:
+    """Draw which of the files given last were not read whole, and what else was said of them."""
+    for fate in state.files.fates():
+        if not _is_whole(fate) and fate.name not in loading.LEFT_ASIDE:
+            panels.fate(fate)
 
 
 def has_nothing_to_heed() -> bool:
