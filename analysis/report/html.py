@@ -220,6 +220,7 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
         "groups_title": str(explained_steps.GROUPS),
         "fusion_parts": [] if shown.explanation else with_minus(wording.fusion_parts(shown)),
         "coverage": wording.coverage_sentence(shown),
+        "beside_explanation": minus(wording.beside_explanation(shown)),
         "waterfall_terms": str(explained_steps.TERMS)
         if shown.is_explained
         else waterfall_terms(shown),

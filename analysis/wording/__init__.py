@@ -37,6 +37,7 @@ from analysis.wording.fusion.statements import fusion_parts, fusion_sentence, he
 from analysis.wording.fusion.terms import (
     NO_WATERFALL,
     WATERFALL_HELP,
+    beside_explanation,
     no_shares_sentence,
     no_speedups_sentence,
     reconciliation_sentence,

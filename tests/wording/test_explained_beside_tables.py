@@ -19,7 +19,7 @@ from analysis.wording.counted import figure_text
 from analysis.wording.explanation import explained_parts, leading_sentence
 from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.savings import saving_said
-from analysis.wording.fusion.terms import no_shares_sentence
+from analysis.wording.fusion.terms import beside_explanation, no_shares_sentence
 from analysis.wording.fusion.title import change_title
 from analysis.wording.multiple.comparison import doubt_lines
 from analysis.wording.sentences import (
@@ -191,3 +191,20 @@ def test_a_time_without_a_long_execution_says_how_much_it_leaves_out(side: int) 
     (entry,) = [entry for entry in values["changes"] if entry["code"] == "replaced"]
     own, other = ("before", "after") if side == 0 else ("after", "before")
     assert entry["long_ones"] == {own: {"count": 1, "ns": excess_ns}, other: {"count": 0, "ns": 0}}
+
+
+def test_groups_beside_an_explanation_say_where_fusion_is() -> None:
+    """A sum and its activation become one kernel in 8 places, 9 us less each, and products take
+    40 us less. Groups join the sum with that kernel, 16 us less, and the activation with none, so
+    no line of theirs has the 72 us."""
+    add, gelu = Kernel("add_bias", 5), Kernel("gelu_kernel", 7, "activation")
+    fused = Kernel("triton_poi_fused_add_gelu_0", 3)
+    before = steps_of([(NORM, PRODUCT, add, gelu) * 8])
+    after = steps_of([(NORM, replace(PRODUCT, us=35), fused) * 8])
+    comparison = compared(before, after)
+    sum_ = comparison.ledger.reconciliation
+    assert comparison.is_explained
+    assert (sum_.groups_ns, sum_.ungrouped_ns) == (-40_000 - 16_000, -56_000)
+    assert "has -72.0 µs of it" in beside_explanation(comparison)
+    plain = compared(before, steps_of([(NORM, replace(PRODUCT, us=35), add, gelu) * 8]))
+    assert plain.is_explained and beside_explanation(plain) == ""

@@ -111,8 +111,14 @@ def test_one_operator_is_spoken_of_as_one() -> None:
         wording.diagnostic_sentence(Diagnostic("info", "inferred_without_partner", count=n))
         for n in (1, 2)
     )
-    assert one.endswith("is in no group. What it became, or what it replaces, is not known.")
-    assert two.endswith("are in no group. What they became, or what they replace, is not known.")
+    assert one.endswith(
+        "is in no group. Neither its name, its type nor what launched it says what it became, or "
+        "what it replaces."
+    )
+    assert two.endswith(
+        "are in no group. Neither their names, their types nor what launched them say what they "
+        "became, or what they replace."
+    )
 
 
 def runs_of(label: str, own_ns: tuple[int, ...], copy: int | None = None) -> Trace:

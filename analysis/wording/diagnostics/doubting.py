@@ -143,8 +143,10 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "inferred_without_partner": told(
         Message("{n:count} operator is in no group.", "{n:count} operators are in no group."),
         Message(
-            "What it became, or what it replaces, is not known.",
-            "What they became, or what they replace, is not known.",
+            "Neither its name, its type nor what launched it says what it became, or what it "
+            "replaces.",
+            "Neither their names, their types nor what launched them say what they became, or what "
+            "they replace.",
         ),
     ),
     "same_variant": told(

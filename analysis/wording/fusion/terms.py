@@ -105,6 +105,28 @@ def reconciliation_sentence(sum_: Reconciliation) -> str:
     return whole.text(change=change, terms=shown)
 
 
+def beside_explanation(comparison: Comparison) -> str:
+    """Return how groups that nothing proves and what changed by the order of operators belong
+    together; '' where the one is not shown beside the other, or all operators are in groups."""
+    found = comparison.explanation if comparison.is_explained else None
+    if found is None or not comparison.ledger.reconciliation.ungrouped_ns:
+        return ""
+    fused_ns = sum(each.change_ns for each in found.changes if each.code in ("fused", "split"))
+    if fused_ns:
+        return _BESIDE_FUSED.text(ns=fused_ns)
+    return _BESIDE.text()
+
+
+_BESIDE = Message(
+    "These groups join operators by class and by what launched them. What changed, above, follows "
+    "the order of the operators: what was replaced, added or removed there is in no group here "
+    "where nothing else joins it."
+)
+_BESIDE_FUSED = Message(
+    "These groups join operators by class and by what launched them, which shows no fusion: what "
+    "changed, above, follows the order of the operators, and has {ns:signed_duration} of it. What "
+    "was fused, replaced, added or removed there is in no group here where nothing else joins it."
+)
 _TYPICAL_RUN = Message("Change of the typical run: {change:signed_duration} = {terms}.")
 _WHOLE_RUN = Message("Change of the mean run: {change:signed_duration} = {terms}.")
 

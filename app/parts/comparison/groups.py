@@ -53,6 +53,8 @@ def _sums(comparison: Comparison) -> None:
         terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)
         if terms:
             st.caption(panels.own(terms))
+        if beside := wording.beside_explanation(comparison):
+            st.caption(panels.own(beside))
         if slow := wording.slow_parts(comparison.ledger):
             st.caption(panels.parts_text(slow, "gray"))
 
