@@ -24,9 +24,10 @@ FindingCode = Literal[
 # Why a kind cannot be answered for this file.
 Unknown = Literal[
     "capture_and_replay",
-    "different_jobs", "different_models", "different_phases", "different_ranks", "ends_early",
+    "different_jobs", "different_models", "different_phases", "different_ranks", "different_sizes",
+    "ends_early",
     "engines_differ", "kernels_missing", "longer_than_run",
-    "machine_busy", "marked", "mixed_levels",
+    "machine_busy", "marked", "mixed_levels", "models_unknown",
     "no_ablation", "no_ablation_of_jax", "no_ablation_of_mindspore", "no_ablation_of_openvino",
     "no_ablation_of_several", "no_comparison",
     "no_counted_flops", "no_dtypes", "no_graph", "no_groups", "no_host_calls", "no_members",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pandas as pd
@@ -11,18 +10,13 @@ from analysis.compare.assumptions import Assumptions, cache_size, tau
 from analysis.compare.comparison import Comparison, explanation_of
 from analysis.compare.doubts import doubts
 from analysis.compare.figures import OF_RUNS, figures
-from analysis.compare.graphs.captured import captured_graph
 from analysis.compare.graphs.names_by_order import with_names_by_order
 from analysis.compare.groups.detail import with_shared_detail
 from analysis.compare.groups.eager import with_originals
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.groups.grouping import group_operators
 from analysis.compare.groups.origin import counterparts
-from analysis.compare.joined_time import (
-    are_different_models,
-    joined_shares,
-    without_changes_of,
-)
+from analysis.compare.joined_time import joined_shares, without_changes_of
 from analysis.compare.joining.matching import (
     match_classes,
     match_operators,
@@ -33,23 +27,17 @@ from analysis.compare.joining.same_place import with_launchers
 from analysis.compare.ledger import ledger
 from analysis.compare.ledger.reconciliation import Reconciliation
 from analysis.compare.naming import named
+from analysis.compare.other_work import other_work
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.runs.entered import assumed_per_run, with_entered_runs
 from analysis.compare.runs.units import with_shared_runs
 from analysis.compare.side import Side, check_whole, ranks_of
 from analysis.compare.timing.latency import judge
-from analysis.compare.timing.verdict import (
-    OTHER_WORK,
-    CannotTell,
-    Verdict,
-    unchanged,
-    without_change,
-)
+from analysis.compare.timing.verdict import unchanged, without_change
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import short_ops, small_ops
-from analysis.ranks.pair import RankPair
-from analysis.trace import Diagnostic, DiagnosticCode
-from analysis.work_units import are_two_phases, run_word
+from analysis.trace import Diagnostic
+from analysis.work_units import run_word
 
 DEFAULT_ASSUMPTIONS = Assumptions()
 
@@ -90,22 +78,18 @@ def compare(
     traces = (baseline.trace, candidate.trace)
     joined = [match_operators(*traces, known), match_types(*traces), match_classes(*traces)]
     shares = joined_shares(joined[0], fusion, traces)
-    differ = are_different_models(baseline, candidate, shares)
-    phases = are_two_phases(*traces)
     ranks = ranks_of(baseline, candidate)
-    is_capture = captured_graph(*traces) is not None
-    if phases or differ or is_capture:
-        reason: CannotTell = "different_phases" if phases else _other_ranks(ranks)
-        verdict = without_change(verdict, "capture_and_replay" if is_capture else reason)
-        differ, fusion = True, Fusion("none")
+    work = other_work(baseline, candidate, ranks, shares, fusion)
+    if work.reason is not None:
+        verdict, fusion = without_change(verdict, work.reason), Fusion("none")
     elif ranks is not None and ranks.is_one_job:
         verdict = without_change(verdict, "two_ranks" if ranks.is_named else "like_two_ranks")
-    explained = None
+    explained = work.explained
     if verdict.outcome == "noise_unknown":
-        explained = explanation_of(baseline, candidate, ranks)
+        explained = explained or explanation_of(baseline, candidate, ranks)
         if explained is not None and explained.outcome == "no_change":
             verdict = unchanged(verdict)
-    if differ or verdict.reason == "runs_unknown":
+    if work.reason is not None or verdict.reason == "runs_unknown":
         joined = [without_changes(table) for table in joined]
     operators, op_types, op_classes = joined
     under = (under_roofs(assumptions, baseline), under_roofs(assumptions, candidate))
@@ -116,7 +100,7 @@ def compare(
     gains = ledger(baseline, candidate, fusion, verdict)
     if verdict.reason == "marked":
         shown = without_changes_of(shown, OF_RUNS)
-    if differ:
+    if work.reason is not None:
         shown = without_changes_of(shown)
         gains = replace(gains, reconciliation=Reconciliation(gains.reconciliation.of))
     first, second = named(baseline, candidate)
@@ -138,19 +122,21 @@ def compare(
         ledger=gains,
         ranks=ranks,
         diagnostics=(
-            *_other_work(verdict, shares),
+            *work.diagnostics,
             *named_by_order,
             *borrowed,
             *unmatched,
-            *doubts(
-                baseline,
-                candidate,
-                verdict,
-                {f.code: f for f in shown},
-                operators,
-                fusion,
-                gains,
-                ranks,
+            *work.without_change(
+                doubts(
+                    baseline,
+                    candidate,
+                    verdict,
+                    {f.code: f for f in shown},
+                    operators,
+                    fusion,
+                    gains,
+                    ranks,
+                )
             ),
         ),
         given=given,
@@ -173,29 +159,6 @@ def _with_names_by_order(
         if count
     )
     return replace(baseline, trace=before), replace(candidate, trace=after), notes
-
-
-def _other_ranks(ranks: RankPair | None) -> CannotTell:
-    """Return what two sides are that have hardly an operator in common."""
-    if ranks is not None and ranks.is_one_job:
-        return "different_ranks"
-    is_of_sizes = ranks is not None and ranks.relation == "other_sizes"
-    return "different_jobs" if is_of_sizes else "different_models"
-
-
-def _other_work(
-    verdict: Verdict, shares: tuple[float | None, float | None]
-) -> Iterator[Diagnostic]:
-    """Why no change is shown of sides that do other work."""
-    if verdict.reason == "different_phases":
-        yield Diagnostic("warning", "different_phases")
-    elif verdict.reason == "capture_and_replay":
-        yield Diagnostic("warning", "capture_and_replay")
-    elif verdict.reason in OTHER_WORK:
-        values = {"before": shares[0], "after": shares[1]}
-        is_of_ranks = verdict.reason != "different_models"
-        code: DiagnosticCode = "different_work" if is_of_ranks else "different_models"
-        yield Diagnostic("warning", code, values=values)
 
 
 def _with_roofline(

@@ -17,6 +17,7 @@ import pandas as pd
 from analysis.compare.comparison import Figure
 from analysis.compare.groups.fusion import Fusion, Group
 from analysis.compare.side import Side
+from analysis.metrics.breakdown import by_operator
 from analysis.operators.classes import plain_type
 from analysis.operators.flops import parse_shapes
 from analysis.operators.members import inductor, parse_members
@@ -26,25 +27,50 @@ from analysis.trace import Trace
 MIN_JOINED = 0.2
 # What joins by its class alone may be of any model.
 _WEAK = ("op_class",)
+# What launchers or the order of operators tell may be of any model, too, though of most it is not.
+_OF_ANY_MODEL = (*_WEAK, "launched_by", "inferred")
 _SIDES = ("baseline", "candidate")
 
 Value = TypeVar("Value")
+Shares = tuple[float | None, float | None]  # of the operator time of baseline and candidate
 
 
-def are_different_models(
-    baseline: Side, candidate: Side, shares: tuple[float | None, float | None]
-) -> bool:
-    """Whether too little joins to speak of one model. Recordings of one model file never differ."""
+def are_of_one_file(baseline: Side, candidate: Side) -> bool:
+    """Return whether both sides are recordings of one model file."""
     first, second = baseline.experiment, candidate.experiment
-    if first and second and first.record.model.sha256 == second.record.model.sha256:
+    if first is None or second is None:
+        return False
+    return first.record.model.sha256 == second.record.model.sha256
+
+
+def are_different_models(baseline: Side, candidate: Side, shares: Shares) -> bool:
+    """Whether too little joins to speak of one model. Recordings of one model file never differ."""
+    if are_of_one_file(baseline, candidate):
         return False
     known = [share for share in shares if share is not None]
     return len(known) == len(shares) and min(known) < MIN_JOINED
 
 
-def joined_shares(
-    operators: pd.DataFrame, fusion: Fusion, traces: tuple[Trace, Trace]
-) -> tuple[float | None, float | None]:
+def shown_shares(fusion: Fusion, traces: tuple[Trace, Trace]) -> Shares:
+    """Return the part of each side's operator time, without communication, whose tensors have the
+    same shapes in an operator of its class on the other side, which a fused kernel there names, or
+    which a group holds that members or names tell: what no other model has by chance. None without
+    times."""
+    told = [_Told(trace) for trace in traces]
+    groups = [group for group in fusion.groups if group.known_by not in _OF_ANY_MODEL]
+    shares = []
+    for side, trace in enumerate(traces):
+        own, other = told[side], told[1 - side]
+        table = by_operator(trace)
+        table = table[(table["op_class"] != "communication").to_numpy(dtype=bool)]
+        times = table["per_run_ns"].to_numpy(dtype=float)
+        is_tied = own.has_shape_of(other) | own.is_named_by(other) | _grouped(trace, groups, side)
+        inside = float(times[is_tied[table["operator"].to_numpy()]].sum())
+        shares.append(inside / float(times.sum()) if times.sum() > 0 else None)
+    return shares[0], shares[1]
+
+
+def joined_shares(operators: pd.DataFrame, fusion: Fusion, traces: tuple[Trace, Trace]) -> Shares:
     """The joined part of each side's operator time, without communication; None without times,
     and where most of the time is of unknown class (a compiled graph as one region says nothing).
 
@@ -93,19 +119,33 @@ class _Told:
         self._launcher = _Each(trace, ["launched_by"], _launcher)
         self._shape = _Each(trace, ["op_class", "inputs"], _class_and_shape)
         self._op_type = _Each(trace, ["op_type"], plain_type)
+        self._launched = _Each(trace, ["launched_by"], _launched_type)
         self._listed = _Each(trace, of_kernels, _listed)
 
     def is_tied_to(self, other: _Told) -> np.ndarray:
         """For each operator whether anything ties it to an operator of the other trace."""
-        listed_there: frozenset[object] = frozenset().union(*other._listed.values)
-        run_there = set(other._op_type.values)
         tied: np.ndarray = (
             self._launcher.where(set(other._launcher.values).__contains__)
-            | self._shape.where(set(other._shape.values).__contains__)
-            | self._op_type.where(listed_there.__contains__)
-            | self._listed.where(lambda kinds: kinds <= run_there)
+            | self.has_shape_of(other)
+            | self.is_named_by(other)
         )
         return tied
+
+    def has_shape_of(self, other: _Told) -> np.ndarray:
+        """For each operator whether one of its class there has the same shape of first input."""
+        return self._shape.where(set(other._shape.values).__contains__)
+
+    def is_named_by(self, other: _Told) -> np.ndarray:
+        """For each operator whether a fused kernel there lists its type, or it lists nothing but
+        types that ran there; those of operators that launched a kernel, too."""
+        listed_there: frozenset[object] = frozenset().union(*other._listed.values)
+        run_there = {*other._op_type.values, *other._launched.values}
+        named: np.ndarray = (
+            self._op_type.where(listed_there.__contains__)
+            | self._launched.where(listed_there.__contains__)
+            | self._listed.where(lambda kinds: kinds <= run_there)
+        )
+        return named
 
 
 class _Each(Generic[Value]):
@@ -143,6 +183,10 @@ def _texts(cells: pd.Categorical, at: np.ndarray) -> list[str | None]:
 
 def _launcher(name: str) -> str | None:
     return name if "::" in name else None
+
+
+def _launched_type(name: str) -> str | None:
+    return plain_type(name) if "::" in name else None
 
 
 def _class_and_shape(op_class: str, inputs: str) -> tuple[str, object] | None:

@@ -18,6 +18,9 @@ GENERAL = (
 # What can turn the answer around comes before what blurs it.
 _FIRST = (
     "different_models",
+    "different_sizes",
+    "models_unknown",
+    "model_not_shown",
     "different_phases",
     "capture_and_replay",
     "different_work",

@@ -30,6 +30,12 @@ _CANNOT_TELL = Message(
     "Cannot tell whether {candidate:name} is faster or slower than {baseline:name}"
 )
 _OTHER_MODELS = Message("{baseline:name} and {candidate:name} look like different models")
+_OTHER_SIZES = Message(
+    "{baseline:name} and {candidate:name} are two models, or one model in two sizes"
+)
+_MODELS_UNKNOWN = Message(
+    "Nothing shows that {baseline:name} and {candidate:name} are the same model"
+)
 _OTHER_PHASES = Message("{baseline:name} and {candidate:name} are two phases of serving")
 _CAPTURE = Message("{baseline:name} and {candidate:name} are the capture of a graph and its replay")
 _TWO_RANKS = Message("{baseline:name} and {candidate:name} are two ranks of one job")
@@ -40,6 +46,8 @@ _MARKED = Message("{baseline:name} and {candidate:name} are compared by operator
 _NO_CHANGE = Message("**No change is shown** between {baseline:name} and {candidate:name}")
 _NOT_COMPARED: Mapping[VerdictReason | None, Message] = {
     "different_models": _OTHER_MODELS,
+    "different_sizes": _OTHER_SIZES,
+    "models_unknown": _MODELS_UNKNOWN,
     "different_phases": _OTHER_PHASES,
     "capture_and_replay": _CAPTURE,
     "different_ranks": _OTHER_RANKS,

@@ -539,6 +539,12 @@ CANNOT_TELL: Mapping[VerdictReason, Message] = {
     "different_models": Message(
         "Less than a fifth of one side's operator time matches, so no change is shown."
     ),
+    "different_sizes": Message(
+        "The weights of their matrix products have different sizes, so no change is shown."
+    ),
+    "models_unknown": Message(
+        "They have hardly a kernel or a shape of a tensor in common, so no change is shown."
+    ),
     "different_phases": Message("The phases of serving do different work, so no change is shown."),
     "capture_and_replay": Message("A capture runs nothing, so no change is shown."),
     "different_ranks": Message("The ranks run different work, so no change is shown."),

@@ -25,6 +25,8 @@ def fused_slower(subject: Subject) -> Answer:
                 | "different_phases"
                 | "different_ranks"
                 | "different_jobs"
+                | "different_sizes"
+                | "models_unknown"
                 | "capture_and_replay"
             ) as reason:
                 return reason

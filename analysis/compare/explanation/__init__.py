@@ -40,6 +40,7 @@ from analysis.compare.explanation.single import outliers, slow_layers
 from analysis.compare.explanation.some_units import kernels_of_some_units
 from analysis.compare.explanation.subjects import changed_times
 from analysis.compare.explanation.unit_sides import unit_of_side
+from analysis.compare.explanation.weights import other_weights
 from analysis.compare.graphs.captured import captured_graph
 from analysis.ranks.pair import RankPair
 from analysis.trace import Trace
@@ -108,7 +109,7 @@ def _of_sides(
     times: UnitTimes,
     ranks: RankPair | None,
 ) -> Explanation:
-    other_work = _of_other_work(before, after, sides, times)
+    other_work = _of_other_work(before, after, sides, times, ranks)
     if other_work is not None:
         return other_work
     least_ns = _LEAST * min(times.before_ns, sides[0].kernels_ns)
@@ -146,13 +147,20 @@ def _of_sides(
 
 
 def _of_other_work(
-    before: Trace, after: Trace, sides: tuple[ExplainedSide, ExplainedSide], times: UnitTimes
+    before: Trace,
+    after: Trace,
+    sides: tuple[ExplainedSide, ExplainedSide],
+    times: UnitTimes,
+    ranks: RankPair | None,
 ) -> Explanation | None:
-    """Return what is known of a capture beside its replay, and of two phases of serving; None of
-    any other pair."""
+    """Return what is known of a capture beside its replay, of models whose weights have other
+    sizes, and of two phases of serving; None of any other pair."""
     graph = captured_graph(before, after)
     if graph is not None:
         return replace(_not_compared("capture", times, sides), graph=graph)
+    weights = None if ranks is not None and ranks.is_one_job else other_weights(before, after)
+    if weights is not None:
+        return replace(_not_compared("weights", times, sides), weights=weights)
     phases = {work.phase for work in times.works} - {None}
     if len(phases) < 2:
         return None

@@ -13,6 +13,7 @@ from analysis.compare.explanation.product import Product
 from analysis.compare.graphs.captured import CapturedGraph
 from analysis.host.causes import CauseKind
 from analysis.metrics.stretch import Stretch
+from analysis.operators.projections import Size
 from analysis.ranks.pair import RankPair
 from analysis.work_units import UnitKind
 from analysis.work_units.units import UnitEvidence
@@ -225,10 +226,10 @@ class UnitOfSide:
 
 
 # Why two traces are not compared by what changed: two phases of one model, another number of
-# devices, stages of a pipeline, so little in common that these are two models, or more
-# names than are aligned.
+# devices, stages of a pipeline, weights of other sizes, so little in common that these are two
+# models, or more names than are aligned.
 Difference = Literal[
-    "capture", "phases", "sizes", "devices", "stages", "models", "names", "no_times"
+    "capture", "phases", "sizes", "devices", "stages", "weights", "models", "names", "no_times"
 ]
 
 
@@ -245,7 +246,8 @@ class Explanation:
     file captures and the other one replays, None of any other pair. `sides` is what a unit of each
     side consists of, None where there is no order of kernels. `batch` is how many times as
     large the tensors of the candidate are in one dimension, None where most are not. `products`
-    are the matrix products of each side, of two phases and of two devices."""
+    are the matrix products of each side, of two phases and of two devices. `weights` are sizes of
+    weights of each side that the other one has none of, where these tell two models."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -263,6 +265,7 @@ class Explanation:
     batch: float | None = None
     earlier: Explanation | None = None
     products: tuple[tuple[Product, ...], tuple[Product, ...]] = ((), ())
+    weights: tuple[tuple[Size, ...], tuple[Size, ...]] = ((), ())
 
     @property
     def rest_ns(self) -> int:

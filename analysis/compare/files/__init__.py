@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analysis.compare.explanation.weights import other_weights
 from analysis.compare.files.pooled import pooled
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.joined_time import are_different_models, joined_shares
@@ -88,5 +89,7 @@ def _check(traces: Sequence[Trace], names: Sequence[str]) -> None:
 
 
 def _are_other_models(first: Trace, second: Trace) -> bool:
+    if other_weights(first, second) is not None:
+        return True
     shares = joined_shares(match_operators(first, second), Fusion("none"), (first, second))
     return are_different_models(side_of_trace(first), side_of_trace(second), shares)

@@ -37,13 +37,15 @@ CannotTell = Literal[
     "no_times", "runs_unknown", "different_models", "different_phases", "within_noise",
     "within_process_spread", "control_differs", "marked", "two_ranks", "like_two_ranks",
     "different_ranks", "different_jobs", "capture_and_replay", "no_change",
+    "different_sizes", "models_unknown",
 ]  # fmt: skip
 NoiseUnknown = Literal["single_run", "one_process", "few_runs"]
 VerdictReason = CannotTell | NoiseUnknown
-# Both sides do other work: no time of one stands for a time of the other.
+# Both sides do other work, or nothing shows that they do the same: no time of one stands for a time
+# of the other.
 OTHER_WORK: tuple[VerdictReason, ...] = (
     "different_models", "different_phases", "different_ranks", "different_jobs",
-    "capture_and_replay",
+    "capture_and_replay", "different_sizes", "models_unknown",
 )  # fmt: skip
 # Both sides are, or look like, ranks of one job, which wait for one another.
 ONE_JOB: tuple[VerdictReason, ...] = ("two_ranks", "like_two_ranks")
@@ -84,7 +86,8 @@ class Verdict:
     noise_unknown, where there is a speedup but no interval: single_run, one_process, few_runs.
     cannot_tell, where the interval holds no change: within_noise; where drift may be larger:
     within_process_spread; control_differs; where nothing compares: no_times, runs_unknown,
-    different_models, different_phases (of serving), capture_and_replay (of a graph),
+    different_models, different_sizes (of the weights of models), models_unknown (nothing shows
+    that they are one), different_phases (of serving), capture_and_replay (of a graph),
     different_ranks or different_jobs that run
     different work, two_ranks and like_two_ranks (of one job, by ids in the files or by ranks and
     times), marked (a side also copies the results of operators out); where nothing in two traces

@@ -43,6 +43,7 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
         "classes": [_class(each) for each in explanation.classes],
         "kernels": _by_side(explanation.kernels, _each(_shaped)),
         "products": _by_side(explanation.products, _each(product_values)),
+        "weights": _by_side(explanation.weights, _each(list)),
         "changes": [_change(change, explanation.unit) for change in explanation.changes],
         "rest_ns": explanation.rest_ns,
         "earlier": None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from analysis.messages import Message
 from analysis.trace import DiagnosticCode
 from analysis.wording.diagnostics import depending, ranks
-from analysis.wording.diagnostics.text import NoteTexts, told
+from analysis.wording.diagnostics.text import NoteTexts, told, told_of_change
 
 _NO_GRAPHS = Message("Fusion groups could not be read from graphs.")
 _PEAK_OR_FLOPS = Message("The measured peak is too low, or FLOPs are counted too high.")
@@ -280,7 +280,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("The files have different formats: '{before:name}' and '{after:name}'."),
         Message("They may not contain the same rows."),
     ),
-    "versions_differ": told(
+    "versions_differ": told_of_change(
         Message(
             "The files come from different versions of the profiler: {before:name} and "
             "{after:name}."
@@ -288,7 +288,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("Part of the change may come from that."),
     ),
     "device_counts_differ": depending.counts_of_units,
-    "devices_differ": told(
+    "devices_differ": told_of_change(
         Message("The files were recorded on different devices: {before:name} and {after:name}."),
         Message("The change is not caused by fusion alone."),
     ),
@@ -299,7 +299,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("So it is the inverse of the throughput: what one request waits is longer."),
     ),
-    "engines_differ": told(
+    "engines_differ": told_of_change(
         Message("The sides ran in different engines: {before:name} and {after:name}."),
         Message(
             "The change is that of everything in which they differ: kernels, layouts, threads and "
@@ -310,7 +310,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("{engine:name} ran the model as FuseScope translates it from ONNX."),
         Message("A model that was written for this engine by hand may run faster or slower."),
     ),
-    "providers_differ": told(
+    "providers_differ": told_of_change(
         Message(
             "The sides ran with different execution providers: {before:name} and {after:name}."
         ),
@@ -381,6 +381,29 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "different_models": told(
         Message("These look like different models, so no change between them is shown."),
         _LITTLE_JOINED,
+    ),
+    "different_sizes": told(
+        Message(
+            "The weights of the matrix products have different sizes: {before} in the "
+            "baseline, {after} in the candidate."
+        ),
+        Message("These are two models, or one in two sizes, so no change between them is shown."),
+    ),
+    "models_unknown": told(
+        Message(
+            "Nothing in the files shows that they are of the same model, so no change between them "
+            "is shown."
+        ),
+        Message(
+            "Their kernels agree in hardly any place. Of the operator time, {before:percent} of "
+            "the baseline's and {after:percent} of the candidate's has tensors of the same shape "
+            "on the other side, or is what a fused operator there names. At least a fifth is "
+            "needed."
+        ),
+    ),
+    "model_not_shown": told(
+        Message("Nothing in the files shows that they are of the same model."),
+        Message("Most of a side's time is in operators of unknown kind, and no other ones agree."),
     ),
     "different_work": told(
         Message("The two sides have little work in common, so no change between them is shown."),

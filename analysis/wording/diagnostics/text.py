@@ -26,5 +26,10 @@ def told(fact: Message, *then: Message, counted: str = "") -> NoteText:
     return NoteText(fact, then, counted)
 
 
+def told_of_change(fact: Message, then: Message) -> Callable[[Diagnostic], NoteText]:
+    """The NoteText of a fact, and of what it means for the change where one is shown."""
+    return lambda note: told(fact) if note.values.get("no_change") else told(fact, then)
+
+
 # The sentences themselves, or which ones by the diagnostic's count and values.
 NoteTexts = NoteText | Callable[[Diagnostic], NoteText]

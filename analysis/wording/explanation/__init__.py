@@ -10,6 +10,7 @@ from analysis.compare.explanation.explanation import (
     Explanation,
     UnitTimes,
 )
+from analysis.compare.explanation.weights import weights_text
 from analysis.messages import Message, Part, Said, paragraph, passage
 from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.earlier import earlier_said
@@ -40,6 +41,10 @@ _MODELS = Message(
     "The two files have hardly a kernel in common in the same order, so nothing is said of what "
     "changed."
 )
+_WEIGHTS = Message(
+    "The weights of the matrix products have different sizes ({before} in the baseline, "
+    "{after} in the candidate), so nothing is said of what changed."
+)
 _NAMES = Message(
     "One of the files has more than {n:count} kernels that all have names of their own, so nothing "
     "in it repeats, and their order is not compared."
@@ -63,6 +68,9 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
         return graph_sentences(explanation, explanation.graph)
     if explanation.difference == "names":
         return (*first, _NAMES.of(n=MOST_DISTINCT))
+    if explanation.difference == "weights":
+        before, after = map(weights_text, explanation.weights)
+        return (*first, _WEIGHTS.of(before=before, after=after))
     if explanation.outcome == "not_comparable":
         return (*first, _MODELS.of())
     if explanation.outcome == "no_change":

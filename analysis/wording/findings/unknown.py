@@ -13,6 +13,8 @@ REASONS: Mapping[Unknown, Message] = {
     "capture_and_replay": Message("One side is the capture of a graph, which runs nothing"),
     "different_ranks": Message("The two sides are ranks that run different work"),
     "different_jobs": Message("The two sides are of jobs of different sizes"),
+    "different_sizes": Message("The weights of the two sides have different sizes"),
+    "models_unknown": Message("Nothing shows that the two sides are the same model"),
     "engines_differ": Message(
         "The sides ran in different engines, so no single optimisation explains what got slower"
     ),

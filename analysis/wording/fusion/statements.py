@@ -25,12 +25,16 @@ _UNSURE: Mapping[VerdictOutcome, Message] = {
     "noise_unknown": Message("The noise of the whole change is unknown."),
 }
 _TWO_MODELS = Message("Two models have no fusion groups in common.")
+_UNKNOWN_MODELS = Message(
+    "Nothing shows that both sides are the same model, so no groups of theirs are compared."
+)
 _TWO_PHASES = Message("Two phases of serving run different kernels, which says nothing of fusion.")
 _CAPTURE = Message("A capture of a graph runs none of its kernels, which says nothing of fusion.")
 _OTHER_RANKS = Message(
     "Ranks that run different work have other kernels, which says nothing of fusion."
 )
 _OTHER_WORK: Mapping[VerdictReason | None, Message] = {
+    "models_unknown": _UNKNOWN_MODELS,
     "different_phases": _TWO_PHASES,
     "capture_and_replay": _CAPTURE,
     "different_ranks": _OTHER_RANKS,

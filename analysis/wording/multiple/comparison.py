@@ -229,7 +229,8 @@ def _bases(multiple: MultipleComparison, codes: Sequence[str]) -> str:
 
 # Doubts about comparing at all; those about single operators are left to the comparison of a pair.
 _ABOUT_ALL = (
-    "different_models", "different_phases", "capture_and_replay", "different_work",
+    "different_models", "different_sizes", "models_unknown", "model_not_shown",
+    "different_phases", "capture_and_replay", "different_work",
     "same_variant", "same_file",
     "graphs_of_two_models",
     "heavy_counts_differ",
