@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from analysis.compare.comparison import explanation_of
 from analysis.compare.explanation.explanation import Explanation
-from analysis.compare.explanation.weights import Weights, other_weights, weights_text
 from analysis.compare.graphs.captured import captured_graph
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.joined_time import (
@@ -18,6 +17,7 @@ from analysis.compare.joined_time import (
     are_of_one_file,
     shown_shares,
 )
+from analysis.compare.joining.weights import Weights, other_weights, weights_text
 from analysis.compare.side import Side
 from analysis.compare.timing.verdict import CannotTell
 from analysis.ranks.pair import RankPair

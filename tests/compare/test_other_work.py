@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from analysis import wording
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
-from analysis.compare.explanation.weights import other_weights, weights_text
+from analysis.compare.joining.weights import other_weights, weights_text
 from analysis.compare.side import side_of_trace
 from analysis.readers import read_path
 from analysis.report.exports.comparison_json import comparison_values

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.compare.explanation.explanation import Explanation, UnitTimes
-from analysis.compare.explanation.product import Factors, Product
+from analysis.compare.explanation.product import Product
+from analysis.operators.factors import Factors
 from analysis.report.explanation.product_rows import ProductCells, product_table, texts_of
 from analysis.work_units.work import Work
 

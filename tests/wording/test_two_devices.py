@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from analysis.compare.explanation import explain
 from analysis.compare.explanation.explanation import Explanation, KernelTime, ShapedTime
-from analysis.compare.explanation.product import Factors, Product
+from analysis.compare.explanation.product import Product
+from analysis.operators.factors import Factors
 from analysis.operators.projections import Projection
 from analysis.wording.explanation.works import rates_said
 from tests.step_traces import Kernel, steps_of

@@ -11,7 +11,7 @@ from analysis.advice.kinds.products import slow_product
 from analysis.advice.subject import Subject
 from analysis.compare.explanation.explanation import KernelTime
 from analysis.compare.explanation.product import Product
-from analysis.compare.explanation.products import factors_of
+from analysis.operators.factors import factors_of
 from analysis.trace import Trace, Value
 
 

@@ -40,8 +40,8 @@ from analysis.compare.explanation.single import outliers, slow_layers
 from analysis.compare.explanation.some_units import kernels_of_some_units
 from analysis.compare.explanation.subjects import changed_times
 from analysis.compare.explanation.unit_sides import unit_of_side
-from analysis.compare.explanation.weights import other_weights
 from analysis.compare.graphs.captured import captured_graph
+from analysis.compare.joining.weights import other_weights
 from analysis.ranks.pair import RankPair
 from analysis.trace import Trace
 from analysis.work_units import Units, common_units, same_work, steady_units, with_common_runs

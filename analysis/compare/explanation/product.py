@@ -4,36 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from analysis.operators.factors import Factors
 from analysis.operators.projections import Projection
 from analysis.work_units.units import UnitEvidence
 
 _INTENSE = 100.0  # FLOP/B below which memory, not arithmetic, may set the rate
-
-
-@dataclass(frozen=True)
-class Factors:
-    """One product [rows, inputs] x [inputs, outputs] of numbers of `item_bytes` each."""
-
-    rows: int
-    inputs: int
-    outputs: int
-    item_bytes: float
-
-    @property
-    def flops(self) -> int:
-        """Return its operations: 2 · rows · inputs · outputs."""
-        return 2 * self.rows * self.inputs * self.outputs
-
-    @property
-    def weight_bytes(self) -> float:
-        """Return the bytes of its weight, which it reads at least once."""
-        return self.inputs * self.outputs * self.item_bytes
-
-    @property
-    def intensity(self) -> float:
-        """Return its operations / the bytes of both factors and the result, in FLOP/B."""
-        results = self.rows * (self.inputs + self.outputs) * self.item_bytes
-        return self.flops / (self.weight_bytes + results)
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@ compute and read their weights."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,17 +11,15 @@ import pandas as pd
 
 from analysis.align.repeats import Repeat
 from analysis.compare.explanation.explanation import Evidence
-from analysis.compare.explanation.product import Factors, Faster, Product
+from analysis.compare.explanation.product import Faster, Product
 from analysis.compare.explanation.sides import ExplainedSide
-from analysis.graph import tensor_bytes
-from analysis.operators.flops import parse_shapes
+from analysis.operators.factors import Factors, factors_of
 from analysis.operators.projections import Projection, projection_of, projections_in_order
 from analysis.work_units.work import Work
 
 _FEWEST = 4  # copies, from which what repeats are layers
 _SLOWER = 0.85  # of the rate of the others, below which a product could be faster
 _LARGE = 0.02  # of the time of all products: smaller ones say nothing about what the device can do
-_TYPE = re.compile(r"([a-z]+\d+(?:_?e\dm\d\w*)?)\[")
 
 
 def products_of(side: ExplainedSide) -> tuple[Product, ...]:
@@ -124,21 +120,6 @@ def _factors(side: ExplainedSide, operator: int) -> Factors | None:
     if factors is None or (not pd.isna(flops) and int(flops) != factors.flops):
         return None
     return factors
-
-
-def factors_of(inputs: str) -> Factors | None:
-    """Return the factors of a product by the shapes of its inputs, behind those of a bias; None
-    unless they fit, and of a product of nothing."""
-    shapes = [shape for shape in parse_shapes(inputs) if len(shape) >= 2]
-    item = _TYPE.search(inputs)
-    if len(shapes) < 2 or len(shapes[-1]) != 2 or item is None:
-        return None
-    rows, weight = shapes[-2], shapes[-1]
-    if rows[-1] not in weight or min(*rows, *weight) < 1:
-        return None
-    ins, outs = weight if rows[-1] == weight[0] else weight[::-1]
-    item_bytes = tensor_bytes(item[1].replace("_", ""), (1,))
-    return Factors(math.prod(rows[:-1]), ins, outs, item_bytes) if item_bytes else None
 
 
 def _in_layers(side: ExplainedSide) -> dict[int, Projection]:

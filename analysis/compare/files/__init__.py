@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare.explanation.weights import other_weights
 from analysis.compare.files.pooled import pooled
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.joined_time import are_different_models, joined_shares
 from analysis.compare.joining.matching import match_operators
+from analysis.compare.joining.weights import other_weights
 from analysis.compare.side import Side, check_whole, side_of_trace
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment

@@ -10,7 +10,7 @@ from analysis.compare.explanation.explanation import (
     Explanation,
     UnitTimes,
 )
-from analysis.compare.explanation.weights import weights_text
+from analysis.compare.joining.weights import weights_text
 from analysis.messages import Message, Part, Said, paragraph, passage
 from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.earlier import earlier_said

@@ -7,10 +7,11 @@ import pytest
 
 from analysis.compare import compare
 from analysis.compare.explanation.explanation import Explanation, UnitTimes
-from analysis.compare.explanation.product import Factors, Product
+from analysis.compare.explanation.product import Product
 from analysis.compare.explanation.products import faster, products_of, products_of_phases
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.side import side_of_trace
+from analysis.operators.factors import Factors
 from analysis.readers import read_path
 from analysis.trace import Trace
 from analysis.wording.explanation.works import phases_sentences

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.compare.explanation.products import factors_of
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.memo import once
+from analysis.operators.factors import factors_of
 from analysis.operators.projections import Size
 from analysis.trace import Trace
 
