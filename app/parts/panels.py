@@ -31,8 +31,8 @@ PAGE_WIDTH = 1640
 _IMAGES = Path(__file__).parents[1] / "images"
 _LOG = logging.getLogger("fusescope")
 DeltaColor = Literal["gray", "blue", "red"]
-# Underscores inside a word emphasise nothing.
-_PLAIN = re.compile(r"[A-Za-z0-9]+(?:(?: \+ | ×|[ _-])[A-Za-z0-9]+)*")
+# Underscores inside a word emphasise nothing; with several it is the name of a kernel.
+_PLAIN = re.compile(r"(?!\w*_\w*_)[A-Za-z0-9]+(?:(?: \+ | ×|[ _-])[A-Za-z0-9]+)*")
 _TYPE = re.compile(r"[A-Za-z0-9_:.]+|…")
 _NAME_CHARS = 34
 WHOLE_NAME_CHARS = 72  # of a file that must be told from others by its name
