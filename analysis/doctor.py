@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
+from analysis.compare.graphs.names_by_order import with_own_names_by_order
 from analysis.compare.timing.latency import log_times, time_source
 from analysis.compare.timing.statistics import MIN_SAMPLES
 from analysis.experiment import Experiment
@@ -159,7 +160,15 @@ def examine(value: Trace | Experiment) -> Examination:
     """The examination of a file; of an experiment that of all variants together."""
     if isinstance(value, Experiment):
         return _of_experiment(value)
-    return _examination(value, {"": value}, fields(value), answers(value), value.diagnostics)
+    return _examination(value, {"": value}, fields(value), answers(value), _notes(value))
+
+
+def _notes(trace: Trace) -> tuple[Diagnostic, ...]:
+    """Return the notes of a file, where kernels of graphs have names from the same file with how
+    many."""
+    if not any(note.code == "graphs_launched" for note in trace.diagnostics):
+        return trace.diagnostics
+    return with_own_names_by_order(trace).diagnostics
 
 
 def fields(value: Trace | Experiment) -> dict[str, bool]:

@@ -21,7 +21,7 @@ from analysis.metrics.spans import call_times
 from analysis.operators.classes import is_heavy, kernel_class, op_class
 from analysis.operators.kernel_names import kernel_type
 from analysis.stacks import Stacks
-from analysis.trace import Trace
+from analysis.trace import Diagnostic, Trace
 from analysis.work_units import units_of
 from analysis.work_units.profile import profile_of
 from analysis.work_units.units import whole_file
@@ -250,7 +250,18 @@ def _with(trace: Trace, lines: Sequence[Line], line_of: np.ndarray, place_of: np
         operators=operators.astype(trace.operators.dtypes[["operator"]].to_dict()),
         calls=trace.calls.assign(operator=of.ravel().astype(old.dtype)),
         stacks=_stacks(trace, lines, line_of, place_of),
+        diagnostics=tuple(
+            _with_names(note, int((place_of >= 0).sum())) for note in trace.diagnostics
+        ),
     )
+
+
+def _with_names(note: Diagnostic, count: int) -> Diagnostic:
+    """Return the note on kernels that graphs launched with how many have names by their order; any
+    other as it is."""
+    if note.code != "graphs_launched":
+        return note
+    return replace(note, values={**note.values, "named": min(count, note.count)})
 
 
 def _launcher(line: Line, place: int, name: str) -> str:

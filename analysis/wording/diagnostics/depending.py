@@ -104,6 +104,46 @@ _DEVICES = told(
 )
 
 
+def graphs_launched(note: Diagnostic) -> NoteText:
+    named = note.values.get("named")
+    if named is None:
+        return _GRAPHS_LAUNCHED
+    return _GRAPHS_NAMED if named == note.count else _GRAPHS_PARTLY_NAMED
+
+
+_OF_GRAPHS = Message(
+    "{n:count} kernel was launched by a graph: {share:percent} of the time of kernels.",
+    "{n:count} kernels were launched by graphs: {share:percent} of the time of kernels.",
+)
+_GRAPHS_LAUNCHED = told(
+    _OF_GRAPHS,
+    Message(
+        "Which operator each of them belongs to is not in the file, and nothing about the host "
+        "follows from them. Record without graphs (of CUDA or HIP) for both."
+    ),
+)
+_NOTHING_OF_HOST = Message(
+    "Nothing about the host follows from any of them. Record without graphs (of CUDA or HIP) to "
+    "have both from the file."
+)
+_GRAPHS_NAMED = told(
+    _OF_GRAPHS,
+    Message(
+        "They have the operators and modules of the same kernels elsewhere, by their order, since "
+        "the launch of a graph names none."
+    ),
+    _NOTHING_OF_HOST,
+)
+_GRAPHS_PARTLY_NAMED = told(
+    _OF_GRAPHS,
+    Message(
+        "{named:count} of them have the operators and modules of the same kernels elsewhere, by "
+        "their order; which operator the others belong to is not in the file."
+    ),
+    _NOTHING_OF_HOST,
+)
+
+
 def load(note: Diagnostic) -> NoteText:
     return _LOAD_BEFORE if note.values.get("after") is None else _LOAD
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from analysis.messages import Message
 from analysis.trace import Diagnostic, DiagnosticCode
+from analysis.wording.diagnostics import depending
 from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
 
 _TOO_LOW = Message("Counts and sums are too low.")
@@ -118,16 +119,7 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Record without graphs (of CUDA or HIP) to see every kernel."),
     ),
-    "graphs_launched": told(
-        Message(
-            "{n:count} kernel was launched by a graph: {share:percent} of the time of kernels.",
-            "{n:count} kernels were launched by graphs: {share:percent} of the time of kernels.",
-        ),
-        Message(
-            "Which operator each of them belongs to is not in the file, and nothing about the host "
-            "follows from them. Record without graphs (of CUDA or HIP) for both."
-        ),
-    ),
+    "graphs_launched": depending.graphs_launched,
     "kernels_without_call": told(
         Message(
             "The file lacks the call of the host that launched {n:count} execution of a kernel; "

@@ -17,6 +17,7 @@ from analysis.compare.graphs.names_by_order import (
     with_own_names_by_order,
 )
 from analysis.compare.side import side_of_trace
+from analysis.doctor import examine
 from analysis.redaction import redacted
 from analysis.trace import Trace
 from analysis.wording.explanation import leading_sentence
@@ -166,3 +167,31 @@ def test_each_kernel_of_a_replay_is_that_of_its_place_whatever_is_captured(
     assert named(replayed) == expected(tuple(steps)) * times
     of = replayed.calls["operator"].to_numpy()
     assert sorted(set(of.tolist())) == np.arange(len(replayed.operators)).tolist()
+
+
+def note_of(trace: Trace) -> str:
+    (note,) = [note for note in trace.diagnostics if note.code == "graphs_launched"]
+    return wording.diagnostic_sentence(note)
+
+
+@pytest.mark.parametrize("extra", [0, 3])
+def test_the_note_on_graphs_does_not_deny_names_that_travelled(extra: int) -> None:
+    """All 24 kernels of the replay have names, or all but those three that the capture lacks."""
+    other = [("Sampler_0", "aten::argmax", [[32]], f"other_kernel_{at}", 4) for at in range(extra)]
+    after = trace_of(replay([*GRAPH, *other]), "replay.json")
+    denied = "Which operator each of them belongs to is not in the file"
+    assert denied in note_of(after)
+    before = trace_of(launched(GRAPH, 1000, runs=True, is_named=True), "eager.json")
+    comparison = compare(side_of_trace(before), side_of_trace(after))
+    told = note_of(comparison.candidate.trace)
+    travelled = [note for note in comparison.diagnostics if note.code == "names_by_order"]
+    assert [note.count for note in travelled] == [24] and denied not in told
+    assert told.startswith(f"{24 + extra} kernels were launched by graphs")
+    says = "24 of them have the operators" if extra else "They have the operators and modules"
+    assert says in told and ("the others belong to is not in the file" in told) is bool(extra)
+
+
+def test_the_note_of_a_file_that_has_capture_and_replay_says_so() -> None:
+    whole = trace_of([*capture(GRAPH), *replay(GRAPH, begin=50_000)], "both.json")
+    (noted,) = [note for note in examine(whole).noted if note.code == "graphs_launched"]
+    assert "They have the operators and modules" in wording.diagnostic_sentence(noted)
