@@ -93,6 +93,7 @@ _NUMBER = re.compile(r"_?\d{1,9}$")
 _NODE = re.compile(r"-op_?\d+(?:_\w+)?$")  # MindSpore: 'Default/net/Conv2D-op12'
 _XLA = re.compile(r"^([a-z][a-z0-9_\-]*?)(?:[._]\d+)*(?:\.kd)?$")
 _GRAPH_KERNEL = re.compile(r"^(?:GraphKernel|Fused)_")
+_SEARCHES = tuple((of, pattern.search) for of, pattern in RULES)
 
 
 def _bare(text: str) -> str:
@@ -179,9 +180,13 @@ def kernel_class(name: str) -> str:
     return found
 
 
+@lru_cache(maxsize=65536)
 def _by_rule(text: str) -> str:
     lower = text.lower()
-    return next((of for of, pattern in RULES if pattern.search(lower)), "unknown")
+    for of, search in _SEARCHES:
+        if search(lower):
+            return of
+    return "unknown"
 
 
 def _generated_class(kind: str, listed: str) -> str:

@@ -43,6 +43,7 @@ _COPY = re.compile(
     re.IGNORECASE,
 )
 _SET = re.compile(r"\[?(?:CUDA |HIP )?mem(?:ory)?[_ ]?set\b", re.IGNORECASE)
+_MEMORY_BEGINS = frozenset("[cChHuUmM")  # most names begin otherwise, and there are millions
 _ENDS = {
     "host": "H", "device": "D", "peer": "P", "array": "A", "h": "H", "d": "D", "p": "P", "a": "A",
     "memory": "M", "shared": "S", "m": "M", "s": "S",  # of Intel GPUs
@@ -88,6 +89,8 @@ def kernel_members(name: str) -> tuple[str | None, str | None]:
 
 def memory_type(name: str) -> str:
     """'Memcpy HtoD' or 'Memset' for a copy or fill of memory by any profiler's name, else ''."""
+    if name[:1] not in _MEMORY_BEGINS:
+        return ""
     if _SET.match(name):
         return "Memset"
     match = _COPY.match(name)

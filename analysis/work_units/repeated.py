@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.align.repeats import Repeat, best_period
 from analysis.metrics.device import copies_of
+from analysis.metrics.memo import once
 from analysis.metrics.spans import busy_until, call_times
 from analysis.operators.kernel_names import kernel_type, memory_type
 from analysis.trace import Trace
@@ -160,6 +161,13 @@ class _Repeated:
 def _repeated(trace: Trace) -> _Repeated | None:
     """Return the repeats of the kernels of the busiest stream, without copies and communication;
     None where they cover too little, or without starts."""
+    found = _busiest(trace)
+    return None if found is None else _Repeated(trace, *found)
+
+
+@once
+def _busiest(trace: Trace) -> tuple[np.ndarray, list[str], Repeat] | None:
+    """Return the calls of the busiest stream in order of start, their families and their repeat."""
     calls = trace.calls
     if not len(calls) or calls["start_ns"].isna().any():
         return None
@@ -176,7 +184,7 @@ def _repeated(trace: Trace) -> _Repeated | None:
     families, repeat = _best(trace, operators)
     if repeat is None or repeat.copies < _FEWEST or repeat.covered < _COVERED * len(mine):
         return None
-    return _Repeated(trace, mine, [families[at] for at in operators.tolist()], repeat)
+    return mine, [families[at] for at in operators.tolist()], repeat
 
 
 def _best(trace: Trace, operators: np.ndarray) -> tuple[list[str], Repeat | None]:

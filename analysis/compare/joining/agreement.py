@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
+from analysis.metrics.memo import once
 from analysis.operators.classes import is_heavy
 from analysis.operators.flops import Shape, parse_shapes
 from analysis.operators.kernel_names import kernel_type, memory_type
@@ -19,6 +20,7 @@ from analysis.trace import Trace
 BEYOND = 3.0
 
 
+@once
 def kinds(trace: Trace) -> list[str]:
     """The kind of each operator: 'communication', the type of a copy or fill of memory, such as
     'Memcpy HtoD' or 'Memset', else 'computes'."""

@@ -80,12 +80,17 @@ class Profile:
     others: int  # events that are not one of these, those of the session not among them
 
 
+_MOST_RECORDED = 1_000_000  # kMaxNumEvents of onnxruntime/core/common/profiler.h
+
+
 def read_profile(data: bytes, where: str, limits: Limits) -> Profile:
     """The events of one file.
 
     Raises FuseScopeError when it is not readable or holds no node and no kernel.
     """
     events, notes = decode_events(data, Event, where, limits)
+    if len(events) == _MOST_RECORDED:
+        notes.append(Diagnostic("warning", "event_cap", len(events)))
     runs: list[Run] = []
     nodes: list[Node] = []
     kernels: list[Kernel] = []

@@ -89,7 +89,6 @@ _FOREIGN = re.compile(
     rb'|"Input Dims"\s*:\s*"|"Fwd thread id"\s*:\s*0\s*,\s*"(?:Input|Call stack)'
 )
 _CAPPED = re.compile(r"exceeded max|dropped [1-9]|buffer limit", re.IGNORECASE)
-_EVENT_CAP = 1_000_000
 _MAX_DEVICES = 4
 _MAX_MESSAGES = 1000
 _MAX_HEADER_BYTES = 4 * 1024 * 1024  # of one entry; decoding takes some forty times as much
@@ -131,7 +130,7 @@ def _read(source: Source) -> Trace:
     events = columns.sorted()
     del columns
     notes += events.notes
-    notes += _capped(events.count, file)
+    notes += _capped(file)
     if not events.kernels and not events.ops:
         raise _nothing(source.name, {note.code for note in notes})
     parts = Parts(events)
@@ -353,15 +352,15 @@ def _private(file: _File) -> dict[str, str]:
     return {name: clean_text(text) for name, text in texts.items() if text}
 
 
-def _capped(events: int, file: _File) -> list[Diagnostic]:
-    """A note when the profiler stopped early: the file says so, or has a round million events."""
+def _capped(file: _File) -> list[Diagnostic]:
+    """A note when the file says that the profiler stopped early."""
     for raw in (file.errors, file.warnings, file.messages):
         if len(memoryview(raw)) > _MAX_HEADER_BYTES:
             continue
         for message in decode(raw, list[str], [])[:_MAX_MESSAGES]:
             if _CAPPED.search(message[:2000]):
                 return [Diagnostic("warning", "event_cap", 1, clean_text(message, 160))]
-    return [Diagnostic("warning", "event_cap", events)] if events == _EVENT_CAP else []
+    return []
 
 
 def _nothing(where: str, codes: set[str]) -> FuseScopeError:

@@ -390,3 +390,14 @@ def test_kernels_before_the_node_that_they_name_are_a_doubt() -> None:
     assert (note.severity, note.count, note.values["by_ns"]) == ("warning", 1, 53_000)
     for ts in (99, 100, 130):  # whole microseconds
         assert "kernels_before_launch" not in codes(read_bytes(as_bytes([node, kernel(ts)])))
+
+
+@pytest.mark.parametrize("count", [999_999, 1_000_000])
+def test_a_million_events_are_where_the_profiler_stops(count: int) -> None:
+    """One less is a whole file."""
+    told = profile_json(UNFUSED_OPERATORS, runs=3)
+    own = len(json.loads(told))
+    filler = b',{"ph":"M"}' * (count - own)
+    trace = read_bytes(told.rstrip().removesuffix(b"]") + filler + b"]")
+    assert codes(trace).get("event_cap") == (count if count == 1_000_000 else None)
+    assert trace.ends_early is (count == 1_000_000)

@@ -487,11 +487,13 @@ def test_a_profiler_that_stopped_early_is_told() -> None:
     assert "event_cap" not in codes(quiet)
 
 
-def test_exactly_a_million_events_are_a_cap() -> None:
+def test_a_round_number_of_events_is_no_cap() -> None:
+    """PyTorch's profiler counts no events; a file of as many as another one stops at is whole."""
     filler = b',{"ph":"M"}' * 999_999
     head = b'{"schemaVersion":1,"deviceProperties":[],"traceEvents":['
     one = json.dumps(kernel(GEMM, 1, 2, 1)).encode()
-    assert codes(read_bytes(head + one + filler + b"]}"))["event_cap"] == 1_000_000
+    trace = read_bytes(head + one + filler + b"]}")
+    assert "event_cap" not in codes(trace) and not trace.ends_early
 
 
 @pytest.mark.parametrize(
