@@ -23,7 +23,15 @@ from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import exact_ns
-from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Event, Run, copies_of, empty
+from analysis.readers.onnxruntime.events import (
+    KERNEL_TIME,
+    Args,
+    Event,
+    Run,
+    copies_of,
+    empty,
+    stopped_early,
+)
 from analysis.readers.onnxruntime.runs import self_times
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Example
@@ -112,7 +120,7 @@ def node_columns(source: Source) -> NodeColumns:
         starts=starts[order],
         lengths=lengths[order],
         runs=runs,
-        notes=notes,
+        notes=[*notes, *stopped_early(found.count)],
         bad_times=found.bad_times,
         bad_example=found.bad_example,
         others=found.others,

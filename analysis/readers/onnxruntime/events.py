@@ -83,14 +83,18 @@ class Profile:
 _MOST_RECORDED = 1_000_000  # kMaxNumEvents of onnxruntime/core/common/profiler.h
 
 
+def stopped_early(events: int) -> list[Diagnostic]:
+    """Return a note for a file of as many events as the profiler records at most."""
+    return [Diagnostic("warning", "event_cap", events)] if events == _MOST_RECORDED else []
+
+
 def read_profile(data: bytes, where: str, limits: Limits) -> Profile:
     """The events of one file.
 
     Raises FuseScopeError when it is not readable or holds no node and no kernel.
     """
     events, notes = decode_events(data, Event, where, limits)
-    if len(events) == _MOST_RECORDED:
-        notes.append(Diagnostic("warning", "event_cap", len(events)))
+    notes += stopped_early(len(events))
     runs: list[Run] = []
     nodes: list[Node] = []
     kernels: list[Kernel] = []

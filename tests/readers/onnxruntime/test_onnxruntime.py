@@ -394,10 +394,10 @@ def test_kernels_before_the_node_that_they_name_are_a_doubt() -> None:
 
 @pytest.mark.parametrize("count", [999_999, 1_000_000])
 def test_a_million_events_are_where_the_profiler_stops(count: int) -> None:
-    """One less is a whole file."""
+    """One less is a whole file; of the other the last of three runs may lack a part."""
     told = profile_json(UNFUSED_OPERATORS, runs=3)
     own = len(json.loads(told))
     filler = b',{"ph":"M"}' * (count - own)
     trace = read_bytes(told.rstrip().removesuffix(b"]") + filler + b"]")
     assert codes(trace).get("event_cap") == (count if count == 1_000_000 else None)
-    assert trace.ends_early is (count == 1_000_000)
+    assert len(trace.runs) == (2 if count == 1_000_000 else 3)
