@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 
-from analysis.compare.explanation.explanation import Explanation, ShapedTime
+from analysis.compare.explanation.explanation import ClassTime, Explanation, ShapedTime
 from analysis.compare.explanation.products import faster
 from analysis.messages import Message, Said, listed
 from analysis.operators.classes import is_heavy, is_light
@@ -65,38 +66,30 @@ _HEAVIEST = Message(
 )
 # By whether nearly all other operators are of classes that memory limits, and whether collectives,
 # whose time is that of the other devices too, are left out.
-_TWO_DEVICES = {
-    (True, False): Message(
+_TWO_DEVICES = {  # with communication, whose time is told apart
+    False: Message(
         "The two sides run different kernels, which take {after:duration} instead of "
-        "{before:duration} {per} (**{change:signed_duration}**): matrix products, attention and "
-        "convolutions {heavy_after:duration} instead of {heavy_before:duration} "
-        "(**{heavy_change:signed_duration}**), all others, which memory limits rather than "
-        "arithmetic, {light_after:duration} instead of {light_before:duration} "
-        "(**{light_change:signed_duration}**)."
+        "{before:duration} {per} (**{change:signed_duration}**): {parts}."
     ),
-    (False, False): Message(
-        "The two sides run different kernels, which take {after:duration} instead of "
-        "{before:duration} {per} (**{change:signed_duration}**): matrix products, attention and "
-        "convolutions {heavy_after:duration} instead of {heavy_before:duration} "
-        "(**{heavy_change:signed_duration}**), all others {light_after:duration} instead of "
-        "{light_before:duration} (**{light_change:signed_duration}**)."
-    ),
-    (True, True): Message(
+    True: Message(
         "The two sides run different kernels, which without communication take {after:duration} "
-        "instead of {before:duration} {per} (**{change:signed_duration}**): matrix products, "
-        "attention and convolutions {heavy_after:duration} instead of {heavy_before:duration} "
-        "(**{heavy_change:signed_duration}**), all others, which memory limits rather than "
-        "arithmetic, {light_after:duration} instead of {light_before:duration} "
-        "(**{light_change:signed_duration}**)."
-    ),
-    (False, True): Message(
-        "The two sides run different kernels, which without communication take {after:duration} "
-        "instead of {before:duration} {per} (**{change:signed_duration}**): matrix products, "
-        "attention and convolutions {heavy_after:duration} instead of {heavy_before:duration} "
-        "(**{heavy_change:signed_duration}**), all others {light_after:duration} instead of "
-        "{light_before:duration} (**{light_change:signed_duration}**)."
+        "instead of {before:duration} {per} (**{change:signed_duration}**): {parts}."
     ),
 }
+_PART = Message(
+    "{name} {after:duration} instead of {before:duration} (**{change:signed_duration}**)"
+)
+_NEXT_PART = Message("{start}, {next}")
+_HEAVY_NAMES = {
+    "convolution": Message("convolutions"),
+    "matrix_product": Message("matrix products"),
+    "grouped_product": Message("grouped products"),
+    "attention": Message("attention"),
+    "recurrent": Message("recurrent layers"),
+}
+_ALL = Message("all of them")
+_ALL_OTHERS = Message("all others")
+_ALL_OTHERS_BY_MEMORY = Message("all others, which memory limits rather than arithmetic,")
 _BY_MEMORY = 0.95  # of the time of all others, which is of classes that memory limits
 _RATES = Message(
     "The matrix product over {inputs:name} runs at {after:flop_rate} instead of "
@@ -175,32 +168,42 @@ def _heaviest(explanation: Explanation) -> Said:
 
 
 def devices_sentence(explanation: Explanation) -> Said:
-    """Return what operators that compute much and what all others take on two devices."""
-    heavy, light, known = [0, 0], [0, 0], [0, 0]
-    for each in explanation.classes:
-        if each.op_class == "communication":
-            continue
-        times = (each.before_ns, each.after_ns)
-        for total in (
-            heavy if is_heavy(each.op_class) else light,
-            known if is_light(each.op_class) else [0, 0],
-        ):
-            total[0] += times[0]
-            total[1] += times[1]
-    talks = any(each.op_class == "communication" for each in explanation.classes)
-    by_memory = all(part >= _BY_MEMORY * of for part, of in zip(known, light, strict=True))
-    before, after = (heavy[side] + light[side] for side in (0, 1))
-    return _TWO_DEVICES[by_memory, talks].of(
+    """Return what operators that compute much take on two devices, by class, the longest first, and
+    what all others take."""
+    classes = [each for each in explanation.classes if each.op_class != "communication"]
+    heavy = [each for each in classes if is_heavy(each.op_class)]
+    light = [each for each in classes if not is_heavy(each.op_class)]
+    heavy.sort(key=lambda each: -max(each.before_ns, each.after_ns))
+    parts = [_part(_HEAVY_NAMES[each.op_class], [each]) for each in heavy]
+    others = _ALL_OTHERS_BY_MEMORY if _is_by_memory(light) else _ALL_OTHERS
+    if light or not heavy:
+        parts.append(_part(others if heavy else _ALL, light))
+    told = reduce(lambda start, one: _NEXT_PART.of(start=start, next=one), parts)
+    before, after = _times(classes)
+    return _TWO_DEVICES[len(classes) < len(explanation.classes)].of(
         per=PER[explanation.unit.kind],
         before=before,
         after=after,
         change=after - before,
-        heavy_before=heavy[0],
-        heavy_after=heavy[1],
-        heavy_change=heavy[1] - heavy[0],
-        light_before=light[0],
-        light_after=light[1],
-        light_change=light[1] - light[0],
+        parts=told,
+    )
+
+
+def _part(name: Message, classes: Sequence[ClassTime]) -> Said:
+    before, after = _times(classes)
+    return _PART.of(name=name.of(), before=before, after=after, change=after - before)
+
+
+def _times(classes: Sequence[ClassTime]) -> tuple[int, int]:
+    """Return what classes of operators take on both sides, in ns."""
+    return sum(each.before_ns for each in classes), sum(each.after_ns for each in classes)
+
+
+def _is_by_memory(classes: Sequence[ClassTime]) -> bool:
+    """Return whether nearly all time of these is of classes that memory limits, on both sides."""
+    known = _times([each for each in classes if is_light(each.op_class)])
+    return all(
+        part >= _BY_MEMORY * whole for part, whole in zip(known, _times(classes), strict=True)
     )
 
 

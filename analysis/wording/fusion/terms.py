@@ -109,7 +109,11 @@ def beside_explanation(comparison: Comparison) -> str:
     """Return how groups that nothing proves and what changed by the order of operators belong
     together; '' where the one is not shown beside the other, or all operators are in groups."""
     found = comparison.explanation if comparison.is_explained else None
-    if found is None or not comparison.ledger.reconciliation.ungrouped_ns:
+    if (
+        found is None
+        or found.has_other_kernels
+        or not comparison.ledger.reconciliation.ungrouped_ns
+    ):
         return ""
     fused_ns = sum(each.change_ns for each in found.changes if each.code in ("fused", "split"))
     if fused_ns:
