@@ -15,9 +15,12 @@ from typing import Literal
 
 import numpy as np
 
+from analysis.compare.timing.student_t import quantile as student_t_quantile
+
 # What stands for runs: of a block, of a file beside a recording, of a trace beside another one.
 Statistic = Literal["lower_quartile", "trimmed_mean", "mean"]
 MIN_SAMPLES = 5
+_FEW = 300  # quantiles that take less than loading scipy.special
 TRIM = 0.2
 TYPICAL = 0.25
 # Pocock's constant significance level per look that keeps 5 % over all looks, by number of looks.
@@ -45,12 +48,16 @@ class Estimate:
 
 def student_t(probability: float, df: float) -> float:
     """Quantile of Student's t distribution."""
-    return float(student_t_each(probability, df))
+    return student_t_quantile(probability, float(df))
 
 
 def student_t_each(probability: float, df: np.ndarray | float) -> np.ndarray:
     """The same for each of `df`, in its shape."""
-    from scipy.special import stdtrit  # takes 0.1 s, and files without an interval need none
+    each, places = np.unique(np.asarray(df, dtype=float), return_inverse=True)
+    if len(each) <= _FEW:
+        quantiles = np.array([student_t_quantile(probability, one) for one in each.tolist()])
+        return quantiles[places].reshape(np.shape(df))
+    from scipy.special import stdtrit  # takes 0.1 s to load
 
     return np.asarray(stdtrit(df, probability))
 
