@@ -85,7 +85,7 @@ DiagnosticCode = Literal[
     "runs_averaged",
     "runs_differ",
     "run_behind_earlier", "runs_annotated", "runs_beside", "runs_cut_alike", "runs_entered",
-    "runs_launched_before", "runs_of_device", "runs_of_other_work", "runs_repeated", "runs_twice",
+    "runs_of_device", "runs_of_other_work", "runs_repeated", "runs_twice",
     "runs_unknown", "runs_untold", "runs_without_operators",
     "same_file", "same_variant", "samples_profiled", "samples_summed", "samples_twice",
     "several_processes", "short_rows", "slow_executions", "slow_first_runs", "source_moved",
@@ -114,8 +114,8 @@ ENDS_EARLY: frozenset[DiagnosticCode] = frozenset(
 
 # Kinds of runs that are units of work of a file that marks no runs: annotations of its host, and
 # repetitions of its kernels. Tables of them have the annotation of each as `name`; those of periods
-# of a device have `host_ns`, how long one takes on the host, `is_earlier`, launched before the file
-# began, and `is_behind`, where a single one begins behind what was launched before the file began.
+# of a device have `host_ns`, how long one takes on the host, and `is_behind`, where a single one
+# begins behind what was launched before the file began.
 # What runs are called in a sentence.
 RunWord = Literal["runs", "steps", "repetitions"]
 UNIT_RUNS: tuple[Literal["annotation", "repeat"], ...] = ("annotation", "repeat")

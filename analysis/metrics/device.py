@@ -75,12 +75,8 @@ def copies_of(trace: Trace) -> np.ndarray:
 
 
 def _mean(trace: Trace, runs: Sequence[int], column: str) -> float | None:
-    """Return the mean of a column over these runs, without those that the host launched before the
-    file began; None where one of them lacks it."""
-    chosen = trace.runs["run"].isin(runs)
-    if "is_earlier" in trace.runs:
-        chosen &= ~trace.runs["is_earlier"].astype(bool)
-    values = trace.runs.loc[chosen, column]
+    """Return the mean of a column over these runs; None where one of them lacks it."""
+    values = trace.runs.loc[trace.runs["run"].isin(runs), column]
     return None if values.empty or values.isna().any() else float(values.astype(float).mean())
 
 

@@ -9,18 +9,14 @@ import numpy as np
 from analysis.metrics.spans import call_times
 from analysis.trace import Trace
 
-_SAME = 0.98  # of the kernels of a unit, which one launched before the file began must have
-_LONGEST = 1.5  # times the first unit, which one before it takes at most
-
 
 @dataclass(frozen=True, eq=False)
 class DeviceWindows:
     """Units on the device: when they begin, and how long they take until the next one does, the
-    last one until its last kernel ends. The first `earlier` were launched before the file began."""
+    last one until its last kernel ends."""
 
     begins: np.ndarray
     walls: np.ndarray
-    earlier: int
 
 
 def device_windows(trace: Trace, of_call: np.ndarray, host_ns: np.ndarray) -> DeviceWindows | None:
@@ -29,8 +25,7 @@ def device_windows(trace: Trace, of_call: np.ndarray, host_ns: np.ndarray) -> De
     `of_call` is the unit that launched each call of the trace, -1 for none, `host_ns` how long the
     units take on the host. None unless the median kernel starts later after its launch than a unit
     takes: only then has the host no part in the period, and only then is the device busy until
-    the last kernel of the last unit ends. What ran before is a unit where it has the kernels of the
-    first one, in the same order, and takes about as long.
+    the last kernel of the last unit ends.
     """
     launched_ns = launch_times(trace)
     starts, lengths = call_times(trace.calls)
@@ -45,33 +40,8 @@ def device_windows(trace: Trace, of_call: np.ndarray, host_ns: np.ndarray) -> De
     is_last = known & (of_call == len(host_ns) - 1)
     if (np.diff(first) <= 0).any() or not is_last.any():
         return None
-    earlier = _earlier(trace, first)
-    edges = np.concatenate((earlier, first, [int((starts + lengths)[is_last].max())]))
-    return DeviceWindows(edges[:-1], np.diff(edges), len(earlier))
-
-
-def _earlier(trace: Trace, begins: np.ndarray) -> np.ndarray:
-    """Return when units began that end before the first of these does, by the kernels of the stream
-    that is the busiest from there on: the same ones in the same order."""
-    starts, _ = call_times(trace.calls)
-    streams = trace.calls["stream"].cat.codes.to_numpy("int64") + 1
-    on_stream = np.flatnonzero(streams == np.bincount(streams[starts >= begins[0]]).argmax())
-    on_stream = on_stream[np.argsort(starts[on_stream], kind="stable")]
-    names = trace.operators["name"].cat.codes.to_numpy("int64")
-    ids = names[trace.calls["operator"].to_numpy()[on_stream]]
-    first, stop = np.searchsorted(starts[on_stream], begins[:2]).tolist()
-    period = stop - first
-    shift = int(begins[0]) - int(starts[on_stream[first]])
-    longest_ns = _LONGEST * int(begins[1] - begins[0])
-    edges, at = [int(begins[0])], first - period
-    while period > 0 and at >= 0:
-        begin = int(starts[on_stream[at]]) + shift
-        is_same = (ids[at : at + period] == ids[first:stop]).mean() >= _SAME
-        if not is_same or edges[-1] - begin > longest_ns:
-            break
-        edges.append(begin)
-        at -= period
-    return np.array(edges[:0:-1], dtype="int64")
+    edges = np.append(first, int((starts + lengths)[is_last].max()))
+    return DeviceWindows(first, np.diff(edges))
 
 
 def launch_times(trace: Trace) -> np.ndarray:

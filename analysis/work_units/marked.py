@@ -59,7 +59,6 @@ def _units(trace: Trace, runs: pd.DataFrame) -> Units:
         runs["dur_ns"].to_numpy(),
         names,
         int(runs["host_ns"].iloc[0]) if is_period else None,
-        int(runs["is_earlier"].sum()) if is_period else 0,
         is_period and bool(runs["is_behind"].any()),
     )
 
@@ -179,9 +178,8 @@ def _until_last_kernel(trace: Trace, units: Units) -> Units:
 
 def _by_device(trace: Trace, units: Units) -> Units:
     """Return units whose walls are the device's, from first kernel to first kernel, where that has
-    a period of its own, with those that were launched before the file began. Kernels without a
-    launch in the file belong to the unit in which they start, those before the first one to
-    none."""
+    a period of its own. Kernels without a launch in the file belong to the unit in which they
+    start, those before the first one to none."""
     windows = device_windows(trace, units.unit_of, units.walls_ns)
     if windows is None:
         return units
@@ -189,15 +187,13 @@ def _by_device(trace: Trace, units: Units) -> Units:
     in_time = np.searchsorted(windows.begins, starts, side="right") - 1
     is_after = starts >= windows.begins[-1] + windows.walls[-1]
     in_time = np.where(is_after, OUTSIDE, in_time)
-    launched = np.where(units.unit_of >= 0, units.unit_of + windows.earlier, OUTSIDE)
     return Units(
         units.kind,
         units.name,
         units.evidence,
-        np.where(launch_times(trace) >= 0, launched, in_time),
+        np.where(launch_times(trace) >= 0, units.unit_of, in_time),
         windows.begins,
         windows.walls,
-        (units.names[0],) * windows.earlier + units.names,
+        units.names,
         round(float(np.median(units.walls_ns))),
-        windows.earlier,
     )

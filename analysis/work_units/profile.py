@@ -106,8 +106,8 @@ def _ranked_streams(trace: Trace) -> np.ndarray:
 
 
 def _most_common(unit: np.ndarray, of: np.ndarray, units: Units) -> int:
-    """Return the unit whose sequence of operators most units share, one of which the file has the
-    launches; where no two are equal, one whose length is the median."""
+    """Return the first unit whose sequence of operators most units share; where no two are equal,
+    one whose length is the median."""
     edges = np.searchsorted(unit, np.arange(units.count + 1))
     sequences = [of[edges[at] : edges[at + 1]].tobytes() for at in range(units.count)]
     seen: dict[bytes, int] = {}
@@ -116,8 +116,7 @@ def _most_common(unit: np.ndarray, of: np.ndarray, units: Units) -> int:
     if max(seen.values()) == 1:
         return int(np.argsort(np.diff(edges), kind="stable")[(units.count - 1) // 2])
     best = max(seen.values())
-    fitting = [at for at, sequence in enumerate(sequences) if seen[sequence] == best]
-    return next((at for at in fitting if at >= units.earlier), fitting[0])
+    return next(at for at, sequence in enumerate(sequences) if seen[sequence] == best)
 
 
 def _occurrence(unit: np.ndarray, of: np.ndarray) -> np.ndarray:

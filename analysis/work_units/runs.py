@@ -42,7 +42,7 @@ def with_unit_runs(trace: Trace, work: Work | None = None) -> Trace:
     """
     if not _can_have_units(trace):
         return trace
-    units = units_of(trace).launched()
+    units = units_of(trace)
     kinds = units.kinds_of_work()
     chosen = units.of_work(work if work in kinds else kinds[0])
     return _with_runs(trace, chosen, units.count - chosen.count)
@@ -50,18 +50,25 @@ def with_unit_runs(trace: Trace, work: Work | None = None) -> Trace:
 
 def with_common_runs(before: Trace, after: Trace, work: Work | None = None) -> tuple[Trace, Trace]:
     """Return both traces with runs that are units of the same work; of two phases of serving each
-    with its own, and as they are where units of one side mean nothing on the other."""
+    with its own, and as they are where units of one side mean nothing on the other. Where a side
+    marks steps of its host, their periods on the device are its runs in any case, as they are of
+    one trace."""
     if not (_can_have_units(before) and _can_have_units(after)):
         return before, after
     if are_two_phases(before, after):
         return with_unit_runs(before, work), with_unit_runs(after, work)
     common = common_units(before, after)
     if any(units.kind == "file" for units in common):
-        return before, after
+        return _with_own_runs(before), _with_own_runs(after)
     chosen = same_work(*common, work)
     others = [units.count - mine.count for units, mine in zip(common, chosen, strict=True)]
     first, second = map(_with_runs, (before, after), chosen, others)
     return first, second
+
+
+def _with_own_runs(trace: Trace) -> Trace:
+    """Return a trace with the periods of its device as runs, where it marks steps of its host."""
+    return with_unit_runs(trace) if trace.has_runs else trace
 
 
 def run_word(*traces: Trace) -> RunWord:
@@ -119,8 +126,6 @@ def _notes(units: Units) -> Iterator[Diagnostic]:
         yield Diagnostic("info", "runs_annotated", units.count, values=name)
     elif units.host_ns is not None and not units.is_behind:
         yield Diagnostic("info", "runs_of_device", units.count, values=host)
-    if units.earlier:
-        yield Diagnostic("info", "runs_launched_before", units.earlier)
     if units.is_behind:
         yield Diagnostic("info", "run_behind_earlier", 1, values=host)
 
@@ -178,7 +183,6 @@ def _period(units: Units) -> dict[str, object]:
         return {}
     return {
         "host_ns": [units.host_ns] * units.count,
-        "is_earlier": np.arange(units.count) < units.earlier,
         "is_behind": [units.is_behind] * units.count,
     }
 

@@ -29,8 +29,7 @@ class Units:
     of the calls, -1 where the file does not have them; `walls_ns` is how long each unit takes, of
     units that follow one another from start to start. `names` are those of their annotations, ''
     for none, `name` stands for all of them. `host_ns` is the median unit of the host where the
-    walls are those of the device, whose period is another, None elsewhere. The first `earlier`
-    units were launched before the file began, so it does not say by what. A single unit that
+    walls are those of the device, whose period is another, None elsewhere. A single unit that
     `is_behind` begins where the device is done with what was launched before the file began.
     Repeats that `is_shared` are cut as those of another trace, and otherwise alone.
     """
@@ -43,7 +42,6 @@ class Units:
     walls_ns: np.ndarray
     names: tuple[str, ...]
     host_ns: int | None = None
-    earlier: int = 0
     is_behind: bool = False
     is_shared: bool = False
 
@@ -89,14 +87,9 @@ class Units:
             self.walls_ns[chosen],
             names,
             self.host_ns,
-            int((chosen < self.earlier).sum()),
             self.is_behind,
             self.is_shared,
         )
-
-    def launched(self) -> Units:
-        """Return only the units of which the file has the launches."""
-        return self.taken(np.arange(self.earlier, self.count)) if self.earlier else self
 
 
 def title_of(names: Sequence[str]) -> str:

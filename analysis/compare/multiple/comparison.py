@@ -11,6 +11,7 @@ from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.best import Best, find_best
 from analysis.compare.multiple.names import distinct_names
+from analysis.compare.naming import short_names
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_paired
 from analysis.compare.timing.verdict import Verdict
@@ -23,6 +24,8 @@ FIGURES = (
     "latency", "throughput", "small_op_time", "light_time", "short_op_time", "compute_utilisation",
     "cache_missed_bytes", "memory", "output_difference", "agreement_top1",
 )  # fmt: skip
+
+_PER_RUN = ("latency", "throughput", "light_time")  # of these
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +60,28 @@ class MultipleComparison:
         return all(are_paired(self.baseline, side) for side in self.sides)
 
     @property
+    def leading(self) -> Comparison:
+        """The first one whose times compare, which the baseline's own figures are of; else the
+        first."""
+        timed = (one for one in self.comparisons if one.verdict.speedup is not None)
+        return next(timed, self.comparisons[0])
+
+    @property
     def entries(self) -> tuple[Entry, ...]:
-        """A row of the table for each side, the baseline first."""
-        first = self.comparisons[0]
-        own: dict[str, Quantity] = {f.code: f.baseline for f in first.figures}
+        """A row of the table for each side, the baseline first. Of a side that shares no unit of
+        work with the baseline no time stands beside those of units."""
+        leading = self.leading
+        own: dict[str, Quantity] = {f.code: f.baseline for f in leading.figures}
         rows = [Entry(self.baseline, own, None)]
         for side, one in zip(self.sides[1:], self.comparisons, strict=True):
-            rows.append(Entry(side, {f.code: f.candidate for f in one.figures}, one.verdict))
+            figures: dict[str, Quantity] = {f.code: f.candidate for f in one.figures}
+            if one.verdict.of != leading.verdict.of and not one.has_changes:
+                figures |= {
+                    code: Quantity(None, figures[code].unit, figures[code].basis, "runs_unknown")
+                    for code in _PER_RUN
+                    if code in figures
+                }
+            rows.append(Entry(side, figures, one.verdict))
         return tuple(rows)
 
     @property
@@ -111,10 +129,8 @@ def compare_several(
 ) -> MultipleComparison:
     """The first side with each other one. Raises FuseScopeError for too few or too many."""
     check_number(len(sides))
-    named = tuple(
-        replace(side, short_name=name)
-        for side, name in zip(sides, distinct_names(sides), strict=True)
-    )
+    names = short_names(*sides) if len(sides) == 2 else distinct_names(sides)  # as of the pair
+    named = tuple(replace(side, short_name=name) for side, name in zip(sides, names, strict=True))
     comparisons = tuple(
         compare(named[0], side, assumptions, candidates=len(named) - 1) for side in named[1:]
     )

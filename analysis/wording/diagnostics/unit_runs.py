@@ -69,14 +69,6 @@ UNIT_RUNS: Mapping[DiagnosticCode, NoteTexts] = {
             "where this file is shown alone, so that the time of single parts differs there."
         ),
     ),
-    "runs_launched_before": told(
-        Message(
-            "{n:count} of these runs was launched before the file began: it has the kernels of the "
-            "others in their order. Where this file is shown alone, only the others count.",
-            "{n:count} of these runs were launched before the file began: they have the kernels of "
-            "the others in their order. Where this file is shown alone, only the others count.",
-        ),
-    ),
     "runs_of_device": told(
         Message(
             "The host runs more than a step ahead of the device, so its own steps of "

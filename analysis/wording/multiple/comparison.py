@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from analysis import units
+from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import Entry, MultipleComparison
 from analysis.compare.multiple.pareto import Cost, Pareto, Point
 from analysis.compare.timing.verdict import OTHER_WORK, SHOWN_ALPHA, Interval, VerdictOutcome
@@ -18,6 +19,8 @@ from analysis.wording.sentences import (
     level_text,
     quantity_text,
     samples_text,
+    verdict_basis,
+    verdict_parts,
     why_not_told,
 )
 from analysis.wording.texts import FIGURES, FigureText
@@ -36,6 +39,7 @@ _OUTCOMES: Mapping[VerdictOutcome, Message] = {
     "noise_unknown": Message("noise unknown"),
 }
 _NOT_COMPARED = Message("not compared")
+_NO_CHANGE = Message("no change")
 _FASTEST = Message(
     "**{best:name}** is the fastest of the {n:count}: every other one is slower beyond the noise."
 )
@@ -48,7 +52,7 @@ _DETECTABLE = Message(
     "A difference of {change:percent} between the first and another would have shown."
 )
 _UNKNOWN = Message(
-    "{best:name} has the shortest time, but the noise is unknown: it cannot be told from {others}."
+    "{best:name} has the shortest time. The noise is unknown, so {others} may be as fast."
 )
 _CONTROL = Message(
     "{best:name} has the shortest time, but the two copies of the baseline differ, so this machine "
@@ -62,6 +66,8 @@ _UNRANKED = Message(
 
 def best_parts(multiple: MultipleComparison) -> tuple[Part, ...]:
     """Which sides may be the fastest, in pieces: at this noise, and what cannot be told apart."""
+    if len(multiple.comparisons) == 1:  # says what the page says of that pair
+        return verdict_parts(multiple.comparisons[0])
     best, names = multiple.best, [side.name for side in multiple.sides]
     members = [names[at] for at in best.members]
     told: list[tuple[Part, ...]] = []
@@ -108,11 +114,25 @@ _ALL_BUT_TIMES = Message("Everything but run times is compared with {baseline:na
 
 def basis_sentences(multiple: MultipleComparison) -> str:
     """What is compared with what, by which times, and how it is corrected."""
+    if len(multiple.comparisons) == 1:
+        return paragraph(
+            verdict_basis(multiple.comparisons[0].verdict),
+            correction_sentence(multiple),
+            _of_outputs(multiple),
+        )
     verdicts = [comparison.verdict for comparison in multiple.comparisons]
-    times = dict.fromkeys(filter(None, map(samples_text, verdicts)))
+    timed = [verdict for verdict in verdicts if verdict.speedup is not None]
+    times = dict.fromkeys(filter(None, map(samples_text, timed or verdicts)))
     against = _EVERYTHING if multiple.best.members else _ALL_BUT_TIMES
     told = against.text(baseline=multiple.baseline.name)
-    return paragraph(told, *times, correction_sentence(multiple), _of_outputs(multiple))
+    ranks = _lines(multiple, _ranks_of)
+    return paragraph(told, *times, *ranks, correction_sentence(multiple), _of_outputs(multiple))
+
+
+def _ranks_of(comparison: Comparison) -> list[str]:
+    """How the two sides are ranks of one job, which the answer rests on."""
+    notes = trust(comparison.diagnostics).notes
+    return [diagnostic_sentence(note) for note in notes if note.code == "ranks_of_one_job"]
 
 
 def _of_outputs(multiple: MultipleComparison) -> str:
@@ -194,6 +214,8 @@ def result_text(entry: Entry) -> str:
         return BASELINE.text()
     if entry.verdict.speedup is None:
         return _NOT_COMPARED.text()
+    if entry.verdict.reason == "no_change":
+        return _NO_CHANGE.text()
     return _OUTCOMES[entry.verdict.outcome].text()
 
 
@@ -270,35 +292,57 @@ def column_basis(multiple: MultipleComparison, code: str) -> str:
 def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
     """What speaks against the comparisons, each sentence once, with the sides that it is of where
     it is not of all: 'fused, int8: …'."""
-    of: dict[str, list[str]] = {}
-    apart, of_pairs = [], set()
-    for side, comparison in zip(multiple.sides[1:], multiple.comparisons, strict=True):
-        found = trust(comparison.diagnostics)
-        reason = comparison.verdict.reason
-        are_ranks = comparison.ranks is not None and comparison.ranks.is_one_job
-        if comparison.verdict.pairing not in ("blocks", "paired_files") and not are_ranks:
-            apart.append(side.name)
-        is_told = are_ranks or reason in (None, "within_noise", "no_change", *OTHER_WORK)
-        told = [] if is_told else [why_not_told(comparison.verdict)]
-        told += [
-            diagnostic_sentence(note) for note in found.notes if note.code == "ranks_of_one_job"
-        ]
-        for note in found.specific:
-            if note.code in _ABOUT_ALL:
-                told.append(diagnostic_sentence(note))
-            else:
-                of_pairs.add(diagnostic_sentence(note))
-        for sentence in dict.fromkeys(told):
-            of.setdefault(sentence, []).append(side.name)
-    lines = []
+    is_pair = len(multiple.comparisons) == 1
+    lines, of_pairs = [], set()
+    apart = [
+        side.name
+        for side, comparison in zip(multiple.sides[1:], multiple.comparisons, strict=True)
+        if comparison.verdict.pairing not in ("blocks", "paired_files")
+        and not _are_ranks(comparison)
+    ]
     if apart:
         lines.append(_APART.text(names=", ".join(apart), baseline=multiple.baseline.name))
-    for sentence, names in of.items():
-        is_of_all = len(names) == len(multiple.comparisons)
-        lines.append(sentence if is_of_all else _OF.text(names=", ".join(names), doubt=sentence))
-    if of_pairs:
+    lines += _lines(multiple, lambda comparison: _doubts_of(comparison, is_pair=is_pair))
+    for comparison in multiple.comparisons:
+        specific = trust(comparison.diagnostics).specific
+        of_pairs |= {diagnostic_sentence(one) for one in specific if one.code not in _ABOUT_ALL}
+    if of_pairs and not is_pair:
         lines.append(_PAIR_DOUBTS.text(n=len(of_pairs)))
     return tuple(lines)
+
+
+def _are_ranks(comparison: Comparison) -> bool:
+    return comparison.ranks is not None and comparison.ranks.is_one_job
+
+
+def _doubts_of(comparison: Comparison, *, is_pair: bool) -> list[str]:
+    """What speaks against one of the comparisons; of a pair, whose answer says why its noise is not
+    known, every doubt."""
+    reason = comparison.verdict.reason
+    is_told = is_pair or _are_ranks(comparison)
+    is_told = is_told or reason in (None, "within_noise", "no_change", *OTHER_WORK)
+    told = [] if is_told else [why_not_told(comparison.verdict)]
+    specific = trust(comparison.diagnostics).specific
+    return told + [
+        diagnostic_sentence(note) for note in specific if is_pair or note.code in _ABOUT_ALL
+    ]
+
+
+def _lines(
+    multiple: MultipleComparison, told_of: Callable[[Comparison], Sequence[str]]
+) -> list[str]:
+    """What is told of each comparison, each sentence once, with the sides that it is of where it is
+    not of all: 'fused, int8: …'."""
+    of: dict[str, list[str]] = {}
+    for side, comparison in zip(multiple.sides[1:], multiple.comparisons, strict=True):
+        for sentence in dict.fromkeys(told_of(comparison)):
+            of.setdefault(sentence, []).append(side.name)
+    return [
+        sentence
+        if len(names) == len(multiple.comparisons)
+        else _OF.text(names=", ".join(names), doubt=sentence)
+        for sentence, names in of.items()
+    ]
 
 
 _OF = Message("{names:name}: {doubt:name}")
