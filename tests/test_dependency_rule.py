@@ -45,7 +45,7 @@ ALLOWED = {
     "analysis.metrics": CORE,
     "analysis.align": (),
     "analysis.host": CORE + within("analysis", "metrics readers.building.timetable"),
-    "analysis.work_units": CORE + within("analysis", "align metrics"),
+    "analysis.work_units": CORE + within("analysis", "align host metrics"),
     "analysis.compare": CORE + within("analysis", "metrics work_units"),
     "analysis.compare.runs": CORE + within("analysis", "metrics compare work_units"),
     "analysis.compare.graphs": CORE + within("analysis", "align metrics work_units"),

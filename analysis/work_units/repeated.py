@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from analysis.align.repeats import Repeat, best_period
+from analysis.host.idle import idle_by_host
 from analysis.metrics.device import copies_of
 from analysis.metrics.memo import once
 from analysis.metrics.spans import busy_until, call_times
@@ -19,6 +20,7 @@ _COVERED = 0.5  # of the kernels of the busiest stream, which repeats must hold
 _ROCM_COPIES = "__amd_rocclr_"  # ROCm copies and fills memory by kernels of these names
 _DIFFERS = 0.02  # of the kernels of a repeat, which may be others than those of most repeats
 _PAUSE = 0.5  # of a repeat, in which nothing runs behind its last kernel
+_UNKNOWN = 0.5  # of those pauses, in which the file does not show what the host does
 _CLEAR = 1.5  # times the second longest pause of a repeat, with which its longest one stands out
 _SEEN = 0.005  # of a repeat, which that takes at least
 _FEWEST = 3  # repeats, so that at least two lie between starts
@@ -122,9 +124,17 @@ class _Repeated:
 
     def are_calls_apart(self, units: Units) -> bool:
         """True where the device pauses between repeats for more than half of the time, and the file
-        does not show the host: nothing is known of what calls the next one."""
-        pauses = units.walls_ns - self._lengths(units)
-        return self.trace.host is None and float(np.median(pauses / units.walls_ns)) > _PAUSE
+        does not show what the host does for most of that: nothing is known of what calls the next
+        one."""
+        lengths = self._lengths(units)
+        if float(np.median((units.walls_ns - lengths) / units.walls_ns)) <= _PAUSE:
+            return False
+        ends = units.starts_ns + units.walls_ns
+        idle = idle_by_host(self.trace, units.starts_ns + lengths, ends)
+        if idle is None:
+            return True
+        unknown = sum(one.idle_ns for one in idle.causes if one.kind == "unknown")
+        return unknown > _UNKNOWN * idle.idle_ns
 
     def calls_apart(self, shift: int, together: int) -> Units:
         """Return units that end with their last kernel of the busiest stream, with the last unit;

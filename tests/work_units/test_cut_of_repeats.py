@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from analysis.compare.side import side_of_trace
 from analysis.metrics.step import mean_step
 from analysis.trace import Trace
 from analysis.work_units import with_common_runs, with_unit_runs
+from tests.host.hosts import Call, Span, host_of
 from tests.step_traces import Kernel, steps_of
 
 # 140 us of kernels; the device pauses 30 us before `wait`, and 10 us before `add`.
@@ -92,3 +95,23 @@ def test_blocks_far_apart_end_with_their_last_kernel_also_in_a_window_that_cuts_
     runs = [with_unit_runs(window(first, 48, 500)).runs for first in (2, 5)]
     assert [len(table) for table in runs] == [8, 7]
     assert {ns for table in runs for ns in table["dur_ns"]} == {150_000}
+
+
+@pytest.mark.parametrize(("loads_us", "takes"), [(100, 150_000), (400, 650_000)])
+def test_blocks_far_apart_end_with_their_last_kernel_where_the_host_shows_little(
+    loads_us: int, takes: int
+) -> None:
+    """Of 500 us between blocks the host loads data in 100: what calls the next one is as little
+    known as without a host. Where it does so in 400, that is why, and a part of the block."""
+    trace = window(2, 48, 500)
+    starts = trace.calls["start_ns"].to_numpy("int64")
+    begins = starts[::6]  # of blocks, each behind its pause
+    spans: list[Span] = [
+        (0, "frame", "loader.py(1): load", at - 450_000, at - 450_000 + loads_us * 1000)
+        for at in begins.tolist()
+    ]
+    calls: list[Call] = [(at, at + 1, 0, at - 2_000) for at in starts.tolist()]
+    rows = np.arange(len(starts))
+    frame = trace.calls.assign(source_row=pd.array(rows, dtype="Int64"))
+    known = replace(trace, calls=frame, host=host_of(spans, calls))
+    assert set(with_unit_runs(known).runs["dur_ns"]) == {takes}

@@ -24,6 +24,7 @@ class Rows:
     nested: int = 0
     with_executions: bool = False
     launches: list[object] = field(default_factory=list)  # what the host calls each launch by
+    instructions: list[str] = field(default_factory=list)  # of the program, '' for none
     ends_ns: list[int | None] = field(default_factory=list)
     notes: list[Diagnostic] = field(default_factory=list)
 

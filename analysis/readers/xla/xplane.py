@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from analysis.errors import FuseScopeError
@@ -21,6 +21,7 @@ from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.readers.xla.host_steps import HostSteps, host_steps
+from analysis.readers.xla.host_threads import HostThreads, host_threads
 from analysis.readers.xla.lines import STREAM, operator_lines
 from analysis.readers.xla.nested import own_times
 from analysis.readers.xla.protobuf import DamagedMessage
@@ -136,7 +137,13 @@ def _trace_of(
         device=device_name(devices or profile.devices),
         private={"host": ", ".join(hosts)} if hosts else {},
     )
-    return build_trace(meta, rows.columns, runs=runs, notes=notes, limits=source.limits)
+    threads = profile.threads if devices else None
+    host, left = (
+        threads.activity(rows.launches, rows.instructions, source.limits) if threads else (None, [])
+    )
+    notes += left
+    trace = build_trace(meta, rows.columns, runs=runs, notes=notes, limits=source.limits)
+    return replace(trace, host=host)
 
 
 @dataclass(frozen=True)
@@ -154,6 +161,11 @@ class _Profile:
     def host(self) -> HostSteps:
         """The host's steps and launches."""
         return host_steps(self.planes, self.source.limits, self.source.name)
+
+    @cached_property
+    def threads(self) -> HostThreads | None:
+        """What the threads of the host did."""
+        return host_threads(self.planes, self.source.limits, self.source.name)
 
     def by_device(self) -> dict[str, list[Plane]]:
         """The planes of each device, in order of its number: a device may have several."""
@@ -318,6 +330,7 @@ def _add_events(
     for at, (event, dur, label) in enumerate(zip(events, own, labels, strict=True)):
         stats = {**fact_of(plane, event.kind).stats, **stats_of(plane, event.stats)}
         rows.launches.append(stats.get("correlation_id"))
+        rows.instructions.append(text_of(stats.get("hlo_op")))
         is_timed = event.start_ns is not None and event.dur_ns is not None
         rows.ends_ns.append((event.start_ns or 0) + (event.dur_ns or 0) if is_timed else None)
         rows.columns.add(
