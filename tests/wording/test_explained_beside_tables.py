@@ -19,6 +19,7 @@ from analysis.wording.counted import figure_text
 from analysis.wording.explanation import explained_parts, leading_sentence
 from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.savings import saving_said
+from analysis.wording.findings import limit_parts
 from analysis.wording.fusion.terms import beside_explanation, no_shares_sentence
 from analysis.wording.fusion.title import change_title
 from analysis.wording.multiple.comparison import doubt_lines
@@ -28,6 +29,7 @@ from analysis.wording.sentences import (
     verdict_basis,
     verdict_sentence,
 )
+from tests.advice.traces import found_in, of_code
 from tests.step_traces import Kernel, steps_of
 
 NORM = Kernel("layer_norm_kernel", 5, "normalisation")
@@ -77,6 +79,19 @@ def test_what_only_one_of_several_steps_waits_for_is_said_of_that_step() -> None
     told = str(saving_said(idle, single.unit))
     assert told.endswith("In 1 of 6 steps it is 59.0 µs, in the others 0 ns.")
     assert "9.83 µs per step" in told
+
+
+def test_a_finding_calls_steps_what_the_sentences_call_steps() -> None:
+    """The device waits for a copy for 599 us in one of six steps, which is 100 us a step."""
+    stalled = (replace(NORM, after_us=600), *STEP[1:])
+    early = [(1, 0.1 * at) for at in range(16)]
+    late = [*early, *((1, 959 + 0.1 * at) for at in range(80))]
+    wait = [(1, "runtime", "cudaMemcpyAsync", 359_000, 959_000)]
+    trace = steps_of([STEP, stalled] + [STEP] * 4, launches=late, spans=wait)
+    found = of_code(found_in(trace), "idle_by_host")
+    assert found is not None
+    limit = "".join(part.text for part in limit_parts(found))
+    assert limit.endswith("In 1 of 6 steps it is 599 µs, in the others 0 ns.")
 
 
 def test_a_collective_that_takes_long_in_one_step_is_said_of_that_step() -> None:

@@ -19,6 +19,7 @@ from analysis.metrics.some_units import in_some_units
 from analysis.metrics.step import shown_run
 from analysis.metrics.stretch import Stretch
 from analysis.trace import Value
+from analysis.work_units import run_word
 
 _OF_DEVICE = frozenset(("synchronisation", "allocation", "copy_waits"))
 _ALL = 0.995  # of the idle time of a call, from which one operator is named with all of it
@@ -72,7 +73,7 @@ def _finding(
             **_place(found, most),
             "place_ns": most.idle_ns / found.count,
             **(_latency(subject) if kind == "launching" else {}),
-            **_some_runs(found, kind),
+            **_some_runs(subject, found, kind),
         },
         at_most_ns=idle_ns / found.count,
         share=share,
@@ -81,13 +82,15 @@ def _finding(
     )
 
 
-def _some_runs(found: IdleOfRuns, kind: CauseKind) -> dict[str, Value]:
-    """The runs that hold nearly all idle time of this kind, where those are few."""
+def _some_runs(subject: Subject, found: IdleOfRuns, kind: CauseKind) -> dict[str, Value]:
+    """The runs that hold nearly all idle time of this kind, where those are few, and what the file
+    calls them."""
     if not found.runs:
         return {}
     by_run = found.idle.by_window(len(found.runs))
     of_kind = [ns for cause, ns in by_run.items() if cause.kind == kind]
-    return dict(in_some_units(np.sum(of_kind, axis=0))) if of_kind else {}
+    some = in_some_units(np.sum(of_kind, axis=0)) if of_kind else {}
+    return {**some, "some_of": run_word(subject.trace)} if some else {}
 
 
 def _latency(subject: Subject) -> dict[str, Value]:

@@ -16,7 +16,7 @@ from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.earlier import earlier_said
 from analysis.wording.explanation.graphs import graph_sentences
 from analysis.wording.explanation.ranks import balance_sentence, ranks_sentences
-from analysis.wording.explanation.same_kernels import same_kernels_said
+from analysis.wording.explanation.same_kernels import common_kernels_said, same_kernels_said
 from analysis.wording.explanation.units import (
     PER,
     batch_sentence,
@@ -145,6 +145,7 @@ def _first(explanation: Explanation) -> list[Said]:
     said = ranks_sentences(explanation.ranks, are_stages=explanation.difference == "stages")
     if explanation.difference == "stages":
         said += balance_sentence(explanation.ranks, _computing_ns(explanation))
+        said += common_kernels_said(explanation)
     if explanation.difference == "sizes":
         said.append(sizes_sentence(explanation))
     elif explanation.batch is not None:

@@ -31,6 +31,34 @@ _AS_LONG = Message(
     "**{idle_before:duration}** {per}."
 )
 
+_AS_LONG_WITHOUT_COPIES = Message(
+    "All kernels together, without copies and fills of memory, take as long on both sides "
+    "({after:duration}, before {before:duration}); the device is idle for "
+    "**{idle_after:duration}** instead of **{idle_before:duration}** {per}."
+)
+
+
+_ON_ONE_SIDE: tuple[ChangeCode, ...] = ("added", "removed")
+_COMMON = Message(
+    "The kernels that both stages run take as long on both ({after:duration}, before "
+    "{before:duration})."
+)
+
+
+def common_kernels_said(explanation: Explanation) -> list[Said]:
+    """Return that the kernels which two stages of a pipeline have in common take as long on both;
+    nothing where they do not, or where any runs as another one."""
+    changes, drift = explanation.changes, explanation.drift
+    codes = {change.code for change in changes}
+    is_told = explanation.outcome == "changed" and explanation.difference == "stages"
+    if not is_told or drift is None or abs(drift - 1) > _SAME or codes - {*_OTHERS, *_ON_ONE_SIDE}:
+        return []
+    alone = [change for change in changes if change.code in _ON_ONE_SIDE]
+    computed = [each for each in explanation.classes if each.op_class not in _LEFT_OUT[True]]
+    before = sum(each.before_ns for each in computed) - sum(each.before_ns for each in alone)
+    after = sum(each.after_ns for each in computed) - sum(each.after_ns for each in alone)
+    return [_COMMON.of(before=before, after=after)] if before > 0 and after > 0 else []
+
 
 def same_kernels_said(explanation: Explanation) -> list[Said]:
     """Return that both sides run the same kernels at the same speed and for how long their devices
@@ -59,7 +87,7 @@ def same_kernels_said(explanation: Explanation) -> list[Said]:
         idle_after=idle[1],
     )
     if not are_same:
-        return [said(_AS_LONG)]
+        return [said(_AS_LONG_WITHOUT_COPIES if "copies" in unit.others else _AS_LONG)]
     waits = _waits_of_both(explanation)
     message = _BUT_COLLECTIVES if "collectives" in unit.others else _SAME_KERNELS
     kernels = kernels_said(round(unit.kernels[0]), unit.others)

@@ -122,7 +122,8 @@ def limit_parts(finding: Finding) -> tuple[Part, ...]:
     said = limits.of(**_values(finding))
     if finding.values.get("by"):
         said = CALLER.of(sentence=said, **_values(finding))
-    return with_some_units(said, finding.values, "run").parts()
+    word = str(finding.values.get("some_of", "runs")).removesuffix("s")
+    return with_some_units(said, finding.values, word).parts()
 
 
 def why_text(finding: Finding) -> str:

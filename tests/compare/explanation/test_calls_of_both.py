@@ -12,6 +12,7 @@ from analysis.compare.side import side_of_trace
 from analysis.report.explanation.explanation_json import explanation_values
 from analysis.trace import Trace
 from analysis.wording.explanation import leading_sentence
+from analysis.wording.explanation.same_kernels import common_kernels_said
 from tests.host.hosts import Span
 from tests.step_traces import Kernel, Launch, steps_of
 
@@ -131,6 +132,13 @@ def test_other_kernels_that_take_as_long_together_are_said_to() -> None:
         "All kernels together take as long on both sides (100 µs, before 100 µs); the device is "
         "idle for 90.0 µs instead of 6.00 µs per step."
     )
+    copy = Kernel("Memcpy DtoD", 9, "copy")
+    found = explain(launching([*step, copy], 2), launching([*other, replace(copy, us=4)], 30))
+    assert found is not None
+    assert leading_sentence(found).startswith(
+        "All kernels together, without copies and fills of memory, take as long on both sides "
+        "(100 µs, before 100 µs)"
+    )
     longer = explain(launching(step, 2), launching([replace(GEMM, us=55), RELU, TALK], 30))
     assert longer is not None and "as long on both sides" not in leading_sentence(longer)
 
@@ -159,3 +167,24 @@ def test_the_launches_of_a_sentence_are_those_of_the_figures() -> None:
     assert took.baseline.value is not None
     assert (call["before"]["ns"], call["after"]["ns"]) == (round(took.baseline.value), 150_000)
     assert "(each cudaLaunchKernel takes 30.0 µs, before 2.00 µs)" in change["sentence"]
+
+
+def test_kernels_that_two_stages_have_in_common_are_said_to_take_as_long() -> None:
+    """Six layers of 100 us on both, and a head of 300 us on one: 600 us of both are the same. Where
+    one of them takes 20 % longer, nothing is said."""
+    layer = [GEMM, RELU]
+    head = [Kernel("gemm_head", 200, "matrix_product"), Kernel("softmax_loss", 100, "softmax")]
+    for side in (0, 1):
+        steps = [layer * 6, [*layer * 6, *head]]
+        before, after = (steps_of([step]) for step in (steps if side else steps[::-1]))
+        found = explain(before, after)
+        assert found is not None and found.outcome == "changed"
+        (told,) = common_kernels_said(replace(found, difference="stages"))
+        assert str(told) == (
+            "The kernels that both stages run take as long on both (600 µs, before 600 µs)."
+        )
+        assert common_kernels_said(found) == []
+    slower = [GEMM, replace(RELU, us=60)] * 6
+    found = explain(steps_of([layer * 6]), steps_of([[*slower, *head]]))
+    assert found is not None
+    assert common_kernels_said(replace(found, difference="stages")) == []
