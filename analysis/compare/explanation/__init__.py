@@ -12,6 +12,7 @@ from analysis.compare.explanation.communication import are_stages, communication
 from analysis.compare.explanation.differing import (
     differing_kernels,
     other_kernels_of_operators,
+    together,
     work_in_pieces,
 )
 from analysis.compare.explanation.earlier import earlier_units
@@ -23,7 +24,6 @@ from analysis.compare.explanation.explanation import (
     Outcome,
     UnitTimes,
 )
-from analysis.compare.explanation.fusion import together
 from analysis.compare.explanation.idle import WAITS, are_the_same_time, idle_changes
 from analysis.compare.explanation.layers import layers_of, more_layers
 from analysis.compare.explanation.operators import (

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from analysis.align.alignment import Alignment
 from analysis.align.hunks import Hunk, differences
 from analysis.align.similarity import SAME_FAMILY, SAME_NAME
-from analysis.compare.explanation.explanation import Change, ChangeCode, Evidence
+from analysis.compare.explanation.explanation import (
+    Calls,
+    Change,
+    ChangeCode,
+    Evidence,
+    KernelTime,
+    LongOnes,
+)
 from analysis.compare.explanation.remaining import Remaining
 from analysis.operators.members import inductor
 
@@ -181,3 +189,46 @@ def _name(left: Remaining, name: str, side: int) -> str:
     """Return the short name of a kernel."""
     names = left.sides[side].trace.texts("name")
     return left.sides[side].names[names.index(name)] if name in names else name
+
+
+def together(changes: Iterable[Change], code: ChangeCode) -> list[Change]:
+    """Return all changes of this code as one; none without any."""
+    same = [change for change in changes if change.code == code]
+    if len(same) < 2:
+        return same
+    return [
+        Change(
+            code,
+            sum(change.change_ns for change in same),
+            sum(change.repeats for change in same),
+            same[0].where if len({change.where for change in same}) == 1 else (),
+            _named(kernel for change in same for kernel in change.before),
+            _named(kernel for change in same for kernel in change.after),
+            evidence=max((change.evidence for change in same), key=_WEAKEST.index),
+            long_ones=(_long_ones(same, 0), _long_ones(same, 1)),
+            calls=_calls(same),
+        )
+    ]
+
+
+def _long_ones(changes: Sequence[Change], side: int) -> LongOnes:
+    of = [change.long_ones[side] for change in changes]
+    return LongOnes(sum(each.count for each in of), sum(each.ns for each in of))
+
+
+def _calls(changes: Iterable[Change]) -> Calls:
+    before, after = zip(*(change.calls for change in changes), strict=True)
+    return np.concatenate(before), np.concatenate(after)
+
+
+_WEAKEST: Sequence[str] = ("named", "ordered", "guessed")
+
+
+def _named(kernels: Iterable[KernelTime]) -> tuple[KernelTime, ...]:
+    """Return kernels by name, those of one name together, the one of most time first."""
+    found: dict[tuple[str, str], KernelTime] = {}
+    for kernel in kernels:
+        key = (kernel.name, kernel.op_class)
+        known = found.get(key, replace(kernel, count=0, ns=0))
+        found[key] = replace(kernel, count=known.count + kernel.count, ns=known.ns + kernel.ns)
+    return tuple(sorted(found.values(), key=lambda kernel: -kernel.ns))
