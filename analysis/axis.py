@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from analysis import units
 
 _MIN_GAP = 0.13
 _NARROW_GAP = 0.06
+_BEFORE = 0.5  # of all changes together, by which a cut axis begins before them
+_LEAST = 0.02  # of the longest bar, likewise: no change looks large that is none
+_SMALL = 0.15  # of the longest bar: changes beyond it are seen beside whole bars
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,31 @@ def time_ticks(span_ns: float, count: int = 8) -> tuple[Tick, ...]:
     if span_ns <= 0:
         return ()
     return round_ticks(span_ns, lambda ns: _time(ns, span_ns), count)
+
+
+def bars_start(ends: Sequence[float]) -> float:
+    """Return where the axis of bars begins that end at these times, each where the next one starts:
+    0, or shortly before the least of them where the changes would be a small part of it."""
+    low, high = min(ends), max(ends)
+    if high - low > _SMALL * high:
+        return 0.0
+    return low - max(_BEFORE * (high - low), _LEAST * high)
+
+
+def time_ticks_between(start_ns: float, end_ns: float, count: int = 5) -> tuple[Tick, ...]:
+    """Return about `count` round ticks of a linear time axis that does not begin at 0, each with
+    the digits that tell it from the next one."""
+    span = end_ns - start_ns
+    step = _round_step(span / count)
+    size, unit = units.scale_of(end_ns, units.TIMES)
+    digits = max(0, -math.floor(math.log10(step / size) + 1e-9))
+    first, last = math.ceil(start_ns / step), math.floor(end_ns / step)
+    return tuple(
+        Tick(
+            (k * step - start_ns) / span, f"{units.grouped(k * step / size, f'.{digits}f')} {unit}"
+        )
+        for k in range(first, last + 1)
+    )
 
 
 def round_ticks(most: float, text: Callable[[float], str], count: int = 8) -> tuple[Tick, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from analysis import units
+from analysis.axis import bars_start
 from analysis.charts.figure import BARE, label_text
 from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.comparison import Comparison
@@ -20,9 +21,6 @@ from analysis.wording.waterfall import Step, ends_ns
 _LINE_CHARS = 32
 _BAR_HEIGHT = 36
 _MARGIN = 0.05  # of what the axis shows, beyond the longest bar
-_BEFORE = 0.5  # of all changes together, by which a cut axis begins before them
-_LEAST = 0.02  # of the longest bar, likewise: no change looks large that is none
-_SMALL = 0.15  # of the longest bar: changes beyond it are seen beside whole bars
 CUT = Message("{axis}; the axis begins at {start:duration}")
 
 
@@ -42,7 +40,7 @@ def falling(steps: Sequence[Step], axis: Message, colours: Colours = LIGHT) -> g
     scale, unit = (1e6, "ms") if abs(steps[0].value_ns) >= 1e6 else (1e3, "µs")
     ends = [end / scale for end in ends_ns(steps)]
     sizes = [step.value_ns / scale for step in steps]
-    start = axis_start(ends)
+    start = bars_start(ends)
     title = axis.text(unit=unit)
     if start:
         title = CUT.text(axis=title, start=start * scale)
@@ -75,15 +73,6 @@ def falling(steps: Sequence[Step], axis: Message, colours: Colours = LIGHT) -> g
         },
     )
     return figure
-
-
-def axis_start(ends: Sequence[float]) -> float:
-    """Return where the axis of bars begins that end at these times: 0, or shortly before the least
-    of them where the changes would be a small part of it."""
-    low, high = min(ends), max(ends)
-    if high - low > _SMALL * high:
-        return 0.0
-    return low - max(_BEFORE * (high - low), _LEAST * high)
 
 
 def _breaks(bars: int, colours: Colours) -> list[dict[str, Any]]:

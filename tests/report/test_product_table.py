@@ -8,6 +8,7 @@ from analysis.compare.explanation.explanation import Explanation, UnitTimes
 from analysis.compare.explanation.product import Product
 from analysis.operators.factors import Factors
 from analysis.report.explanation.product_rows import ProductCells, product_table, texts_of
+from analysis.report.exports.product_text import product_lines
 from analysis.work_units.work import Work
 
 UNIT = UnitTimes(
@@ -53,6 +54,19 @@ def test_products_of_one_name_stay_apart_and_names_are_those_of_files() -> None:
         ("<b>tail", False, True), ("Linear", True, False), ("Linear", True, False),
         ("All matrix products", True, True),
     ]  # fmt: skip
+
+
+def test_the_table_as_text_has_columns_below_each_other() -> None:
+    lines = product_lines(FOUND)
+    assert lines[1] == "Baseline: a decoding step of 32 sequences"
+    table = lines[2:6]
+    assert len({len(line) for line in table}) == 1
+    names = [line.split("  ")[0] for line in table]
+    assert names[1:] == ["gate/up", "down", "All matrix products"]
+    assert table[1].split()[1:5] == ["2", "×", "4.00", "µs"]
+    assert lines[7] == "Candidate: a prefill of 4\N{NARROW NO-BREAK SPACE}096 tokens"
+    assert "258 TFLOP/s" in lines[10] and lines[-1]
+    assert product_lines(replace(FOUND, products=((), ()))) == []
 
 
 def test_only_two_phases_have_the_table() -> None:

@@ -10,15 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.charts.waterfall import axis_start, waterfall
+from analysis.axis import bars_start, time_ticks_between
+from analysis.charts.waterfall import waterfall
 from analysis.colours import LIGHT
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.compare.ledger import Ledger
 from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes, with_typical
+from analysis.compare.side import side_of_trace
 from analysis.readers import read
 from analysis.readers.input.source import Source
+from analysis.report.html import report_html
 from analysis.report.pictures.waterfall import waterfall as still
 from analysis.wording.waterfall import (
     MAX_PATTERNS,
@@ -28,6 +31,7 @@ from analysis.wording.waterfall import (
     waterfall_steps,
 )
 from tests.factories import experiment_zip
+from tests.step_traces import Kernel, steps_of
 
 MS = 1_000_000
 NAN = float("nan")
@@ -274,7 +278,7 @@ def test_long_labels_take_two_lines(label: str, lines: str) -> None:
     ],
 )
 def test_a_small_change_of_a_long_run_can_be_seen(ends: list[float], start: float) -> None:
-    assert axis_start(ends) == pytest.approx(start)
+    assert bars_start(ends) == pytest.approx(start)
 
 
 def test_the_cut_of_the_axis_is_said_and_drawn() -> None:
@@ -288,3 +292,39 @@ def test_the_cut_of_the_axis_is_said_and_drawn() -> None:
     assert {round((shape.y0 + shape.y1) / 2) for shape in breaks} == {0, 2}
     whole = waterfall(of_groups([("a", 6 * MS)]))
     assert whole is not None and whole.layout.xaxis.range[0] == 0
+
+
+def test_the_report_cuts_the_axis_as_the_page_does() -> None:
+    """10 ms to 9.5 ms from 9.25 ms on: of 0.75 ms the change is two thirds."""
+    cut = still(of_groups([("a", 0.5 * MS)]))
+    assert cut is not None and cut.start == "the axis begins at 9.25 ms"
+    assert [(bar.left, bar.width) for bar in cut.bars] == [
+        (0.0, 1.0),
+        (pytest.approx(1 / 3), pytest.approx(2 / 3)),
+        (0.0, pytest.approx(1 / 3)),
+    ]
+    assert [tick.text for tick in cut.ticks] == ["9.4 ms", "9.6 ms", "9.8 ms", "10.0 ms"]
+    assert [tick.at for tick in cut.ticks] == pytest.approx([0.2, 7 / 15, 11 / 15, 1.0])
+    whole = still(of_groups([("a", 6 * MS)]))
+    assert whole is not None and whole.start == "" and whole.ticks[0].text == "0"
+
+
+@given(st.floats(1e-6, 0.14), st.floats(10, 1e12))
+def test_ticks_of_a_cut_axis_lie_on_it_and_differ(change: float, total: float) -> None:
+    start = bars_start([total, total * (1 - change)])
+    ticks = time_ticks_between(start, total)
+    assert 2 <= len(ticks) <= 6
+    assert all(0 <= tick.at <= 1 + 1e-9 for tick in ticks)
+    assert len({tick.text for tick in ticks}) == len(ticks)
+
+
+def test_a_report_says_where_its_axis_begins_and_breaks_both_totals() -> None:
+    """4.9 ms to 4.76 ms, by -200 us and +60 us: from 100 us before 4.70 ms on."""
+    traces = [
+        steps_of([[Kernel("gemm", 4000), Kernel("softmax", softmax), Kernel("add", add)]] * 4)
+        for softmax, add in ((700, 200), (500, 260))
+    ]
+    page = report_html(compare(*map(side_of_trace, traces)))
+    assert '<figure class="fall cut"' in page and "the axis begins at 4.60 ms" in page
+    whole = report_html(measured())
+    assert 'class="fall cut"' not in whole and "the axis begins" not in whole

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analysis import units
-from analysis.axis import Tick, time_ticks
+from analysis.axis import Tick, bars_start, time_ticks, time_ticks_between
 from analysis.compare.comparison import Comparison
+from analysis.messages import Message
 from analysis.report.text import minus, signed_duration
 from analysis.wording.explanation.waterfall import steps_of
 from analysis.wording.waterfall import Step, StepKind, ends_ns
+
+_START = Message("the axis begins at {start:duration}")
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,12 @@ class Bar:
 
 @dataclass(frozen=True)
 class Waterfall:
-    """Bars from one time to another; ticks are fractions of the axis."""
+    """Bars from one time to another; ticks are fractions of the axis. `start` says where the axis
+    begins that cuts both totals, '' where it begins at 0."""
 
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
+    start: str = ""
 
 
 def waterfall(comparison: Comparison) -> Waterfall | None:
@@ -46,16 +51,20 @@ def waterfall(comparison: Comparison) -> Waterfall | None:
 def falling(steps: Sequence[Step]) -> Waterfall:
     """The picture of steps from a total to another one."""
     ends = ends_ns(steps)
-    low, high = min(0, *ends), max(1, *ends)
+    start = bars_start(ends)
+    low, high = start or min(0, *ends), max(1, *ends)
 
     def at(ns: float) -> float:
-        return (ns - low) / (high - low)
+        return max(0.0, (ns - low) / (high - low))
 
-    ticks = tuple(Tick(at(tick.at * high), tick.text) for tick in time_ticks(high))
+    if start:
+        ticks = time_ticks_between(start, high)
+    else:
+        ticks = tuple(Tick(at(tick.at * high), tick.text) for tick in time_ticks(high))
     bars = (
         _bar(step, at(end - step.value_ns), at(end)) for step, end in zip(steps, ends, strict=True)
     )
-    return Waterfall(tuple(bars), ticks)
+    return Waterfall(tuple(bars), ticks, _START.text(start=start) if start else "")
 
 
 def _bar(step: Step, start: float, end: float) -> Bar:

@@ -42,7 +42,11 @@ def show(shown: Shown) -> None:
 
 
 def _text(shown: Shown) -> str:
-    return "\n".join(answer_lines(shown.comparison)) + "\n"
+    from analysis.report.exports.product_text import product_lines
+
+    explained = shown.comparison.explanation
+    products = [] if explained is None else product_lines(explained)
+    return "\n".join([*answer_lines(shown.comparison), *products]) + "\n"
 
 
 def _markdown(shown: Shown) -> str:
