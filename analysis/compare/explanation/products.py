@@ -32,10 +32,11 @@ def products_of(side: ExplainedSide) -> tuple[Product, ...]:
     for place in places:
         named = projection_of(side.modules[place])
         projection = named or ordered.get(place)
-        module = side.modules[place][-1] if side.modules[place] else ""
+        module = side.places[place][-1] if side.places[place] else ""
         operator = operators[place]
         other = side.inputs[operator] or side.names[operator]
-        key = (projection, named is not None, module, "" if projection else other)
+        is_backward = side.places[place] != side.modules[place]
+        key = (projection, named is not None, module, "" if projection else other, is_backward)
         groups.setdefault(key, []).append(place)
     products = [_product(side, key, group) for key, group in groups.items()]
     return tuple(sorted(products, key=lambda each: -each.ns))
@@ -97,7 +98,7 @@ def _faster(product: Product, large: Sequence[Product]) -> Faster | None:
 
 def _product(side: ExplainedSide, key: tuple[object, ...], places: list[int]) -> Product:
     operator = int(side.profile.operators[places[0]])
-    projection, is_named, module, _ = key
+    projection, is_named, module, *_ = key
     factors = {_factors(side, int(side.profile.operators[place])) for place in places}
     is_ordered = projection is not None and not is_named
     evidence: Evidence = "ordered" if is_ordered else "named" if module else "guessed"

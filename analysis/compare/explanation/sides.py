@@ -17,6 +17,7 @@ from analysis.host.idle import HostIdle, idle_by_host
 from analysis.metrics.device import copies_of
 from analysis.metrics.spans import busy_until, call_times, union_ns
 from analysis.operators.short_names import short_kernel_names
+from analysis.stacks import Stacks
 from analysis.trace import Trace
 from analysis.work_units import Units
 from analysis.work_units.profile import Profile, profile_of
@@ -94,11 +95,29 @@ class ExplainedSide:
     def modules(self) -> tuple[tuple[str, ...], ...]:
         """The types of the modules around each kernel of a unit, outermost first."""
         stacks = self.trace.stacks
-        count = len(self.profile.calls)
         if stacks is None:
-            return ((),) * count
-        rows = self.trace.calls["source_row"].to_numpy("int64", na_value=-1)
-        nodes = stacks.of(rows[self.profile.calls])
+            return ((),) * len(self.profile.calls)
+        return self._modules_at(stacks, stacks.of(self._rows))
+
+    @cached_property
+    def places(self) -> tuple[tuple[str, ...], ...]:
+        """The same, of a kernel of a backward pass the modules around the forward operator that it
+        belongs to."""
+        stacks = self.trace.stacks
+        if stacks is None or stacks.forward is None:
+            return self.modules
+        forward = self._modules_at(stacks, stacks.forward_of(self._rows))
+        return tuple(of or own for of, own in zip(forward, self.modules, strict=True))
+
+    @cached_property
+    def _rows(self) -> np.ndarray:
+        """The row of the file of each kernel of a unit."""
+        rows: np.ndarray = self.trace.calls["source_row"].to_numpy("int64", na_value=-1)
+        chosen: np.ndarray = rows[self.profile.calls]
+        return chosen
+
+    @staticmethod
+    def _modules_at(stacks: Stacks, nodes: np.ndarray) -> tuple[tuple[str, ...], ...]:
         paths: list[tuple[str, ...]] = []
         for name, parent in zip(stacks.names, stacks.parents.tolist(), strict=True):
             above = paths[parent] if parent >= 0 else ()
@@ -248,7 +267,7 @@ class ExplainedSide:
 
     def module_of(self, positions: Sequence[int]) -> tuple[str, ...]:
         """Return the two innermost modules that all these kernels share; none where they differ."""
-        paths = {self.modules[position] for position in positions}
+        paths = {self.places[position] for position in positions}
         common: list[str] = []
         for level in zip(*paths, strict=False):
             if len(set(level)) > 1:
