@@ -264,6 +264,7 @@ def _outcome(
     beyond_noise = []
     for change in changes:
         is_seen = change.code in _STRUCTURE or change.values.get("kind") in WAITS
+        is_seen &= "executions" not in change.values  # of some units alone
         noise_ns = _NOISE * (times.before_ns if change.code == "idle" else kernels_ns)
         if (is_seen or abs(change.change_ns) >= noise_ns) and not _is_warmup(sides, change):
             beyond_noise.append(change)

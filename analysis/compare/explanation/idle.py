@@ -60,7 +60,7 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
             took.mean_ns if took else 0.0, takes.mean_ns if takes else 0.0, larger.cause
         )
         change = replace(change, values={**change.values, **_some_units(took, takes)})
-        noise_ns = _noise_ns(took, takes) if is_same and not _is_stall(took, takes) else 0.0
+        noise_ns = _noise_ns(key, took, takes) if is_same else 0.0
         longest = (took.longest if took else None, takes.longest if takes else None)
         change = replace(change, longest=longest)
         if abs(change.change_ns) >= max(least_ns, noise_ns):
@@ -217,10 +217,20 @@ class _Waited:
         return float(self.of_units.mean())
 
 
-def _noise_ns(took: _Waited | None, takes: _Waited | None) -> float:
-    """Return by how much what two sides wait for differs by chance; 0 for a cause that only one
-    side has."""
-    return 0.0 if took is None or takes is None else _chance_ns(took.of_units, takes.of_units)
+def _noise_ns(key: Key, took: _Waited | None, takes: _Waited | None) -> float:
+    """Return by how much what two sides wait for differs by chance; 0 for what the host waits for
+    on one side alone, or there in few units for longer than in all others."""
+    one = took or takes
+    assert one is not None
+    is_stall = took is None or takes is None or _has_few(took) != _has_few(takes)
+    if is_stall and key[0] in (*WAITS, "python"):
+        return 0.0
+    none = np.zeros(len(one.of_units))
+    return _chance_ns(took.of_units if took else none, takes.of_units if takes else none)
+
+
+def _has_few(waited: _Waited) -> bool:
+    return bool(in_some_units(waited.of_units))
 
 
 def _chance_ns(before: np.ndarray, after: np.ndarray) -> float:
@@ -232,13 +242,6 @@ def _chance_ns(before: np.ndarray, after: np.ndarray) -> float:
         return noise_ns
     error_ns = float((after - before).std(ddof=1)) / math.sqrt(len(before))
     return min(noise_ns, student_t(_SURE, len(before) - 1) * error_ns)
-
-
-def _is_stall(took: _Waited | None, takes: _Waited | None) -> bool:
-    """Return whether one side alone waits in few units for longer than in all others: the spread
-    of its units is what changed."""
-    few_units = [bool(each and in_some_units(each.of_units)) for each in (took, takes)]
-    return any(few_units) and not all(few_units)
 
 
 def _spread_ns(before: np.ndarray, after: np.ndarray) -> float:

@@ -33,7 +33,10 @@ def steps_that_wait(waits_ns: Sequence[int], during: str = LOADING) -> Trace:
         calls.append((begin, begin + BUSY_NS, 0, launch))
         runs.append((at, begin + BUSY_NS))
         at = begin + BUSY_NS
-    trace = trace_of(spans, calls, runs)
+    return _of_one_kernel(trace_of(spans, calls, runs))
+
+
+def _of_one_kernel(trace: Trace) -> Trace:
     return replace(trace, operators=trace.operators.head(1), calls=trace.calls.assign(operator=0))
 
 
@@ -90,3 +93,22 @@ def test_launching_that_one_operator_holds_up_names_it() -> None:
     sentence = leading_sentence(found)
     assert "+100 µs" in sentence and "nearly all of it in aten::embedding" in sentence
     assert "cudaLaunchKernel" not in sentence
+
+
+def test_a_gap_of_one_step_that_no_call_of_the_host_explains_is_no_change() -> None:
+    """All kernels are launched at once: in one of 5 steps the device begins the next one late."""
+
+    def queued(gaps_ns: Sequence[int]) -> Trace:
+        spans: list[Span] = [(0, "runtime", "cudaLaunchKernel", 0, LAUNCH_NS)]
+        calls: list[Call] = []
+        runs: list[tuple[int, int]] = []
+        at = LAUNCH_NS
+        for gap_ns in gaps_ns:
+            calls.append((at + gap_ns, at + gap_ns + BUSY_NS, 0, 0))
+            runs.append((at, at + gap_ns + BUSY_NS))
+            at += gap_ns + BUSY_NS
+        return _of_one_kernel(trace_of(spans, calls, runs))
+
+    found = explained(queued([0] * 5), queued([0, 0, 388_000, 0, 0]))
+    assert found.outcome == "no_change"
+    assert not found.changes
