@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from analysis.align.alignment import Alignment, align, is_order
-from analysis.compare.explanation.alone import kernels_of_one_side, kernels_of_one_size
+from analysis.compare.explanation.alone import (
+    kernels_of_one_side,
+    kernels_of_one_size,
+    kernels_of_some_units,
+)
 from analysis.compare.explanation.batch import batch_factor
 from analysis.compare.explanation.clocks import clocks, ratio_of_same
 from analysis.compare.explanation.communication import are_stages, communication_changes
@@ -37,7 +41,6 @@ from analysis.compare.explanation.products import products_of, products_of_phase
 from analysis.compare.explanation.remaining import Remaining
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.explanation.single import outliers, slow_layers
-from analysis.compare.explanation.some_units import kernels_of_some_units
 from analysis.compare.explanation.subjects import changed_times
 from analysis.compare.explanation.unit_sides import unit_of_side
 from analysis.compare.graphs.captured import captured_graph

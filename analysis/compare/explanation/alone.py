@@ -1,4 +1,5 @@
-"""Kernels that only one side runs: those over one size of tensor, and what is left by name."""
+"""Kernels that only one side runs: those over one size of tensor, what is left by name, and those
+that not every unit runs."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import numpy as np
 from analysis.align.similarity import ONE_SIDE
 from analysis.compare.explanation.explanation import Change, ChangeCode
 from analysis.compare.explanation.remaining import Remaining
+from analysis.compare.explanation.sides import ExplainedSide
 from analysis.operators.flops import parse_shapes
 
 _LARGE = 256  # a size below it is one of many
@@ -72,6 +74,23 @@ def kernels_of_one_side(left: Remaining, least_ns: float) -> list[Change]:
     return changes
 
 
+def kernels_of_some_units(left: Remaining, least_ns: float) -> list[Change]:
+    """Return the kernels of each family that not every unit of a side runs, and no unit of the
+    other one, which take at least `least_ns` a unit on average."""
+    changes = []
+    for side in (0, 1):
+        of, other = left.sides[side], left.sides[1 - side]
+        there = {other.kernels[at].family for at in _operators_of_units(other)}
+        families: dict[str, list[int]] = {}
+        for operator in of.profile.extra_ns:
+            families.setdefault(of.kernels[operator].family, []).append(operator)
+        for family, operators in families.items():
+            ns = sum(of.profile.extra_ns[at] for at in operators) / of.profile.count
+            if family not in there and ns >= least_ns:
+                changes.append(_of_some_units(of, side, operators))
+    return changes
+
+
 def _alone(left: Remaining, side: int) -> np.ndarray:
     """Return the columns of kernels that run on this side alone, with time left."""
     positions = (left.before, left.after)[side]
@@ -130,3 +149,43 @@ def _time_by_size(
         for size in sizes[operator]:
             times[size] = times.get(size, 0.0) + time
     return times
+
+
+def _operators_of_units(side: ExplainedSide) -> list[int]:
+    """Return the operators of the trace that any unit runs."""
+    operators = side.trace.calls["operator"].to_numpy()[side.units.unit_of >= 0]
+    found: list[int] = np.unique(operators).tolist()
+    return found
+
+
+def _of_some_units(of: ExplainedSide, side: int, operators: list[int]) -> Change:
+    """Return what these operators run beyond the most common unit as a change, with how many units
+    do so, how often in each, and for how long."""
+    calls, profile = of.trace.calls, of.profile
+    is_it = np.isin(calls["operator"].to_numpy(), operators) & (of.units.unit_of >= 0)
+    rows = np.flatnonzero(is_it & (profile.place_of < 0))
+    ns = calls["dur_ns"].to_numpy()[rows]
+    units = np.unique(of.units.unit_of[rows])
+    mean_ns, each = float(ns.sum()) / profile.count, max(1, round(len(rows) / len(units)))
+    totals = {at: (0.0, 0.0) for at in operators}
+    for operator, time in zip(calls["operator"].to_numpy()[rows].tolist(), ns, strict=True):
+        count, total = totals[operator]
+        totals[operator] = (count + 1 / profile.count, total + float(time) / profile.count)
+    kernels = of.named_times(totals)
+    code: ChangeCode = "added" if side else "removed"
+    return Change(
+        code,
+        round(mean_ns if side else -mean_ns),
+        before=() if side else kernels,
+        after=kernels if side else (),
+        evidence="named",
+        values={
+            "executions": each,
+            "some_units": len(units),
+            "all_units": profile.count,
+            "some_ns": round(float(ns.sum()) / len(units)),
+            "other_ns": 0,
+            "some_side": side,
+        },
+        calls=(rows[:0], rows) if side else (rows, rows[:0]),
+    )
