@@ -47,7 +47,8 @@ class HostLane:
     time, and in how many intervals.
 
     `waits_ns` says of each call of the side how long before its start it was launched, -1 where
-    that is not known; None where it is known of none.
+    that is not known; None where it is known of none. Without `on_device` operators run on the host
+    itself.
     """
 
     idle: HostIdle
@@ -58,12 +59,14 @@ class HostLane:
     cause_of: np.ndarray
     nodes: np.ndarray
     waits_ns: np.ndarray | None
+    on_device: bool
 
     @property
     def totals(self) -> dict[str, Any]:
         """All idle time, and of each cause its kind, name, time and number of intervals."""
         return {
             "idle_ns": sum(self.totals_ns),
+            "on_device": self.on_device,
             "causes": {
                 "kind": [cause.kind for cause in self.causes],
                 "name": [units.middle_cut(cause.name, _NAME_CHARS) for cause in self.causes],
@@ -160,6 +163,7 @@ def host_lane(
         cause_of=bars.causes,
         nodes=bars.nodes,
         waits_ns=_waits(trace, origin_ns, source_rows, starts_ns),
+        on_device=bool((trace.operators["level"] == "device_kernel").any()),
     )
 
 

@@ -211,3 +211,12 @@ def test_bars_are_the_idle_time_exactly(
     shown = host.shown(start, start + length).bars
     inside = (ends > start) & (starts < start + length)
     assert shown["start_ns"].tolist() == starts[inside].tolist()
+
+
+def test_the_lane_says_whether_a_device_is_idle_or_the_host_runs_no_operator() -> None:
+    """A file of operators that run on the host has no device that could be idle."""
+    trace = traced()
+    level = trace.operators["level"].cat.rename_categories(lambda _: "operator")
+    on_host = replace(trace, operators=trace.operators.assign(level=level))
+    assert lane_of(trace).totals["on_device"] is True
+    assert lane_of(on_host).totals["on_device"] is False

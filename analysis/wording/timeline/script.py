@@ -88,6 +88,9 @@ WORDS: Mapping[str, str] = {
     ),
     "host_launching": mark("launching"),
     "host_longest": mark("{name}, {time}"),
+    "host_nothing_runs": mark(
+        "no operator runs for {time} ({share} of the time drawn), in which the host is:"
+    ),
     "host_part": mark("{kind} {share}"),
     "host_python": mark("running other code"),
     "host_queued": mark("ahead: the next operator is launched already"),

@@ -1,8 +1,8 @@
 /* What the host did while the device had nothing running: bars in a lane of their own, below those
-   of a side, by their cause. A side has it as `host`, {idle, causes, kindOf, lit, waits}: of each
-   cause {kind, name, ns, count}; of each call, as numbered in the payload, how long before its start
-   it was launched, -1 where that is not known. `hostLane` are the bars that are here. Names and
-   stacks come from a trace and are hostile. */
+   of a side, by their cause. A side has it as `host`, {idle, onDevice, causes, kindOf, lit, waits}:
+   of each cause {kind, name, ns, count}; of each call, as numbered in the payload, how long before
+   its start it was launched, -1 where that is not known. `hostLane` are the bars that are here.
+   Names and stacks come from a trace and are hostile. */
 
 import { NO_BINS } from "./calls.js";
 import { plainText } from "./text.js";
@@ -41,6 +41,7 @@ function hostHead(host) {
   }));
   return {
     idle: host.idle_ns,
+    onDevice: host.on_device,
     causes,
     kindOf: causes.map((cause) => HOST_KINDS.indexOf(cause.kind)),
     lit: {

@@ -27,7 +27,8 @@ export function createHostLine(view, onToggle) {
 
   function lineOf({ label, dur, host }) {
     const line = element("p");
-    const lead = say("host_idle", { time: duration(host.idle), share: share(host.idle, dur) });
+    const word = host.onDevice ? "host_idle" : "host_nothing_runs";
+    const lead = say(word, { time: duration(host.idle), share: share(host.idle, dur) });
     line.append(element("span", "", say("labelled", { label, text: lead })));
     for (const [kind, ns] of byKind(host)) {
       const part = element("span", "fst-key");
