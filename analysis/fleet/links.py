@@ -5,7 +5,7 @@ The shortest execution of a collective waits for nobody, so it is the time of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,18 +13,12 @@ import pandas as pd
 
 from analysis.fleet.binomial import share_interval
 from analysis.ranks.aligned import Aligned
+from analysis.ranks.bus import bus_bandwidth
 from analysis.ranks.grouped import Grouped
 
 ALPHA = 0.01  # that any group is named where all links are alike, Bonferroni over groups
 MIN_FACTOR = 1.25
 MIN_GROUPS = 3
-# Data that the slowest link carries / data of the collective, of n ranks: as nccl-tests count it.
-_BUS: Mapping[str, tuple[float, float]] = {  # a · (n - b) / n
-    "all_reduce": (2.0, 1.0),
-    "all_gather": (1.0, 1.0),
-    "reduce_scatter": (1.0, 1.0),
-    "all_to_all": (1.0, 1.0),
-}
 
 
 @dataclass(frozen=True)
@@ -70,18 +64,6 @@ class SlowLink:
     groups: int
     bandwidth: float | None
     others_bandwidth: float | None
-
-
-def bus_bandwidth(kind: str, size: int, data: int | None, ns: float) -> float | None:
-    """B/s of the link that carries most: data · a (n - 1) / n / time, a = 2 for all-reduce, 1 for
-    all-gather, reduce-scatter and all-to-all; data / time for others. None without data or time.
-
-    Source: the bus bandwidth of nccl-tests, doc/PERFORMANCE.md.
-    """
-    if not data or not ns > 0 or size < 1:
-        return None
-    scale, less = _BUS.get(kind, (1.0, 0.0))
-    return data * scale * (size - less) / size / ns * 1e9
 
 
 def transfers(found: Aligned) -> tuple[Transfer, ...]:

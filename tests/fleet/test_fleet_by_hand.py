@@ -16,7 +16,7 @@ from analysis.fleet.binomial import share_interval
 from analysis.fleet.causes import causes
 from analysis.fleet.differing import stages
 from analysis.fleet.fleet import Fleet
-from analysis.fleet.links import bus_bandwidth, slow_links, transfers
+from analysis.fleet.links import slow_links, transfers
 from analysis.fleet.outliers import outliers
 from analysis.fleet.slow_ranks import slow_ranks, votes
 from analysis.fleet.step_split import Split, by_rank, by_stage, delays
@@ -25,6 +25,7 @@ from analysis.fleet.sweep import union_between
 from analysis.fleet.versus import versus
 from analysis.ranks.aligned import Aligned
 from analysis.ranks.aligned import aligned as aligned_rows
+from analysis.ranks.bus import bus_bandwidth
 from analysis.ranks.grouped import Grouped
 from analysis.wording.fleet.sentences import free_parts, text_of
 from tests.fleet.jobs import by_hand

@@ -19,6 +19,7 @@ from analysis.compare.graphs.captured import captures_of
 from analysis.compare.graphs.names_by_order import with_own_names_by_order
 from analysis.metrics.memo import once
 from analysis.metrics.spans import lacks_kernels
+from analysis.operators.link_peaks import link_peaks
 from analysis.trace import Trace
 
 _SINGLE = 0.005  # of a unit: what one layer or one execution takes longer than the others
@@ -58,6 +59,7 @@ def explain_trace(trace: Trace) -> TraceExplanation | None:
         products_of(side),
         unknown_of(side),
         captured,
+        link_peaks(trace.meta.device),
     )
 
 

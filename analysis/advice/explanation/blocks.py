@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from analysis.advice.explanation.explanation import ClassOfUnit, Collective, Layers
 from analysis.advice.explanation.spans import names_around
@@ -15,6 +16,7 @@ from analysis.align.repeats import Repeat, fold
 from analysis.compare.explanation.explanation import KernelTime
 from analysis.compare.explanation.sides import ExplainedSide, collective
 from analysis.compare.joining.same_place import same_place
+from analysis.ranks.bus import bus_bandwidth
 from analysis.trace import Trace
 
 _FEWEST = 4  # copies, from which kernels are layers
@@ -158,15 +160,35 @@ def collectives_of(traced: Traced) -> tuple[Collective, ...]:
     names, sizes = trace.texts("name"), message_bytes(trace)
     elements = [_elements(text) for text in trace.texts("inputs")]
     totals: dict[tuple[str, int | None, int | None], list[int]] = {}
+    calls_of: dict[tuple[str, int | None, int | None], list[int]] = {}
     for call, around in zip(chosen.tolist(), named, strict=True):
         operator = int(operators[call])
         name = _PLAIN.sub("", around) if around else collective(names[operator])
-        totals.setdefault((name, sizes[operator], elements[operator]), []).append(int(dur_ns[call]))
-    found = [
-        Collective(name, len(ns) / units.count, round(sum(ns) / len(ns)), size, counts)
-        for (name, size, counts), ns in totals.items()
-    ]
+        key = (name, sizes[operator], elements[operator])
+        totals.setdefault(key, []).append(int(dur_ns[call]))
+        calls_of.setdefault(key, []).append(call)
+    found = []
+    for (name, size, counts), ns in totals.items():
+        each_ns = round(sum(ns) / len(ns))
+        ranks = _ranks_and_bus(trace, calls_of[name, size, counts], each_ns)
+        found.append(Collective(name, len(ns) / units.count, each_ns, size, counts, *ranks))
     return tuple(sorted(found, key=lambda one: -one.count * one.each_ns))
+
+
+def _ranks_and_bus(trace: Trace, calls: list[int], each_ns: int) -> tuple[int | None, float | None]:
+    """Return how many ranks take part in these calls, and the bytes per second of the link that
+    carries most; None where the file does not say it, or they differ."""
+    if trace.collectives is None:
+        return None, None
+    table = trace.collectives.table
+    rows = trace.calls["source_row"].to_numpy("int64", na_value=-1)[calls]
+    mine = table[table["source_row"].isin(rows)]
+    told = mine[["kind", "size", "bytes"]].drop_duplicates()
+    if len(mine) < len(calls) or len(told) != 1 or told["size"].isna().any():
+        return None, None
+    kind, size, data = told.iloc[0]
+    known = None if pd.isna(data) else int(data)
+    return int(size), bus_bandwidth(str(kind), int(size), known, each_ns)
 
 
 def message_bytes(trace: Trace) -> list[int | None]:

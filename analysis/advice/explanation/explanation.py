@@ -12,6 +12,7 @@ import numpy as np
 from analysis.compare.explanation.explanation import NO_CALLS, Evidence, KernelTime, OtherKernels
 from analysis.compare.explanation.product import Product
 from analysis.metrics.stretch import Stretch
+from analysis.operators.link_peaks import LinkPeaks
 from analysis.work_units import UnitKind
 from analysis.work_units.units import UnitEvidence
 from analysis.work_units.work import Work
@@ -128,14 +129,17 @@ class ClassOfUnit:
 
 @dataclass(frozen=True)
 class Collective:
-    """Collectives of one name and size in a unit: how many, the time of each in ns, and the bytes
-    and elements of its message, None where the file does not have them."""
+    """Collectives of one name and size in a unit: how many, the time of each in ns, the bytes and
+    elements of its message, how many ranks take part, and what the link that carries most of the
+    data carries in a second, each None where the file does not have it."""
 
     name: str
     count: float
     each_ns: int
     bytes: int | None
     elements: int | None = None
+    ranks: int | None = None
+    bus_bytes_per_s: float | None = None
 
     @property
     def bytes_per_s(self) -> float | None:
@@ -171,7 +175,8 @@ class TraceExplanation:
     """The explanation of one trace. `layers`, `classes`, `collectives` and `products` (matrix
     products) come with most time first, and `savings` too, behind which stand those that no program
     can avoid. `unknown` are the kernels of most time of no known class; `captured` is how many
-    graphs a file captures that runs less than that, and of how many kernels, None of any other."""
+    graphs a file captures that runs less than that, and of how many kernels, None of any other.
+    `links` are those of the device, None where their rate is not public."""
 
     unit: TracedUnit
     layers: tuple[Layers, ...] = ()
@@ -181,3 +186,4 @@ class TraceExplanation:
     products: tuple[Product, ...] = ()
     unknown: tuple[KernelTime, ...] = ()
     captured: tuple[int, int] | None = None
+    links: LinkPeaks | None = None

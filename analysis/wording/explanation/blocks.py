@@ -71,6 +71,20 @@ _ONE_SIZED = Message("{name:name} of {size:bytes} ({each:duration}, {rate:bandwi
 _MANY_SIZED = Message(
     "{n:count} times {name:name} of {size:bytes} ({each:duration} each, {rate:bandwidth})"
 )
+_FAR_BELOW = 0.3  # of the rate of all links, where something else limits a collective
+_OF_LINKS = Message(
+    "Of these, {name:name} among {ranks:count} ranks carries {bus:bandwidth} over the bus, waiting "
+    "included: "
+    "{share:percent} of what {link:name} of the {device:name} carries in one direction, "
+    "{peak:bandwidth} (assumed, if all ranks are on one host)."
+)
+_FAR_BELOW_LINKS = Message(
+    "Of these, {name:name} among {ranks:count} ranks carries {bus:bandwidth} over the bus, waiting "
+    "included: "
+    "{share:percent} of what {link:name} of the {device:name} carries in one direction, "
+    "{peak:bandwidth} (assumed, if all ranks are on one host). So it is not these links that limit "
+    "it: it waits for other ranks, sends little at a time, or crosses a slower network."
+)
 
 
 def blocks_said(found: TraceExplanation) -> list[Said]:
@@ -90,7 +104,31 @@ def blocks_said(found: TraceExplanation) -> list[Said]:
         told.append(_AFTER[which].of(after=unit.after_ns))
     if found.collectives:
         told.append(_COMMUNICATION.of(collectives=collectives_text(found.collectives)))
+        told += _links(found)
     return told
+
+
+def _links(found: TraceExplanation) -> list[Said]:
+    """Return what the collective of most time carries over the links of the device, where the file
+    says how many ranks take part and their rate is public."""
+    links, first = found.links, found.collectives[0]
+    if links is None or first.bus_bytes_per_s is None or (first.ranks or 1) < 2:
+        return []
+    share = first.bus_bytes_per_s / links.bytes_per_s
+    if share > 1:  # they are connected by something else
+        return []
+    message = _FAR_BELOW_LINKS if share < _FAR_BELOW else _OF_LINKS
+    return [
+        message.of(
+            name=first.name,
+            ranks=first.ranks,
+            bus=first.bus_bytes_per_s / 1e9,
+            share=share,
+            peak=links.bytes_per_s / 1e9,
+            device=links.device,
+            link=links.name,
+        )
+    ]
 
 
 def _unknown(found: TraceExplanation) -> list[Said]:
