@@ -62,6 +62,19 @@ def test_kernels_of_no_known_operator_are_named_by_their_class_as_it_is_called(
     assert change_label(shaped) == "matrix product, operator not in the file, float32[4,8]"
 
 
+@pytest.mark.parametrize(
+    ("where", "label"),
+    [
+        (("float32[4,8]",), "aten::copy_, float32[4,8]"),
+        (("Layer", "float32[4,8]"), "aten::copy_, float32[4,8]"),
+        (("Layer", "aten::mm", "float32[4,8]"), "aten::mm, float32[4,8]"),
+    ],
+)
+def test_shapes_stand_behind_the_operator_or_the_kernel(where: tuple[str, ...], label: str) -> None:
+    kernels = (KernelTime("aten::copy_", 2, 200, "copy"),)
+    assert change_label(Change("shapes", 5, where=where, before=kernels, after=kernels)) == label
+
+
 def test_a_size_of_tensors_is_no_bare_number() -> None:
     change = Change("added", 5, where=("151936",), values={"size": 151_936})
     assert where_names(change) == ("tensors with a dimension of 151\N{NARROW NO-BREAK SPACE}936",)

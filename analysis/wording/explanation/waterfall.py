@@ -98,9 +98,13 @@ def change_label(change: Change) -> str:
 
 
 def _where(change: Change) -> str:
-    """Return the operator or the collective that a change is about; its shapes behind it."""
+    """Return the operator or the collective that a change is about; its shapes behind it, and
+    where the file names no operator the kernels."""
     names = where_names(change)
-    return ", ".join(names[-2:] if change.code == "shapes" else names[:1])
+    if change.code != "shapes":
+        return ", ".join(names[:1])
+    by_operator = len(names) > 1 and ("::" in names[-2] or "op_class" in change.values)
+    return ", ".join((names[-2] if by_operator else str(names_text(change.before)), names[-1]))
 
 
 def _step(label: str, ns: int) -> Step:
