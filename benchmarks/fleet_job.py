@@ -75,7 +75,6 @@ class Job:
     unfused: int | None = None
     truncated: int | None = None
     repeats: int = 1  # of the kernels of a layer, for longer traces
-    clocks_us: float = 5e5  # how far the clocks of two ranks are apart at most
 
     @property
     def ranks(self) -> int:
@@ -156,7 +155,7 @@ class _Simulation:
         self._encode = msgspec.json.Encoder().encode_into
         self._chance = np.random.default_rng(job.seed)
         self._now = np.zeros(job.ranks)
-        self._offset = _START_US + self._chance.uniform(0, job.clocks_us, job.ranks)
+        self._offset = _START_US + self._chance.uniform(0, 5e5, job.ranks)  # no common clock
         self._parts = [bytearray(_head(job, rank)) for rank in range(job.ranks)]
         self._is_first = [True] * job.ranks
         self._ids = np.zeros(job.ranks, dtype=int)

@@ -16,6 +16,8 @@ from analysis.trace import Meta, Trace
 # says when they ran; jobs of different sizes.
 Relation = Literal["one_job", "other_jobs", "unknown_jobs", "other_sizes"]
 _SINCE_1970 = 10**18  # ns: a start beyond it is one that two machines agree on
+_MANY = 3  # files that are one job by their ranks, though their clocks are not set alike
+_MINUTE = 60 * 10**9  # ns: how far such clocks are apart at most
 _TOGETHER = 0.5  # of the shorter recording, in which the other one ran as well
 
 
@@ -106,7 +108,10 @@ def _pair(first: _Recorded, second: _Recorded) -> RankPair | None:
 
 def ranks_of_one_job(traces: Sequence[tuple[str, Trace]]) -> dict[int, int]:
     """Return which of these traces, each with the name of its file, are ranks of one job: their
-    places by their ranks. Of several jobs the one of most ranks; none of a single rank."""
+    places by their ranks. Of several jobs the one of most ranks; none of a single rank.
+
+    Three or more files that say different ranks of as many in all are one job if they began within
+    a minute, even where their clocks do not show that they ran at the same time."""
     recorded = [_Recorded(trace, name) for name, trace in traces]
     jobs: list[dict[int, int]] = []
     for first, one in enumerate(recorded):
@@ -118,7 +123,27 @@ def ranks_of_one_job(traces: Sequence[tuple[str, Trace]]) -> dict[int, int]:
                 job.setdefault(own or 0, first)
                 job.setdefault(rank or 0, place)
         jobs.append(dict(sorted(job.items())))
-    return max(jobs, key=len, default={})
+    return max([*jobs, *_by_what_they_say(recorded)], key=len, default={})
+
+
+def _by_what_they_say(recorded: Sequence[_Recorded]) -> list[dict[int, int]]:
+    """Return jobs by the number of ranks that their files say: places by rank, of those in which
+    every rank stands once. Files that have ids of a job share one."""
+    by_world: dict[int, list[int]] = {}
+    for place, one in enumerate(recorded):
+        job = one.trace.meta.job or Job()
+        if job.world and job.rank is not None and one.window and not _holds_several(one.trace.meta):
+            by_world.setdefault(job.world, []).append(place)
+    jobs = []
+    for places in by_world.values():
+        of = {(recorded[at].trace.meta.job or Job()).rank or 0: at for at in places}
+        starts = [window[0] for at in places if (window := recorded[at].window)]
+        ids = [set((recorded[at].trace.meta.job or Job()).ids) for at in places]
+        share_id = not all(ids) or bool(set.intersection(*ids))
+        is_once = len(of) == len(places) >= _MANY
+        if is_once and share_id and max(starts) - min(starts) <= _MINUTE:
+            jobs.append(dict(sorted(of.items())))
+    return jobs
 
 
 def _holds_several(meta: Meta) -> bool:

@@ -107,7 +107,7 @@ def test_a_sweep_leads_to_scaling(send: Callable[..., AppTest]) -> None:
 
 
 def test_ranks_lead_to_fleet(send: Callable[..., AppTest], tmp_path: Path) -> None:
-    write(Job(nodes=1, devices=4, steps=2, layers=2, clocks_us=0.0), tmp_path / "traces")
+    write(Job(nodes=1, devices=4, steps=2, layers=2), tmp_path / "traces")
     files = {path.name: path.read_bytes() for path in sorted((tmp_path / "traces").iterdir())}
     for sent in (files, {"job.zip": zipped(files)}):
         page = send(sent)

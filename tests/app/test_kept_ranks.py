@@ -24,7 +24,7 @@ from tests.patience import GIVE_UP_S
 from tests.store.test_store import key, put
 
 Start = Callable[..., AppTest]
-JOB = Job(nodes=1, devices=4, steps=2, layers=2, clocks_us=0.0)
+JOB = Job(nodes=1, devices=4, steps=2, layers=2)
 
 
 @pytest.fixture

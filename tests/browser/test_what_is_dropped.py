@@ -17,7 +17,7 @@ from tests.browser.serving import SERVE, SERVES_AT, free_port, started
 def test_ranks_are_kept_and_a_model_is_ready_to_be_recorded(
     page: Page, tmp_path: Path, allowed_origins: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(Job(nodes=1, devices=8, steps=2, layers=2, clocks_us=0.0), tmp_path / "traces")
+    write(Job(nodes=1, devices=8, steps=2, layers=2), tmp_path / "traces")
     (tmp_path / "traces" / "rank7.json").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
     (tmp_path / "net.onnx").write_bytes(onnx_model())
     (tmp_path / "tmp").mkdir()

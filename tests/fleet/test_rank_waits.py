@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from analysis.fleet.examined import Examined, examine
 from analysis.fleet.of_traces import fleet_of_traces
 from analysis.fleet.rank_waits import rank_waits
+from analysis.job import Job
 from analysis.ranks.aligned import aligned
 from analysis.ranks.pair import ranks_of_one_job
 from analysis.ranks.waits import waits_of_pair
 from analysis.report.fleets.fleet_json import fleet_values
+from analysis.trace import Trace
 from analysis.wording.fleet.sentences import answer_sentences, text_of
 from tests.fleet.jobs import by_hand
-from tests.ranks.test_waits import US, rank_of
+from tests.ranks.test_waits import EPOCH, US, rank_of
 
 MS = 1_000_000
 
@@ -107,3 +111,25 @@ def test_traces_of_one_rank_or_of_other_jobs_are_no_job() -> None:
     assert ranks_of_one_job([]) == {}
     assert ranks_of_one_job([("a", first)]) == {}
     assert ranks_of_one_job([("a", first), ("b", late)]) == {}
+
+
+def test_three_ranks_are_one_job_by_what_they_say_where_clocks_are_not_set_alike() -> None:
+    """Two of them are not, nor those that say one rank twice, other sizes, or other days."""
+
+    def rank(number: int, after_s: float, world: int = 3, ids: tuple[str, ...] = ()) -> Trace:
+        start = EPOCH + round(after_s * 1e9)
+        trace = rank_of(number, [(100, 210), (300, 350)], started_ns=start)
+        return replace(trace, meta=replace(trace.meta, job=Job(number, world, ids=ids)))
+
+    def places(*traces: Trace) -> dict[int, int]:
+        return ranks_of_one_job([(f"{at}.json", trace) for at, trace in enumerate(traces)])
+
+    apart = (rank(1, 0.3), rank(0, 0.0), rank(2, 59.0))
+    assert places(*apart) == {0: 1, 1: 0, 2: 2}
+    assert places(*apart[:2]) == {}
+    assert places(*apart[:2], rank(2, 61.0)) == {}
+    assert places(*apart[:2], rank(2, 0.5, world=4)) == {}
+    assert places(*apart[:2], rank(1, 0.5)) == {}, "which of both is the job's nobody knows"
+    own = [rank(n, n / 3, ids=(f"of {n}",)) for n in range(3)]
+    assert places(*own) == {}
+    assert places(*(rank(n, n / 3, ids=("one", f"of {n}")) for n in range(3))) == {0: 0, 1: 1, 2: 2}

@@ -8,7 +8,7 @@ from analysis.compare.explanation.explanation import Explanation, UnitTimes
 from analysis.compare.explanation.product import Product
 from analysis.operators.factors import Factors
 from analysis.report.explanation.product_rows import ProductCells, product_table, texts_of
-from analysis.report.exports.product_text import product_lines
+from analysis.report.explanation.product_text import product_lines
 from analysis.work_units.work import Work
 
 UNIT = UnitTimes(

@@ -42,7 +42,7 @@ def show(shown: Shown) -> None:
 
 
 def _text(shown: Shown) -> str:
-    from analysis.report.exports.product_text import product_lines
+    from analysis.report.explanation.product_text import product_lines
 
     explained = shown.comparison.explanation
     products = [] if explained is None else product_lines(explained)
