@@ -47,7 +47,9 @@ def answer(found: Examination, figure: str) -> tuple[bool, str]:
 def test_a_profile_says_what_it_can_answer() -> None:
     found = examine(profile())
     assert words.recognised_sentence(found) == "ONNX Runtime profile, written by ONNX Runtime."
-    assert words.read_sentence(found) == "6 profiled runs, 4 distinct operators and 24 executions."
+    assert words.read_sentence(found) == (
+        "6 profiled runs; in the whole file 4 distinct operators and 24 executions."
+    )
     told = (
         "Verdict: Beside another file of one process, only for a change beyond 30 %: its 6 runs "
         "are of one process. Give five or more files a side for smaller ones."

@@ -46,6 +46,16 @@ def belong_together(named: Sequence[tuple[str, Trace]]) -> tuple[int, ...]:
     return tuple(sorted({*best, *near}))
 
 
+def like_these(
+    pair: Sequence[tuple[str, Trace]], others: Sequence[tuple[str, Trace]]
+) -> tuple[int, ...]:
+    """Return the places of the other named traces that are nearly as much like one of a pair as
+    these two are like each other."""
+    least = _NEARLY * likeness(*pair)
+    values = (max(likeness(one, other) for one in pair) for other in others)
+    return tuple(at for at, value in enumerate(values) if value > 0 and value >= least)
+
+
 def _shares(trace: Trace, column: str) -> dict[str, float]:
     """Return the part of the operator time of each value of a column; of what is null, nothing."""
     times = trace.calls.groupby("operator")["dur_ns"].sum()

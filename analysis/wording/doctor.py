@@ -79,7 +79,8 @@ _RECOGNISED: Mapping[tuple[bool, bool], Message] = {
 
 
 def read_sentence(found: Examination) -> str:
-    """Return '3 steps, 412 distinct operators and 1 236 executions.', and un-profiled runs."""
+    """Return '3 steps; in the whole file 412 distinct operators and 1 236 executions.', and
+    un-profiled runs."""
     kind = found.run_kind or ""
     counts = [
         (len(found.variants), "variants"),
@@ -87,8 +88,10 @@ def read_sentence(found: Examination) -> str:
         (found.samples or None, "unprofiled_runs"),
     ]
     told = [shown(count, noun) for count, noun in counts[not found.variants :] if count is not None]
-    told += [shown(found.operators, "distinct"), shown(found.rows, "executions")]
-    return say("{counts}.", counts=listed(told))
+    whole = {"operators": shown(found.operators, "distinct"), "n": shown(found.rows, "executions")}
+    if not told:
+        return say("{operators} and {n}.", **whole)
+    return say("{counts}; in the whole file {operators} and {n}.", counts=listed(told), **whole)
 
 
 def files_sentence(found: Examination) -> str:

@@ -139,6 +139,11 @@ def units_opened_text(trace: Trace) -> str:
 
 
 _OF_DISTINCT = Message("{executions:executions} of {n:distinct}.")
+_OF_DISTINCT_EACH: Mapping[RunWord, Message] = {
+    "runs": Message("{executions:executions} of {n:distinct} a run."),
+    "steps": Message("{executions:executions} of {n:distinct} a step."),
+    "repetitions": Message("{executions:executions} of {n:distinct} a repetition."),
+}
 _DISTINCT_IN_ALL: Mapping[RunWord, Message] = {
     "runs": Message("{executions:executions} a run, {n:distinct} in all."),
     "steps": Message("{executions:executions} a step, {n:distinct} in all."),
@@ -154,9 +159,10 @@ def trace_facts(side: Side) -> str:
     told = [_run_text(side.trace, facts)]
     if facts.operators:
         executions = round(facts.executions)
-        # Runs that are not alike may have more operators together than one has executions.
-        in_all = _DISTINCT_IN_ALL[run_word(side.trace)]
-        message = _OF_DISTINCT if facts.operators <= executions else in_all
+        word = run_word(side.trace)
+        message = _OF_DISTINCT_EACH[word] if side.trace.has_runs else _OF_DISTINCT
+        if facts.operators > executions:  # runs that are not alike have more together than one
+            message = _DISTINCT_IN_ALL[word]
         told.append(message.text(executions=executions, n=facts.operators))
     if facts.small_op_ratio is not None:
         told.append(say("Small-op ratio (time): {share:percent}.", share=facts.small_op_ratio))

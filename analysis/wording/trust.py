@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from analysis.compare.trust import Trust
 from analysis.messages import Message, paragraph
+from analysis.trace import Diagnostic
 from analysis.wording.diagnostics import diagnostic_headline, diagnostic_sentence
+from analysis.wording.diagnostics.ranks import WAITS
 
 TRUST = Message("Can I trust this?")
 GENERAL_DOUBT = Message("They are two separate recordings.")
@@ -35,10 +37,15 @@ def all_of_them(trust: Trust) -> str:
     return (_DOUBTS_AND_NOTES if trust.doubts else _ONLY_NOTES).text(**counts)
 
 
+def _for_it(note: Diagnostic) -> str:
+    """What speaks for an answer; of two ranks of one job, which the answer names, what follows."""
+    return WAITS.text() if note.code == "ranks_of_one_job" else diagnostic_sentence(note)
+
+
 def trust_line(trust: Trust) -> str:
     """How many doubts there are and the two that matter most, in short; else what speaks for it."""
     if not trust.doubts:
-        return paragraph(NO_DOUBT.text(), *map(diagnostic_sentence, trust.notes[:1]))
+        return paragraph(NO_DOUBT.text(), *map(_for_it, trust.notes[:1]))
     told = [diagnostic_headline(note) for note in trust.first[:_MAX]]
     if trust.general and not told:  # it holds for most pairs: beside others it is only counted
         told.append(general_doubt(trust))

@@ -211,15 +211,15 @@ def _counts(facts: Mapping[str, Any]) -> str:
     has = facts["fields"]
     if has["runs"] and not has["samples"] and facts["profiled_runs"] < facts["runs"]:
         return say(
-            "{runs:runs} ({profiled:count} with operators), {operators:operators} a run, "
-            "{rows:rows}, {time:duration} in operators.",
+            "{runs:runs} ({profiled:count} with operators) of {operators:executions} each; the "
+            "whole file: {rows:rows}, {time:duration} in operators.",
             operators=facts["operators"],
             **counts,
         )
     if has["runs"]:
         return say(
-            "{runs:runs} ({profiled:count} profiled), {operators:executions} a run, {rows:rows}, "
-            "{time:duration} in operators.",
+            "{runs:runs} ({profiled:count} profiled) of {operators:executions} each; the whole "
+            "file: {rows:rows}, {time:duration} in operators.",
             operators=facts["operators"],
             **counts,
         )

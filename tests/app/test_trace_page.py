@@ -73,7 +73,7 @@ def test_a_variant_by_itself(open_trace: Open) -> None:
         "Where the time of a run goes", "What limits unfused now",
         "Where the time goes", "Timeline",
     ]  # fmt: skip
-    facts = "4 executions of 4 distinct operators. Small-op ratio (time)\\: 25.0 %."
+    facts = "4 executions of 4 distinct operators a run. Small-op ratio (time)\\: 25.0 %."
     assert any(facts in caption.value for caption in page.caption)
     assert any("1. Optimisation is off." in text for text in markdown_texts(page))
     tables = {frame.key: frame.value for frame in page.dataframe}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.likeness import belong_together, likeness
+from analysis.compare.likeness import belong_together, like_these, likeness
 from analysis.readers.building.trace_tables import build_trace
 from analysis.trace import Meta, Trace
 
@@ -51,3 +51,16 @@ def test_likeness_is_a_part_and_the_same_both_ways(files: list[tuple[str, dict[s
     assert 0.0 <= likeness(named[0], named[1]) <= 1.0 + 1e-9
     places = belong_together(named)
     assert len(places) >= 2 and set(places) <= set(range(len(named)))
+
+
+def test_others_that_are_like_a_pair() -> None:
+    """A pair of attention; the first other one is it again, the others are of images and of another
+    profiler."""
+    attention = {"MatMul": 60, "Softmax": 30, "Add": 10}
+    pair = (("before.json", trace(attention)), ("after.json", trace({**attention, "Add": 14})))
+    others = [
+        ("again.json", trace(attention)),
+        ("images.json", trace({"Conv": 80, "Relu": 20})),
+        ("nsys.json", trace(attention, "nsys_db")),
+    ]
+    assert like_these(pair, others) == (0,)

@@ -108,7 +108,7 @@ def test_headline_and_timeline_are_of_the_unit() -> None:
     assert text(trace_parts(side)) == "A step of t takes 200 µs as profiled"
     assert trace_payload(side)["sides"][0]["dur_ns"] == 200_000
     assert "4 executions" not in trace_facts(side)
-    assert "2 executions of 2 distinct operators." in trace_facts(side)
+    assert "2 executions of 2 distinct operators a step." in trace_facts(side)
 
 
 def test_runs_that_are_not_alike_have_more_operators_together_than_executions_each() -> None:
@@ -124,7 +124,7 @@ def test_what_the_file_shows_beside_its_units_is_said_once() -> None:
     assert (note.count, note.values["before"], note.values["time"]) == (1, 10_000_000, 50_000)
     told = trace_facts(side)
     assert "each of 3 called step[DECODE bs=4] counts as one run" in told
-    assert "Beside these runs the file shows 10.0 ms before the first." in told
+    assert "Beside these runs the file shows 10.0 ms before the first, by the clock." in told
     assert "1 execution, which takes 50.0 µs, is in no run." in told
     assert told.count("Beside") == 1
 

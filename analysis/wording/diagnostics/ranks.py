@@ -14,7 +14,7 @@ _GUESSED = Message(
     "The two files look like ranks {before:count} and {after:count} of one job, since they ran at "
     "the same time."
 )
-_WAITS = Message(
+WAITS = Message(
     "Ranks of one job wait for one another, so how long their steps take does not say which is "
     "faster: what they run and where they wait does."
 )
@@ -33,8 +33,8 @@ _OTHER_SHARE = Message("A rank of a larger job has another share of the work, an
 def one_job(note: Diagnostic) -> NoteText:
     """Return that both are ranks of one job, and what follows from it."""
     if not note.values.get("named"):
-        return told(_GUESSED, _WAITS)
-    return told(_NAMED if note.values.get("world") is None else _NAMED_OF, _WAITS)
+        return told(_GUESSED, WAITS)
+    return told(_NAMED if note.values.get("world") is None else _NAMED_OF, WAITS)
 
 
 def apart(note: Diagnostic) -> NoteText:

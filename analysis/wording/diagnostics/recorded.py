@@ -232,10 +232,10 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "launched_before": told(
         Message(
-            "{n:count} execution ({ns:duration}) was launched before the file begins and is of "
-            "none of its runs.",
-            "{n:count} executions ({ns:duration}) were launched before the file begins and are of "
-            "none of its runs.",
+            "{n:count} execution, which takes {ns:duration}, was launched before the file begins "
+            "and is of none of its runs.",
+            "{n:count} executions, whose times add up to {ns:duration}, were launched before the "
+            "file begins and are of none of its runs.",
         ),
         Message("While they run, the device is not idle."),
     ),

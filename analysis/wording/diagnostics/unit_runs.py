@@ -8,12 +8,13 @@ from analysis.messages import Message, listed
 from analysis.trace import Diagnostic, DiagnosticCode
 from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
 
-_BESIDE_ONE = Message("Beside that run the file shows {parts}.")
-_BESIDE = Message("Beside these runs the file shows {parts}.")
+# Of the clock, while executions at once add up to more.
+_BESIDE_ONE = Message("Beside that run the file shows {parts}, by the clock.")
+_BESIDE = Message("Beside these runs the file shows {parts}, by the clock.")
 _NOT_ALL = Message("Not all that the file shows is in these runs.")
 _IN_NONE = Message(
     "{n:count} execution, which takes {time:duration}, is in no run.",
-    "{n:count} executions, which take {time:duration}, are in no run.",
+    "{n:count} executions, whose times add up to {time:duration}, are in no run.",
 )
 _PARTS_ONE = {
     "before": Message("{ns:duration} before it"),

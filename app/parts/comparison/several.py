@@ -5,9 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from analysis.compare.assumptions import Assumptions
+from analysis.compare.likeness import like_these
 from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
 from analysis.compare.multiple.pareto import pareto
 from analysis.messages import Message, paragraph, say
+from analysis.trace import Trace
 from analysis.wording import shown
 from analysis.wording.multiple import comparison as words
 from analysis.wording.multiple.engines import reading_sentences
@@ -95,8 +97,8 @@ def _choose() -> tuple[str, ...]:
 
 def _first() -> tuple[str, ...]:
     """What to show when nobody said what: the variants recorded with what is compared; of profiles
-    both sides and the others that are open, in groups where these are two or more; else the
-    variants of the first sample."""
+    both sides and the others that are open and like them, in groups where these are two or more;
+    else the variants of the first sample."""
     pair = tuple(filter(None, state.pair.compared()))
     for id_ in pair:
         found = choices.together(id_, state.files.opened())
@@ -110,10 +112,22 @@ def _first() -> tuple[str, ...]:
             taken = {one for id_ in shown for one in sides.members(id_)}
             shown += [id_ for id_ in groups if taken.isdisjoint(sides.members(id_))]
             return tuple(shown)[:MAX_SIDES]
-        profiles = [file.id for file in sides.profiles(opened)]
-        return tuple(dict.fromkeys((*pair, *profiles)))[:MAX_SIDES]
+        return tuple(dict.fromkeys((*pair, *_like(pair))))[:MAX_SIDES]
     first = next(filter(None, choices.first_pair()), "")
     return choices.together(first, state.files.opened())
+
+
+def _like(pair: tuple[str, ...]) -> list[str]:
+    """Ids of the other open profiles that are like the two of a pair; none of other work, whose
+    times say nothing beside theirs."""
+    opened = state.files.opened()
+    both = [loading.opened_as(id_, opened) for id_ in pair]
+    named = [(one.name, one.value) for one in both if one and isinstance(one.value, Trace)]
+    others = [file for file in sides.profiles(opened.values()) if file not in both]
+    if len(named) != 2:
+        return [file.id for file in others]
+    traces = [(file.name, file.value) for file in others if isinstance(file.value, Trace)]
+    return [others[at].id for at in like_these(named, traces)]
 
 
 def _answer(multiple: MultipleComparison) -> None:
