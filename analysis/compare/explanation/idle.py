@@ -129,6 +129,7 @@ def _with_calls(
         is_launch = key[0] == "launching"
         was, each_ns = (one.ns / one.count if is_launch else one.ns for one in (calls[0], calls[1]))
         values |= {"call": calls[1].name, "was_ns": was, "each_ns": each_ns}
+        values |= {"call_before": calls[0].name} if calls[0].name != calls[1].name else {}
         values |= {
             "call_before_ns": calls[0].ns,
             "call_before_count": calls[0].count,

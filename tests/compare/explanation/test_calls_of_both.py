@@ -11,7 +11,7 @@ from analysis.compare.explanation import explain
 from analysis.compare.side import side_of_trace
 from analysis.report.explanation.explanation_json import explanation_values
 from analysis.trace import Trace
-from analysis.wording.explanation import leading_sentence
+from analysis.wording.explanation import change_sentence, leading_sentence
 from analysis.wording.explanation.same_kernels import common_kernels_said
 from tests.host.hosts import Span
 from tests.step_traces import Kernel, Launch, steps_of
@@ -188,3 +188,21 @@ def test_kernels_that_two_stages_have_in_common_are_said_to_take_as_long() -> No
     found = explain(steps_of([layer * 6]), steps_of([[*slower, *head]]))
     assert found is not None
     assert common_kernels_said(replace(found, difference="stages")) == []
+
+
+def test_launches_of_another_name_are_named_on_both_sides() -> None:
+    """A launch takes 30 us by HIP, before 2 us by CUDA."""
+    before, after = launching([GEMM, RELU], 2), launching([GEMM, RELU], 30)
+    assert after.host is not None
+    names = tuple(name.replace("cuda", "hip") for name in after.host.names)
+    found = explain(before, replace(after, host=replace(after.host, names=names)))
+    assert found is not None
+    (idle,) = [change for change in found.changes if change.values.get("kind") == "launching"]
+    told = change_sentence(idle, found.unit)
+    assert "(each hipLaunchKernel takes 30.0 µs, before each cudaLaunchKernel 2.00 µs)" in told
+    same = explain(before, after)
+    assert same is not None
+    (idle,) = [change for change in same.changes if change.values.get("kind") == "launching"]
+    assert "(each cudaLaunchKernel takes 30.0 µs, before 2.00 µs)" in change_sentence(
+        idle, same.unit
+    )

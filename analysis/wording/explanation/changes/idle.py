@@ -30,7 +30,11 @@ def idle(change: Change, unit: UnitTimes) -> Sentence:
     if calls is not None and "call" in change.values:
         call, each, was = (change.values[name] for name in ("call", "each_ns", "was_ns"))
         if abs(float(each) - float(was)) > _AS_LONG * float(was):
-            return calls, {**values, "call": call, "each": each, "was": was}
+            values |= {"call": call, "each": each, "was": was}
+            other = change.values.get("call_before")
+            if kind == "launching" and other is not None:
+                return _IDLE_OTHER_LAUNCHES, {**values, "other": other}
+            return calls, values
     return (IDLE_BY.get(str(kind)) or _IDLE[unit.on_device]), values
 
 
@@ -69,6 +73,12 @@ _IDLE_CALLS = {
         "{each:duration}, before {was:duration})."
     ),
 }
+# Of launches that have another name on each side, as on devices of two makers.
+_IDLE_OTHER_LAUNCHES = Message(
+    "The device is idle for {takes:duration} instead of {took:duration} while the host launches "
+    "the next kernel: **{ns:signed_duration}** {per} (each {call:name} takes {each:duration}, "
+    "before each {other:name} {was:duration})."
+)
 _IDLE = {
     True: Message(
         "The device is idle for {takes:duration} instead of {took:duration}: "
