@@ -179,7 +179,9 @@ def test_a_real_recording_whatever_its_folder_is_called(shared_traces: Path) -> 
     found = find(sources)
     assert formats(found) == ["ascend_kernel_details"] and found.covered == ()
     assert "trace_view.json" in found.recordings[0].files, "for what the host did"
-    of_host = re.compile(rb"aclrt|CANN|Python|cpu_op|python_function|(?:en|de)queue(?=\")")
+    of_host = re.compile(
+        rb"aclrt|data_type|CANN|Python|cpu_op|python_function|(?:en|de)queue(?=\")"
+    )
     without = [Source(one.name, of_host.sub(b"other", one.data)) for one in sources]
     assert find(without).covered == ("trace_view.json",)
     trace = found.recordings[0].value

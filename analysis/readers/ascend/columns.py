@@ -71,6 +71,8 @@ _NO_COUNTERS = {
     )
 }  # fmt: skip
 _DIMS = re.compile(r"(-?\d{1,18}(,-?\d{1,18})*)?", re.ASCII)
+_BFLOAT = {"bfp16": "bfloat16"}  # of HCCL
+_MAX_DIGITS = 18
 _NO_LAYOUT = ("", "ND", "NULL", "N/A", "UNDEFINED", "RESERVED")
 _FOPS = re.compile(r"ai[cv]_(cube|vector|vec)_fops")
 # A spreadsheet shows long numbers as 1.69512E+15, and saves them so.
@@ -236,3 +238,12 @@ def _maybe_longer(
             yield names[at], durations[at], float(cores[at])
         return
     yield from zip(names, durations, cores, strict=False)
+
+
+def message_text(count: str, data_type: str) -> str | None:
+    """Return the message of a collective as a tensor, 'float32[4097000]' of '4097000' and 'FP32';
+    None where its number of elements or their type is not known."""
+    dtype = dtype_name(data_type)
+    is_known = dtype not in ("n/a", "none", "invalid_type", "")
+    is_count = count.isascii() and count.isdecimal() and len(count) <= _MAX_DIGITS
+    return f"{_BFLOAT.get(dtype, dtype)}[{int(count)}]" if is_known and is_count else None

@@ -18,7 +18,13 @@ import pandas as pd
 from analysis.errors import FuseScopeError
 from analysis.job import MAX_RANKS, Job
 from analysis.messages import mark
-from analysis.readers.ascend.columns import check_core_times, device_classes, task_kind, tensor_text
+from analysis.readers.ascend.columns import (
+    check_core_times,
+    device_classes,
+    message_text,
+    task_kind,
+    tensor_text,
+)
 from analysis.readers.ascend.host.tables import host_of_database
 from analysis.readers.ascend.host.threads import AscendHost
 from analysis.readers.ascend.host.waits import HostSpans, Wait, wait_calls
@@ -35,7 +41,7 @@ from analysis.readers.building.iterations import (
 )
 from analysis.readers.building.numbering import Numbered
 from analysis.readers.building.processes import devices_of, rows_of, taken_apart
-from analysis.readers.building.trace_tables import build_trace, dtype_name
+from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.readers.input.sqlite import Database, Table, integer, open_database, schema_names
 from analysis.readers.input.sqlite_wal import is_of_database
@@ -53,7 +59,6 @@ _OPERATOR_API = 50001  # ENUM_API_TYPE: an operator of the framework
 _BLOCKS, _MIX_BLOCKS = ("blockDim", "blockNum"), ("mixBlockDim", "mixBlockNum")
 _KERNEL = re.compile(r"(KERNEL_)?(AI_?(CORE|CPU|VEC|VECTOR_CORE)|AIV|MIX_AI[CV])\b|DSA", re.ASCII)
 _SCOPED = re.compile(r"(?:Default|Gradients|recompute_Default)/.*-op\d")  # of MindSpore graphs
-_BFLOAT = {"bfp16": "bfloat16"}
 _VERSIONS = ("torch_npu_version", "cann_version", "CANN_VERSION", "mindspore_version")
 
 
@@ -227,17 +232,14 @@ class _Rows:
         # Rows are counted through both tables: each call has one of its own.
         before = len(self.database.read("TASK", "startNs"))
         for row, name in enumerate(names):
-            dtype = dtype_name(
-                dtypes.get(kinds[row] or 0, "N/A") if kinds[row] is not None else "N/A"
-            )
-            known = dtype not in ("n/a", "invalid_type", "") and counts[row] is not None
+            kind = dtypes.get(kinds[row] or 0) if kinds[row] is not None else None
             op_type = (types[row] or "").rstrip("_") or None
             self.columns.add(
                 name=name or op_type or "communication",
                 op_type=op_type,
                 provider="COMMUNICATION",
                 level="device_kernel",
-                inputs=f"{_BFLOAT.get(dtype, dtype)}[{counts[row]}]" if known else "",
+                inputs=message_text(str(counts[row]), str(kind)) or "",
                 is_communication=True,
                 device=devices[row] or device,
                 start_ns=starts[row],

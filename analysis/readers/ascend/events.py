@@ -56,6 +56,8 @@ class Args(msgspec.Struct, gc=False):
     core_time: Cell = msgspec.field(default=None, name="Aicore Time(ms)")
     cycles: Cell = msgspec.field(default=None, name="Total Cycle")
     mindspore_op: Cell = None
+    count: Cell = None  # of the elements of a collective
+    data_type: Cell = None
     dims: msgspec.Raw = msgspec.field(default=msgspec.Raw(b""), name="Input Dims")
     types: msgspec.Raw = msgspec.field(default=msgspec.Raw(b""), name="Input type")
 
@@ -105,6 +107,7 @@ class Told:
     tasks: Ints
     operators: Ints
     inputs: Ints
+    messages: Ints
     core_times: np.ndarray
     cycles: np.ndarray
 
@@ -131,6 +134,7 @@ class EventColumns:
         self.others = 0  # events that are neither spans nor flows nor labels
         self.names, self.kinds, self.streams = Distinct(), Distinct(), Distinct()
         self.tasks, self.operators, self.inputs = Distinct(), Distinct(), Numbered()
+        self.messages = Numbered()
         self.processes: dict[Cell, str] = {}
         self.threads: dict[tuple[Cell, Cell], str] = {}
         self.devices: dict[Cell, str] = {}
@@ -168,7 +172,7 @@ class EventColumns:
 
     def told(self) -> Told:
         """What their arguments say."""
-        return Told(*self._columns("told", 8))
+        return Told(*self._columns("told", 9))
 
     def flows(self) -> Flows:
         """All begins and ends of flows."""
@@ -254,6 +258,7 @@ class EventColumns:
             one.physic_stream if one.physic_stream is not None else one.stream for one in args
         ]
         inputs = [(bytes(one.dims), bytes(one.types)) for one in args]
+        messages = [(str(one.count), str(one.data_type)) for one in args]
         parts = [one.part_type for one in args]
         self._keep(
             "told",
@@ -263,6 +268,7 @@ class EventColumns:
             self.tasks.number([one.task for one in args]),
             self.operators.number([one.mindspore_op for one in args]),
             self.inputs.of(inputs).astype("int32"),
+            self.messages.of(messages).astype("int32"),
             _floats([one.core_time for one in args]),
             _floats([one.cycles for one in args]),
         )

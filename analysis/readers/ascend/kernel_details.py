@@ -45,6 +45,9 @@ def _read(source: Source) -> Trace:
     threads = host_beside(beside, TRACE_VIEW.sniff, rows.columns)
     runs, labels = _runs(rows, beside.steps)
     columns: dict[str, list[object]] = {**rows.columns, **beside.columns}
+    if threads.messages:
+        cells = zip(columns["inputs"], columns["source_row"], strict=True)
+        columns["inputs"] = [own or threads.messages.get(int(str(row)), "") for own, row in cells]
     notes = [*rows.notes, *beside.notes]
     if labels is not None:
         columns["run"] = labels

@@ -17,7 +17,7 @@ import numpy as np
 from analysis.host_activity import HostActivity
 from analysis.limits import Limits
 from analysis.operators.members import Members, members_text
-from analysis.readers.ascend.columns import check_core_times, device_classes
+from analysis.readers.ascend.columns import check_core_times, device_classes, message_text
 from analysis.readers.ascend.events import (
     BACKWARD,
     FLOWS,
@@ -225,6 +225,9 @@ class _Reading:
             "members": members.mapped(members_text),
             "members_source": members.mapped(lambda of: of.kind),
             "is_communication": talks,
+            "inputs": Combined(self._messages(tasks), talks).made(
+                lambda message, is_collective: message if is_collective else None
+            ),
             "device": coded(
                 spans.groups[tasks], [self._devices.get(group.pid) for group in self._groups]
             ),
@@ -257,6 +260,14 @@ class _Reading:
         codes = np.full(len(tasks), -1, dtype="int64")
         codes[args >= 0] = told[args[args >= 0]]
         return Coded(codes, cells.cells())
+
+    def _messages(self, tasks: Ints) -> Coded:
+        """The message of each collective as the tensor that it is, None where it is not known."""
+        args = self._spans.args[tasks]
+        codes = np.full(len(tasks), -1, dtype="int64")
+        codes[args >= 0] = self._told.messages[args[args >= 0]]
+        texts = [message_text(*each) for each in self._found.messages]  # type: ignore[misc]
+        return coded(codes, texts)
 
     def _floats(self, tasks: Ints, told: np.ndarray) -> np.ndarray:
         args = self._spans.args[tasks]

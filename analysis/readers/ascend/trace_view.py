@@ -179,7 +179,8 @@ def _launched(columns: Mapping[str, Any], launches: Launches) -> dict[str, Coded
     alone = Coded(np.where(is_alone, launches.inputs.codes, -1), launches.inputs.values).present()
     texts = [*(input_text(*told) for told in alone.values), ""]  # type: ignore[misc]
     if any(texts):
-        found["inputs"] = coded(np.where(alone.codes >= 0, alone.codes, len(texts) - 1), texts)
+        by_launch = coded(np.where(alone.codes >= 0, alone.codes, len(texts) - 1), texts)
+        found["inputs"] = Combined(columns["inputs"], by_launch).made(lambda own, by: own or by)
     return found
 
 

@@ -131,6 +131,29 @@ def test_a_table_of_kernels_takes_the_host_from_the_timeline_beside_it() -> None
     assert traced(Source("kernel_details.csv", TABLE.encode())).host is None
 
 
+def test_messages_of_collectives_are_tensors() -> None:
+    """In a timeline, and beside a table that says nothing of them; other kernels have none."""
+    told = {"count": 4096, "data_type": "BFP16", "alg_type": "MESH-RING"}
+    reduced = span("hcom_allReduce__586_0_1", 100, 0, 410, 450, args=told)
+    unknown = span("hcom_allReduce__586_1_1", 100, 0, 460, 480, args={**told, "count": "many"})
+    names = [*NAMES, {"ph": "M", "name": "process_name", "pid": 100, "args": {"name": "HCCL"}}]
+    one = view(*OF_PYTHON, *KERNELS, reduced, unknown, names=names)
+    table = "".join(
+        f"1,{name},hcom_allReduce_,HCCL,{ts(at)},{us}\n"
+        for name, at, us in (
+            ("hcom_allReduce__586_0_1", 410, 40),
+            ("hcom_allReduce__586_1_1", 460, 20),
+        )
+    )
+    beside = Source("kernel_details.csv", (TABLE + table).encode(), beside=(one,))
+    for trace in (traced(one), traced(beside)):
+        inputs = dict(zip(trace.texts("name"), trace.texts("inputs"), strict=True))
+        assert inputs == {
+            "Mul": "", "Add": "", "hcom_allReduce__586_0_1": "bfloat16[4096]",
+            "hcom_allReduce__586_1_1": "",
+        }  # fmt: skip
+
+
 def test_without_a_queue_one_thread_asks_and_hands_over() -> None:
     """As with TASK_QUEUE_ENABLE=0: Add is handed over at 280 on the main thread, which does nothing
     after that."""

@@ -1,9 +1,10 @@
-"""What a timeline beside a table of kernels says of the host: waits, threads, and launches."""
+"""What a timeline beside a table of kernels says of the host (waits, threads, and launches) and
+of messages of collectives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ class HostBeside:
     waits: HostWaits | None = None
     host: HostActivity | None = None
     stacks: Stacks | None = None
+    messages: Mapping[int, str] = field(default_factory=dict)  # of collectives, by their row
 
 
 def host_beside(
@@ -44,12 +46,15 @@ def host_beside(
             beside.notes.append(Diagnostic("warning", "companion_unreadable", 1, other.name))
             return None
         waits = None if timeline.waits is None else host_waits(timeline.waits, other.limits)
-        if timeline.host is None:
-            return HostBeside(waits) if waits is not None else None
         rows = _rows(timeline, columns)
+        told = zip(rows.tolist(), timeline.columns["inputs"], strict=True)
+        messages = {row: str(text) for row, text in told if row >= 0 and text}
+        if timeline.host is None:
+            is_known = waits is not None or messages
+            return HostBeside(waits, messages=messages) if is_known else None
         host, notes = timeline.host.activity(rows, other.limits)
         beside.notes += notes
-        return HostBeside(waits, host, timeline.host.stacks(rows, other.limits))
+        return HostBeside(waits, host, timeline.host.stacks(rows, other.limits), messages)
 
     return beside.first(known, read) or HostBeside()
 
