@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import msgspec
 import pandas as pd
@@ -35,15 +35,17 @@ from analysis.messages import Message, mark
 from analysis.operators import flops
 from analysis.readers.input.folder import ZIP_ERRORS, check_size, damaged_zip
 from analysis.readers.input.source import Source
-from analysis.readers.mindspore.recorded import RecordedExecutions
 from analysis.readers.onnxruntime.profile import ProfileTables
-from analysis.readers.openvino.recorded import RecordedCounters
 from analysis.readers.packed.tables import parse_trace
-from analysis.readers.pytorch.recorded import RecordedCalls
 from analysis.readers.reader import ALWAYS, Reader
-from analysis.readers.xla.recorded import RecordedSteps
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Meta, Trace, Value, runs_frame
+
+if TYPE_CHECKING:
+    from analysis.readers.mindspore.recorded import RecordedExecutions
+    from analysis.readers.openvino.recorded import RecordedCounters
+    from analysis.readers.pytorch.recorded import RecordedCalls
+    from analysis.readers.xla.recorded import RecordedSteps
 
 # As experiment.json names the engines.
 TORCH, JAX, OPENVINO, MINDSPORE = "torch", "jax", "openvino", "mindspore"
@@ -157,12 +159,20 @@ def _trace(
         variant=variant.name,
     )
     if engine.name == TORCH:
+        from analysis.readers.pytorch.recorded import RecordedCalls
+
         trace = _compiled_trace(archive, variant, meta, RecordedCalls(graph, archive.limits))
     elif engine.name == JAX:
+        from analysis.readers.xla.recorded import RecordedSteps
+
         trace = _compiled_trace(archive, variant, meta, RecordedSteps(graph, archive.limits))
     elif engine.name == OPENVINO:
+        from analysis.readers.openvino.recorded import RecordedCounters
+
         trace = _compiled_trace(archive, variant, meta, RecordedCounters(graph, archive.limits))
     elif engine.name == MINDSPORE:
+        from analysis.readers.mindspore.recorded import RecordedExecutions
+
         trace = _mindspore_trace(archive, variant, meta, RecordedExecutions(graph, archive.limits))
     else:
         trace = _onnxruntime_trace(archive, variant, meta)

@@ -122,6 +122,10 @@ def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.Monkey
         assert json.loads(done.stdout)["verdict"]
         assert not unused & loaded, files
         assert ("analysis.readers.formats" in loaded) != is_recording, "all formats, for a trace"
+        engines = {
+            f"analysis.readers.{name}" for name in ("mindspore", "openvino", "pytorch", "xla")
+        }
+        assert bool(engines & loaded) != is_recording, "those of other engines, for a trace"
 
 
 def test_the_answer_stands_before_the_figures(here: Path) -> None:
