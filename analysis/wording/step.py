@@ -160,8 +160,8 @@ def step_sentence(comparison: Comparison) -> str:
 
 
 def _pieces(parts: Mapping[StepPart, int], whole_ns: int) -> tuple[Piece, ...]:
-    """Return the parts of a run; as they read, their shares add up."""
-    shown = units.shares_of_whole([ns / whole_ns for ns in parts.values()])
+    """Return the parts of a run, each with the share that every other sentence has of it; rounded,
+    they may add up to 0.1 % more or less than all."""
     return tuple(
         Piece(
             part,
@@ -171,9 +171,9 @@ def _pieces(parts: Mapping[StepPart, int], whole_ns: int) -> tuple[Piece, ...]:
                 "{label} {time:duration} ({share:percent})",
                 label=LABELS[part],
                 time=ns,
-                share=share,
+                share=ns / whole_ns,
             ),
-            say("{label} {share:percent}", label=LABELS[part], share=share),
+            say("{label} {share:percent}", label=LABELS[part], share=ns / whole_ns),
         )
-        for (part, ns), share in zip(parts.items(), shown, strict=True)
+        for part, ns in parts.items()
     )

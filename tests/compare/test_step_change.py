@@ -46,6 +46,19 @@ def test_the_sample_s_gain_is_less_computing_and_adds_up() -> None:
     assert lines[1] == "fused: computing 94.8 % and idle 5.2 %."
 
 
+def test_a_part_has_the_share_that_findings_and_figures_have() -> None:
+    """34,020 ns of computing, 62,440 of communication, 3,036 of copies and 504 idle of 100,000."""
+    calls = [(0, 0, 34_020), (2, 34_020, 62_440), (1, 96_460, 3_036)]
+    side = side_of_trace(made(calls, [(0, 100_000)]))
+    bar, _ = words.step_bars(compare(side, side))
+    assert [piece.share_text for piece in bar.pieces] == [
+        "computing 34.0 %",
+        "communication not hidden 62.4 %",
+        "copies not hidden 3.0 %",
+        "idle 0.5 %",
+    ]
+
+
 def test_nothing_is_said_of_a_change_that_is_not_known() -> None:
     """One profile a side: the noise is unknown. The bars stand, the sentence does not."""
     slow = made([(0, 0, 100), (2, 50, 70)], [(0, 200)])
