@@ -47,7 +47,9 @@ def onnx_model(location: str = "") -> bytes:
         weights.external_data.add(key="location", value=location)
     node = helper.make_node("Add", ["x", "w"], ["y"])
     graph = helper.make_graph([node], "net", [value], [out], [weights])
-    data: bytes = helper.make_model(graph).SerializeToString()
+    data: bytes = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    ).SerializeToString()
     return data
 
 
