@@ -1,4 +1,5 @@
-"""Numbers to text, in one place. Data stays in ns, bytes and fractions everywhere else."""
+"""Numbers to text, in one place: with a true minus sign, U+2212. Data stays in ns, bytes and
+fractions everywhere else."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 MISSING = "–"
+MINUS = "\N{MINUS SIGN}"
 APART = "\N{NARROW NO-BREAK SPACE}"  # between groups of three digits, where no line may break
 Scales = Sequence[tuple[float, str]]  # (what divides a value, its unit), ascending
 TIMES: Scales = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
@@ -65,7 +67,7 @@ def data_size(count: float | None, *, signed: bool = False) -> str:
     """Bytes with decimal prefixes: 93400000 -> '93.4 MB'."""
     if count is not None and abs(count) < 999.5:
         whole = round(count)
-        return f"{whole:+d} B" if signed and whole else f"{whole} B"
+        return f"{grouped(whole, '+d' if signed and whole else 'd')} B"
     return _scaled(count, _BYTES, signed)
 
 
@@ -78,7 +80,7 @@ def capacity(count: float) -> str:
 def percent(fraction: float | None, *, signed: bool = False) -> str:
     """A fraction as a percentage: 0.2634 -> '26.3 %'. Above -0.05 and below 0.05 %, '0.0 %'.
 
-    A change that leaves something is not told as -100 %: -0.99972 -> '-99.97 %'.
+    A change that leaves something is not told as −100 %: -0.99972 -> '−99.97 %'.
     """
     if fraction is None:
         return MISSING
@@ -86,7 +88,7 @@ def percent(fraction: float | None, *, signed: bool = False) -> str:
     if value == 0:
         return "0.0 %"
     if value == -100 and fraction > -1:
-        return f"{math.ceil(fraction * 1e4) / 100:.2f} %"
+        return f"{grouped(math.ceil(fraction * 1e4) / 100, '.2f')} %"
     return f"{grouped(value, '+.1f' if signed else '.1f')} %"
 
 
@@ -103,15 +105,15 @@ def shares_of_whole(fractions: Sequence[float]) -> list[float]:
 
 
 def points(fraction: float | None) -> str:
-    """The difference of two percentages, in percentage points: -0.256 -> '-25.6 pt'."""
+    """The difference of two percentages, in percentage points: -0.256 -> '−25.6 pt'."""
     if fraction is None:
         return MISSING
     value = round(fraction * 100, 1)
-    return "0.0 pt" if value == 0 else f"{value:+.1f} pt"
+    return "0.0 pt" if value == 0 else f"{grouped(value, '+.1f')} pt"
 
 
 def points_between(before: float | None, after: float | None) -> str:
-    """`points` of two percentages as `percent` prints them: 0.0256 to 0.0254 -> '-0.1 pt'."""
+    """`points` of two percentages as `percent` prints them: 0.0256 to 0.0254 -> '−0.1 pt'."""
     if before is None or after is None:
         return MISSING
     return points((round(after * 100, 1) - round(before * 100, 1)) / 100)
@@ -181,10 +183,16 @@ def count(value: float | None) -> str:
 
 
 def grouped(value: float, form: str = "") -> str:
-    """A number in that format, its digits in groups of three, which stay on one line: 12345.6,
-    '.1f' -> '12 345.6'."""
+    """A number in that format, its digits in groups of three, which stay on one line: -12345.6,
+    '.1f' -> '−12 345.6'."""
     sign = "+" if form.startswith("+") else ""
-    return f"{value:{sign},{form.removeprefix('+')}}".replace(",", APART)
+    text = f"{value:{sign},{form.removeprefix('+')}}".replace(",", APART)
+    return with_minus(text)
+
+
+def with_minus(number: str) -> str:
+    """Return a printed number with the true sign of minus; an exponent keeps its hyphen."""
+    return f"{MINUS}{number[1:]}" if number.startswith("-") else number
 
 
 def small_number(value: float | None) -> str:
@@ -193,7 +201,7 @@ def small_number(value: float | None) -> str:
         return MISSING
     if 99.5 <= abs(value) < 1e6:
         return grouped(value, ".0f")
-    return "0" if value == 0 else f"{value:.2g}"
+    return "0" if value == 0 else with_minus(f"{value:.2g}")
 
 
 def middle_cut(text: str, chars: int = 40) -> str:
@@ -215,7 +223,7 @@ def _scaled(value: float | None, scales: Scales, signed: bool = False, end: str 
 def _three(value: float, signed: bool) -> str:
     digits = _digits(value)
     text = grouped(value, f"{'+' if signed else ''}.{digits}f")
-    return text.lstrip("+-") if round(value, digits) == 0 else text
+    return text.lstrip(f"+{MINUS}") if round(value, digits) == 0 else text
 
 
 def _digits(value: float) -> int:

@@ -23,23 +23,23 @@ def test_durations(ns: float | None, text: str) -> None:
 
 
 def test_signs() -> None:
-    assert units.duration(-1500, signed=True) == "-1.50 µs"
+    assert units.duration(-1500, signed=True) == "−1.50 µs"
     assert units.duration(1500, signed=True) == "+1.50 µs"
-    assert units.percent(-0.588, signed=True) == "-58.8 %"
+    assert units.percent(-0.588, signed=True) == "−58.8 %"
     assert units.percent(0.0001, signed=True) == "0.0 %"
-    assert units.points(-0.256) == "-25.6 pt"
+    assert units.points(-0.256) == "−25.6 pt"
 
 
 def test_a_change_that_leaves_something_is_not_the_whole() -> None:
-    assert units.percent(-1.0, signed=True) == "-100.0 %"
-    assert units.percent(-0.99972, signed=True) == "-99.97 %"  # 69.9 ms to 19.9 µs
-    assert units.percent(-1 + 1e-9, signed=True) == "-99.99 %"
+    assert units.percent(-1.0, signed=True) == "−100.0 %"
+    assert units.percent(-0.99972, signed=True) == "−99.97 %"  # 69.9 ms to 19.9 µs
+    assert units.percent(-1 + 1e-9, signed=True) == "−99.99 %"
 
 
 def test_points_are_the_difference_of_what_is_printed_beside_them() -> None:
     assert (units.percent(0.0256), units.percent(0.0254)) == ("2.6 %", "2.5 %")
-    assert units.points_between(0.0256, 0.0254) == "-0.1 pt"
-    assert units.points_between(0.22254, 0.18806) == "-3.5 pt"
+    assert units.points_between(0.0256, 0.0254) == "−0.1 pt"
+    assert units.points_between(0.22254, 0.18806) == "−3.5 pt"
     assert units.points_between(0.2, 0.2) == "0.0 pt"
     assert units.points_between(None, 0.2) == units.MISSING
 
@@ -67,7 +67,9 @@ def _parsed(text: str) -> tuple[float, float]:
     """A duration in ns, and what its last digit stands for."""
     value, unit = text.split(" ")
     scale = {"ns": 1.0, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
-    return float(value) * scale, scale / 10 ** len(value.partition(".")[2])
+    return float(value.replace(units.MINUS, "-")) * scale, scale / 10 ** len(
+        value.partition(".")[2]
+    )
 
 
 def test_digits_stand_in_groups_of_three_wherever_there_are_more() -> None:
@@ -136,7 +138,7 @@ def test_a_figure_that_is_mostly_small_is_no_power_of_ten_where_it_is_not() -> N
         3.54: "3.5",
         99.4: "99",
         126.2: "126",
-        -1234.5: "-1\u202f234",
+        -1234.5: "−1\u202f234",
     }
     assert {value: units.small_number(value) for value in told} == told
 
@@ -146,7 +148,7 @@ def test_a_figure_that_is_mostly_small_is_no_power_of_ten_where_it_is_not() -> N
     [
         ([1 / 3, 1 / 3, 1 / 3], ["33.4 %", "33.3 %", "33.3 %"]),  # each by itself: 99.9 %
         ([0.00051, 0.00051, 0.99898], ["0.1 %", "0.0 %", "99.9 %"]),  # each by itself: 100.1 %
-        ([1.2, -0.2], ["120.0 %", "-20.0 %"]),
+        ([1.2, -0.2], ["120.0 %", "−20.0 %"]),
         ([0.9996, 0.0004], ["100.0 %", "0.0 %"]),
         ([], []),
     ],

@@ -65,7 +65,7 @@ def run_times_of(
             "automargin": True,
         },
         yaxis={
-            "title": {"text": say("run time, logarithmic")},
+            "title": {"text": say("time, logarithmic")},
             "type": "log",
             **ticks(log_time_ticks(scale), scale, 1e6),
             "automargin": True,

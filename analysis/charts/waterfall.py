@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from analysis.charts.figure import BARE, label_text
 from analysis.colours import LIGHT, OPACITY, Colours
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message
+from analysis.trace import RunWord
+from analysis.wording.counted import runs_of
 from analysis.wording.explanation.waterfall import AXIS, steps_of
 from analysis.wording.waterfall import Step, ends_ns
 
@@ -88,6 +90,13 @@ def _breaks(bars: int, colours: Colours) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+_MEANS: Mapping[RunWord, Message] = {
+    "runs": Message("mean time per run, {unit}"),
+    "steps": Message("mean time per step, {unit}"),
+    "repetitions": Message("mean time per repetition, {unit}"),
+}
+
+
 def _axis(comparison: Comparison) -> Message:
     """What the axis shows, in `unit`."""
     if comparison.is_explained and comparison.explanation is not None:
@@ -98,7 +107,7 @@ def _axis(comparison: Comparison) -> Message:
         ):  # from one typical run to the other
             return Message("time per run, {unit}")
         case True, True:
-            return Message("mean time per run, {unit}")
+            return _MEANS[runs_of(comparison).word]
         case False, False:
             return Message("time per file, {unit}")
         case True, False:

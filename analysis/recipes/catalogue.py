@@ -67,7 +67,7 @@ _CONV_BN_PUBLISHED = (
         (("rules:O3", -0.55),),
         "fraction",
         note_message=Message(
-            "A throughput change of +80 % is a latency change of -44.4 %, not of -55.0 % "
+            "A throughput change of +80 % is a latency change of −44.4 %, not of −55.0 % "
             "(to 45 %): the two published figures cannot come from the same measurement."
         ),
     ),
@@ -438,7 +438,7 @@ RECIPES: tuple[Recipe, ...] = (
                 (("unfused", 18.2 * _MS), ("int8", 7.5 * _MS)),
                 "ns",
                 note_message=Message(
-                    "The source calls the change from 18.2 ms to 7.5 ms both -42.7 % and +142.7 "
+                    "The source calls the change from 18.2 ms to 7.5 ms both −42.7 % and +142.7 "
                     "%. The second is the gain in throughput; the first does not match these two "
                     "times."
                 ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from analysis import wording
 from analysis.compare.comparison import Comparison, Figure
 from analysis.messages import listed, say
-from analysis.report.text import minus
+from analysis.report.text import unbroken
 from analysis.wording.quantities import MISSING, ONE_SIDED
 
 # What the cards show, as far as both files have it; the rest stands in the table.
@@ -129,7 +129,7 @@ def _card(comparison: Comparison, figure: Figure) -> Card:
         definition=text.definition,
         baseline=wording.quantity_text(figure.baseline),
         candidate=wording.quantity_text(figure.candidate),
-        change=minus(wording.change_text(figure)),
+        change=unbroken(wording.change_text(figure)),
         basis=say("{basis}, {source}", basis=basis, source=source)
         if source and _sides_with(figure)
         else basis,

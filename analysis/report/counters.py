@@ -13,7 +13,7 @@ from analysis.metrics.counters import UNITS, total_counters
 from analysis.operators.short_names import short_name
 from analysis.quantity import Quantity
 from analysis.report.tables import MAX_ROWS, Rows, parted
-from analysis.report.text import known, minus
+from analysis.report.text import known, unbroken
 
 _SIDES = ("baseline", "candidate")
 _NAME_CHARS = 40
@@ -98,7 +98,7 @@ def _counter_row(figure: Figure, covered: tuple[str, str]) -> CounterRow:
         label=text.label,
         definition=text.definition,
         sides=(wording.quantity_text(figure.baseline), wording.quantity_text(figure.candidate)),
-        change=minus(wording.change_text(figure)) or units.MISSING,
+        change=unbroken(wording.change_text(figure)) or units.MISSING,
         covered=covered,
     )
 
@@ -131,4 +131,4 @@ def _counted_row(record: dict[Any, Any], name: str, shown: list[CounterRow]) -> 
 
 def _cell(code: str, record: dict[Any, Any], side: str) -> str:
     value = known(record[f"{code}_{side}"])
-    return minus(wording.quantity_text(Quantity(value, UNITS[code], "counter")))
+    return unbroken(wording.quantity_text(Quantity(value, UNITS[code], "counter")))

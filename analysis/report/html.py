@@ -44,7 +44,7 @@ from analysis.report.pages import asset, policy, template
 from analysis.report.pictures.distribution import strip_plot
 from analysis.report.pictures.roofline import roofline
 from analysis.report.pictures.waterfall import waterfall
-from analysis.report.text import minus, model_name, slug, with_minus, with_short_labels
+from analysis.report.text import model_name, slug, unbroken, unbroken_parts, with_short_labels
 from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
 from analysis.report.tried import tried_table
 from analysis.timeline.highlight import ShownChange, of_changes
@@ -54,12 +54,14 @@ from analysis.wording import findings as finding_words
 from analysis.wording import step as step_words
 from analysis.wording import tried as tried_words
 from analysis.wording.advice import NEAR_MISSES_HELP
+from analysis.wording.counted import runs_of
 from analysis.wording.explanation import details as explained_words
 from analysis.wording.explanation import waterfall as explained_steps
 from analysis.wording.fusion.apart import APART_HELP
 from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
 from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS
 from analysis.wording.fusion.terms import WATERFALL_HELP
+from analysis.wording.texts import RUN_TIMES
 from analysis.wording.trees.model_tree import TREE_HELP
 from analysis.wording.waterfall import waterfall_terms
 
@@ -177,7 +179,7 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "interval_text": wording.verdict_interval(shown.verdict),
         "interval_name": wording.interval_name(shown.verdict),
         "basis": wording.verdict_basis(shown.verdict),
-        "change": minus(wording.change_sentence(shown)),
+        "change": unbroken(wording.change_sentence(shown)),
         "interval": interval_picture(shown.verdict),
         "labels": (shown.baseline.label, shown.candidate.label),
         "sides": _column_names(shown),
@@ -187,7 +189,12 @@ def _verdict(shown: Comparison) -> dict[str, Any]:
         "file_facts": file_facts(shown),
         "step": {bar.role: bar for bar in step_words.step_bars(shown)},
         "step_lines": step_words.step_lines(shown),
-        "step_sentence": minus(step_words.step_sentence(shown)),
+        "run_times": RUN_TIMES[runs_of(shown).word].text(),
+        "beside_lead": []
+        if shown.explanation
+        else unbroken_parts(wording.headline_and_rest(shown)[1]),
+        "step_title": step_words.step_title(shown.baseline, shown.candidate),
+        "step_sentence": unbroken(step_words.step_sentence(shown)),
         "step_words": step_words,
         "finding_words": finding_words,
         "tried": tried_table(shown),
@@ -218,14 +225,13 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
         else wording.change_title(shown),
         "is_explained": shown.is_explained,
         "groups_title": str(explained_steps.GROUPS),
-        "fusion_parts": [] if shown.explanation else with_minus(wording.fusion_parts(shown)),
         "coverage": wording.coverage_sentence(shown),
-        "beside_explanation": minus(wording.beside_explanation(shown)),
+        "beside_explanation": unbroken(wording.beside_explanation(shown)),
         "waterfall_terms": str(explained_steps.TERMS)
         if shown.is_explained
         else waterfall_terms(shown),
         "weak": [
-            minus(wording.diagnostic_sentence(note))
+            unbroken(wording.diagnostic_sentence(note))
             for note in shown.diagnostics
             if note.code == "weak_attribution"
         ],
@@ -276,10 +282,10 @@ def _trust(comparison: Comparison) -> dict[str, Any]:
     found = trust(comparison.diagnostics)
 
     def sentences(diagnostics: Iterable[Diagnostic]) -> list[str]:
-        return [minus(wording.diagnostic_sentence(one)) for one in diagnostics]
+        return [unbroken(wording.diagnostic_sentence(one)) for one in diagnostics]
 
     return {
-        "line": minus(wording.trust_line(found)),
+        "line": unbroken(wording.trust_line(found)),
         "doubts": found.doubts,
         "specific": sentences(found.specific),
         "general": sentences(found.general),
@@ -338,7 +344,7 @@ def _subject(comparison: Comparison) -> str:
 
 def _ledger_method(comparison: Comparison) -> tuple[str, ...]:
     """What the ledger's words mean, and its sum in numbers."""
-    sum_ = minus(wording.reconciliation_sentence(comparison.ledger.reconciliation))
+    sum_ = unbroken(wording.sum_sentence(comparison))
     helps = (wording.counted(text, comparison) for text in (LEDGER_HELP, WATERFALL_HELP))
     of_ledger, of_waterfall = helps
     return tuple(filter(None, (of_ledger, str(KNOWN_BY_HELP), of_waterfall, sum_)))

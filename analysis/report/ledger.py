@@ -18,7 +18,7 @@ from analysis.graph import Graph
 from analysis.operators.short_names import short_names
 from analysis.report.pictures.group_svg import group_svg
 from analysis.report.tables import Rows, parted
-from analysis.report.text import known, minus, signed_duration, signed_range
+from analysis.report.text import known, signed_duration, signed_range, unbroken
 from analysis.wording.counted import whole_text
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.groups import KNOWN_BY
@@ -207,7 +207,7 @@ def _pattern(
         before=shown_before,
         after=shown_after,
         gain=_gain(record, largest),
-        share=minus(units.percent(share)),
+        share=unbroken(units.percent(share)),
         speedup=units.factor(known(record["speedup"]) or None),
         removed=_removed(record),
         difference=units.small_number(known(record["difference_relative"])),
@@ -283,7 +283,7 @@ def _groups_total(
     return (
         *units.durations_apart(before, after, gain),
         units.MISSING if gain is None else signed_duration(-gain),
-        minus(units.percent(share)),
+        unbroken(units.percent(share)),
     )
 
 
@@ -297,7 +297,7 @@ def _terms(
         return (), None
 
     def term(label: str, change_ns: int, share: float | None, note: str = "") -> Term:
-        return Term(label, signed_duration(change_ns), minus(units.percent(share)), note)
+        return Term(label, signed_duration(change_ns), unbroken(units.percent(share)), note)
 
     terms = tuple(
         term(

@@ -10,7 +10,7 @@ from typing import Any
 from analysis.advice import TOP, Finding, Findings
 from analysis.compare.comparison import Comparison
 from analysis.messages import Part
-from analysis.report.text import minus, with_minus
+from analysis.report.text import unbroken, unbroken_parts
 from analysis.timeline.highlight import of_side
 from analysis.wording import findings as words
 
@@ -62,11 +62,11 @@ def _limit(found: Findings, finding: Finding, drawn: dict[str, Any]) -> Limit:
     shown = None if finding.stretch is None else of_side(drawn, 1, finding.stretch)
     return Limit(
         label=words.label_text(finding),
-        limits=tuple(with_minus(words.limit_parts(finding))),
-        gain=tuple(with_minus(words.gain_parts(finding, found.run_ns))),
+        limits=tuple(unbroken_parts(words.limit_parts(finding))),
+        gain=tuple(unbroken_parts(words.gain_parts(finding, found.run_ns))),
         confidence=words.CONFIDENCE[finding.confidence].text(),
         why=words.why_text(finding),
-        time=minus(words.time_text(finding, found.run_ns, has_runs=found.has_runs)),
+        time=unbroken(words.time_text(finding, found.run_ns, has_runs=found.has_runs)),
         remedy=words.remedy_text(finding),
         names=words.names_text(finding),
         source=words.source_text(finding),

@@ -20,7 +20,7 @@ from analysis.report.exports.table_csv import table_csv
 from analysis.report.languages import in_every_language, style, switch
 from analysis.report.method import without_folders
 from analysis.report.pages import asset, template
-from analysis.report.text import minus
+from analysis.report.text import unbroken
 from analysis.text import clean_text
 from analysis.wording import recipes as words
 from analysis.wording.sentences import verdict_basis
@@ -211,7 +211,7 @@ def _csv_line(
 
 def _unsigned(text: str) -> str:
     """Text that a spreadsheet takes for no formula: '+12.1 %' as '12.1 %', with a true minus."""
-    return minus(text).removeprefix("+")
+    return unbroken(text).removeprefix("+")
 
 
 def recipe_markdown(table: RecipeTable) -> str:
@@ -274,22 +274,22 @@ def _page(table: RecipeTable, codes: Sequence[str]) -> str:
             {
                 "line": line,
                 "cells": [
-                    {"text": minus(text), "why": why}
+                    {"text": unbroken(text), "why": why}
                     for text, why in zip(line.cells, line.missing, strict=True)
                 ],
-                "published": [minus(text) for text in line.published],
+                "published": [unbroken(text) for text in line.published],
             }
             for line in lines(table)
         ],
-        answer=minus(words.answer_text(table)),
-        basis=minus(verdict_basis(table.answer)),
+        answer=unbroken(words.answer_text(table)),
+        basis=unbroken(verdict_basis(table.answer)),
         how_to_read=words.how_to_read(table),
         made=words.made_text(table.experiment.record),
         file=table.experiment.file_name,
         sha256=table.experiment.sha256[:12],
-        notes=[(note.is_doubt, minus(words.note_sentence(note))) for note in table.notes],
-        published=[minus(words.published_line(recipe, one)) for one in recipe.published],
-        published_notes=[minus(note) for note in words.published_notes(recipe)],
+        notes=[(note.is_doubt, unbroken(words.note_sentence(note))) for note in table.notes],
+        published=[unbroken(words.published_line(recipe, one)) for one in recipe.published],
+        published_notes=[unbroken(note) for note in words.published_notes(recipe)],
         command=without_folders(table.experiment.record.settings.command),
         style=Markup("\n".join((report_sheet(), asset("report.css"), style(codes)))),
     )

@@ -16,7 +16,7 @@ from analysis.compare.ledger import gain_kind
 from analysis.compare.ledger.modules import modules
 from analysis.messages import say
 from analysis.operators.short_names import short_names
-from analysis.report.text import known, minus, signed_duration, with_shown_shares
+from analysis.report.text import known, signed_duration, unbroken, with_shown_shares
 from analysis.wording import NO_MODULE
 
 VISIBLE_ROWS = 20
@@ -155,7 +155,7 @@ def module_rows(comparison: Comparison) -> tuple[ModuleRow, ...]:
                 before=before,
                 after=after,
                 change=signed_duration(-(gain or 0.0)),
-                interval=minus(interval) or units.MISSING,
+                interval=unbroken(interval) or units.MISSING,
                 kind=gain_kind(record),
             )
         )

@@ -18,7 +18,6 @@ from analysis.text import clean_text
 from analysis.units import shares_of_whole
 
 LABEL_CHARS = 44
-_HYPHEN = re.compile(r"(?<![\w.])-(?=\d)")
 
 
 def known(value: Any) -> float | None:
@@ -44,19 +43,22 @@ def plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def minus(text: str) -> str:
-    """Text made of numbers only, with true minus signs and percentages that stay on one line."""
-    return _HYPHEN.sub("\N{MINUS SIGN}", text).replace(" %", "\N{NO-BREAK SPACE}%")
+def unbroken(text: str) -> str:
+    """Return text whose percentages stay on one line."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
-def with_minus(parts: Iterable[Part]) -> list[Part]:
-    """Return the parts of a sentence with the sign of minus; names stay as they are."""
-    return [part if part.role == "name" else replace(part, text=minus(part.text)) for part in parts]
+def unbroken_parts(parts: Iterable[Part]) -> list[Part]:
+    """Return the parts of a sentence with percentages that stay on one line; names stay as they
+    are."""
+    return [
+        part if part.role == "name" else replace(part, text=unbroken(part.text)) for part in parts
+    ]
 
 
 def signed_duration(ns: float) -> str:
     """A change of time: '−6.50 ms', '+13.0 µs', '0'."""
-    return "0" if ns == 0 else minus(units.duration(ns, signed=True))
+    return "0" if ns == 0 else unbroken(units.duration(ns, signed=True))
 
 
 def signed_range(low_ns: float, high_ns: float) -> str:
@@ -64,8 +66,10 @@ def signed_range(low_ns: float, high_ns: float) -> str:
     largest = max(abs(low_ns), abs(high_ns))
     scale, unit = units.scale_of(largest, units.TIMES)
     digits = 0 if largest >= 99.95 * scale else 1 if largest >= 9.995 * scale else 2
-    low, high = (f"{round(ns / scale, digits) + 0.0:+.{digits}f}" for ns in (low_ns, high_ns))
-    return minus(say("{low} to {high} {unit}", low=low, high=high, unit=unit))
+    low, high = (
+        units.grouped(round(ns / scale, digits) + 0.0, f"+.{digits}f") for ns in (low_ns, high_ns)
+    )
+    return unbroken(say("{low} to {high} {unit}", low=low, high=high, unit=unit))
 
 
 def last_part(path: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from analysis.advice.tried import tried
 from analysis.compare.comparison import Comparison
 from analysis.messages import Part, paragraph
-from analysis.report.text import minus
+from analysis.report.text import unbroken
 from analysis.wording import tried as words
 
 
@@ -41,14 +41,14 @@ def tried_table(comparison: Comparison) -> TriedTable | None:
     best = experiment.record.settings.baseline
     return TriedTable(
         title=words.TITLE.parts(best=best),
-        conclusion=minus(words.conclusion(results, best)),
+        conclusion=unbroken(words.conclusion(results, best)),
         rows=tuple(
             TriedRow(
                 one.remedy.variant,
                 words.finding_text(one),
-                minus(words.predicted_text(one)),
-                minus(words.measured_text(one)),
-                minus(paragraph(*words.outcome_lines(one, best))),
+                unbroken(words.predicted_text(one)),
+                unbroken(words.measured_text(one)),
+                unbroken(paragraph(*words.outcome_lines(one, best))),
             )
             for one in results
         ),

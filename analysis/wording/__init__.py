@@ -41,6 +41,7 @@ from analysis.wording.fusion.terms import (
     no_shares_sentence,
     no_speedups_sentence,
     reconciliation_sentence,
+    sum_sentence,
     waterfall_basis,
 )
 from analysis.wording.fusion.title import came_from_parts, change_parts, change_title

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message, Said, paragraph, say
+from analysis.trace import RunWord
 from analysis.wording.noise.unknown_noise import OF_FILES
-from analysis.wording.texts import FIGURES, PER_RUN, TIME_SOURCES, TIMES_FIRST, FigureText
+from analysis.wording.texts import FIGURES, PER_WORD, TIME_SOURCES, TIMES_FIRST, FigureText
+from analysis.work_units import run_word
 
 FILE_TIME = Message("time in operators")
 _PER_FILE = Message("per file")
 # By whether baseline and candidate mark their runs: values of {per} and {mean}.
-PER: Mapping[tuple[bool, bool], Mapping[str, Message | Said]] = {
-    (True, True): PER_RUN,
+_PER: Mapping[tuple[bool, bool], Mapping[str, Message | Said]] = {
     (False, False): {"per": _PER_FILE, "mean": _PER_FILE},
     (True, False): {
         "per": Message("per run, the candidate's of its whole file"),
@@ -25,6 +27,17 @@ PER: Mapping[tuple[bool, bool], Mapping[str, Message | Said]] = {
         "mean": Message("mean per run, the baseline's of its whole file"),
     },
 }
+
+
+class Runs(NamedTuple):
+    """Whether the file of each side marks its runs, so that its times and counts are of one, and
+    what runs are called."""
+
+    baseline: bool
+    candidate: bool
+    word: RunWord = "runs"
+
+
 _WITH_COPIES = FigureText(
     Message("light executions, with copies"),
     Message("Executions of light operators {per}, copies and fills of memory among them."),
@@ -58,13 +71,41 @@ _DRAWN: Mapping[tuple[bool, bool], tuple[Message, Message]] = {
         ),
     ),
 }
+_DRAWN_UNIT: Mapping[RunWord, tuple[Message, Message]] = {
+    "steps": (
+        Message("one step of each side"),
+        Message("The timelines show one step of each side on one time scale, as profiled."),
+    ),
+    "repetitions": (
+        Message("one repetition of each side"),
+        Message("The timelines show one repetition of each side on one time scale, as profiled."),
+    ),
+}
+_WHOLE: Mapping[RunWord, Message] = {
+    "runs": Message("the whole run"),
+    "steps": Message("the whole step"),
+    "repetitions": Message("the whole repetition"),
+}
 _PROFILED = Message(
     "Profiled times are longer than un-profiled ones: the profiler adds time to every operator."
 )
 
 
+def runs_of(comparison: Comparison) -> Runs:
+    """Return what times and counts of both sides are of."""
+    traces = (comparison.baseline.trace, comparison.candidate.trace)
+    return Runs(traces[0].has_runs, traces[1].has_runs, run_word(*traces))
+
+
+def per_of(runs: Runs) -> Mapping[str, Message | Said]:
+    """Return the values of {per} and {mean}."""
+    sides = (runs.baseline, runs.candidate)
+    return PER_WORD[runs.word] if all(sides) else _PER[sides]
+
+
 def per_text(comparison: Comparison) -> str:
-    """'per run'; 'per file' where no side marks its runs; where one does not, it says so."""
+    """'per run', 'per step'; 'per file' where no side marks its runs; where one does not, it says
+    so."""
     return str(_per(comparison)["per"])
 
 
@@ -75,18 +116,28 @@ def mean_text(comparison: Comparison) -> str:
 
 def counts_of(comparison: Comparison) -> tuple[str, str]:
     """What times and counts of each side are of: 'per run', or 'whole file'."""
-    before, after = (say("per run") if has else say("whole file") for has in _marked(comparison))
+    runs = runs_of(comparison)
+    before, after = (
+        str(PER_WORD[runs.word]["per"]) if has else say("whole file")
+        for has in (runs.baseline, runs.candidate)
+    )
     return before, after
+
+
+def _drawn(comparison: Comparison) -> tuple[Message, Message]:
+    runs = runs_of(comparison)
+    sides = (runs.baseline, runs.candidate)
+    return _DRAWN_UNIT[runs.word] if all(sides) and runs.word != "runs" else _DRAWN[sides]
 
 
 def drawn_text(comparison: Comparison) -> str:
     """Return what the timelines show: 'one run of each side', or the file that marks none."""
-    return _DRAWN[_marked(comparison)][0].text()
+    return _drawn(comparison)[0].text()
 
 
 def timelines_help(comparison: Comparison) -> str:
     """How to read the timelines."""
-    return paragraph(_DRAWN[_marked(comparison)][1].text(), _PROFILED.text())
+    return paragraph(_drawn(comparison)[1].text(), _PROFILED.text())
 
 
 def counted(text: Message, comparison: Comparison) -> str:
@@ -107,7 +158,7 @@ def figure_text(comparison: Comparison, code: str) -> FigureText:
         return FigureText(FILE_TIME, meaning, text.better)
     if code == "light_count" and has_copies(comparison):
         text = _WITH_COPIES
-    return text if any(_marked(comparison)) else replace(text, per=_per(comparison))
+    return replace(text, per=_per(comparison))
 
 
 def has_copies(comparison: Comparison) -> bool:
@@ -133,7 +184,7 @@ def whole_text(comparison: Comparison) -> str:
     if comparison.ledger.reconciliation.of in OF_FILES:
         return say("all operators")
     is_typical = any(comparison.ledger.reconciliation.slow_runs_ns)
-    return say("the typical run") if is_typical else say("the whole run")
+    return say("the typical run") if is_typical else _WHOLE[runs_of(comparison).word].text()
 
 
 def time_of_sum(comparison: Comparison) -> str:
@@ -151,4 +202,4 @@ def _marked(comparison: Comparison) -> tuple[bool, bool]:
 
 
 def _per(comparison: Comparison) -> Mapping[str, Message | Said]:
-    return PER[_marked(comparison)]
+    return per_of(runs_of(comparison))

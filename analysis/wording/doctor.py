@@ -17,7 +17,7 @@ DOCTOR_HELP = Message(
 
 FIELD_LABELS: Mapping[str, Message] = {
     "start": Message("start times"),
-    "runs": Message("marked runs"),
+    "runs": Message("marked runs or steps"),
     "samples": Message("un-profiled run times"),
     "types": Message("op types"),
     "shapes": Message("shapes"),
@@ -41,7 +41,7 @@ _PARTLY: Mapping[str, tuple[AnswerCode, Message]] = {
 _FOUND_RUNS = Message("runs that it does not mark")
 
 FIGURE_LABELS: Mapping[FigureCode, Message] = {
-    "latency": Message("Latency per run"),
+    "latency": Message("Latency"),
     "verdict": Message("Verdict"),
     "small_ops": Message("Small-op ratio"),
     "short_ops": Message("Short-op ratio"),
@@ -191,7 +191,7 @@ def answer_sentence(answer: Answer) -> str:
 
 
 def fed_sentence(found: Examination) -> str:
-    """'It provides these figures: Latency per run, Timeline.'"""
+    """'It provides these figures: Latency, Timeline.'"""
     labels = [FIGURE_LABELS[answer.figure].text() for answer in found.answers if answer.available]
     if not labels:
         return say("It provides no figure.")
@@ -224,15 +224,19 @@ _NO_TIMES = Message("Its operators took no time.")
 _FROM_GRAPH = Message("From the graph.")
 ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
     ("latency", "samples"): Message("From {runs:unprofiled_runs} in {blocks:blocks}."),
-    ("latency", "runs"): Message("From {runs:profiled_runs}. Profilers slow runs down."),
-    ("verdict", "enough"): Message("From {runs:count} blocks or runs; {least:count} are needed."),
+    ("latency", "runs"): Message(
+        "The mean of {runs:count} as profiled; a profiler makes them longer."
+    ),
+    ("verdict", "enough"): Message(
+        "From {runs:count} blocks, runs or steps; {least:count} are needed."
+    ),
     ("verdict", "one_process"): Message(
         "Beside another file of one process, only for a change beyond 30 %: its {runs:count} runs "
-        "are of one process. Give five or more files a side for smaller ones."
+        "or steps are of one process. Give five or more files a side for smaller ones."
     ),
     ("verdict", "few"): Message(
-        "Only a point estimate: the file has {runs:count} of the {least:count} blocks or runs that "
-        "are needed. Record more runs."
+        "Only a point estimate: the file has {runs:count} of the {least:count} blocks, runs or "
+        "steps that are needed. Record more of them."
     ),
     ("small_ops", "by_type"): Message("From op types."),
     ("small_ops", "by_name"): Message(
@@ -246,7 +250,7 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
     ("short_ops", "means"): Message(
         "From mean times, because the file does not contain single executions."
     ),
-    ("dispatch_gap", "starts"): Message("From start times inside runs."),
+    ("dispatch_gap", "starts"): Message("From start times."),
     ("dispatch_gap", "kernels_missing"): Message(
         "The file lacks kernels of launched graphs, so the device may not have been idle."
     ),

@@ -17,7 +17,7 @@ from analysis.experiment import ExperimentRecord
 from analysis.messages import Message, Part, listed, paragraph, passage, say
 from analysis.quantity import Quantity
 from analysis.trace import RunWord
-from analysis.wording.counted import counts_of, has_copies
+from analysis.wording.counted import counts_of, has_copies, mean_text
 from analysis.wording.fusion.groups import MODULES_HELP
 from analysis.wording.noise.runs_apart import apart_text
 from analysis.wording.noise.unknown_noise import OF_FILES, times_text, unknown_noise
@@ -62,6 +62,10 @@ _TOOK = Message("{candidate:name} took **{factor:factor} the time** of {baseline
 _TOOK_TIMES = Message(
     "{candidate:name} took **{factor:factor} the time** of {baseline:name} ({times})."
 )
+_TOOK_CHANGE = Message(
+    "{candidate:name} took **{factor:factor} the time** of {baseline:name} ({times}, "
+    "{change:change})."
+)
 
 
 def verdict_parts(comparison: Comparison) -> tuple[Part, ...]:
@@ -100,7 +104,10 @@ def _headline(verdict: Verdict, baseline_label: str, candidate_label: str) -> tu
         times = times_text(verdict)
         if not times:
             return _TOOK.parts(factor=slowdown, **sides)
-        return _TOOK_TIMES.parts(factor=slowdown, times=times, **sides)
+        change = slowdown - 1
+        if change >= _MAX_PERCENT:
+            return _TOOK_TIMES.parts(factor=slowdown, times=times, **sides)
+        return _TOOK_CHANGE.parts(factor=slowdown, times=times, change=change, **sides)
     if verdict.outcome == "faster":
         return _FASTER.parts(factor=verdict.speedup, **sides)
     return _SLOWER.parts(factor=slowdown, **sides)
@@ -424,7 +431,7 @@ def gap_statistic(comparison: Comparison) -> str:
         return ""
     pairs = ((gap.baseline, latency.baseline), (gap.candidate, latency.candidate))
     if not any((g.value or 0.0) > (t.value or math.inf) for g, t in pairs):
-        return say("mean per run")
+        return mean_text(comparison)
     if comparison.verdict.of == "unprofiled_wall":
         return say("mean per profiled run, which takes longer than an un-profiled one")
     return say("mean per run, including slow runs; latency is that of the typical run")
@@ -458,20 +465,20 @@ def kinds_sentence(comparison: Comparison, kind: str) -> str:
     )
 
 
-_ALL = Message("All operators: {sums}; sums of mean times, not run times.")
+_ALL = Message("All operators: {sums}; sums of their mean times.")
 _ALL_BUT_COMMUNICATION = Message(
-    "All operators but communication: {sums}; sums of mean times, not run times."
+    "All operators but communication: {sums}; sums of their mean times."
 )
-_CHANGE = Message("All operators: {change}, a sum of mean times, not a run time.")
+_CHANGE = Message("All operators: {change}, the sum of their mean times.")
 _CHANGE_BUT_COMMUNICATION = Message(
-    "All operators but communication: {change}, a sum of mean times, not a run time."
+    "All operators but communication: {change}, the sum of their mean times."
 )
 
 
 def totals_sentence(comparison: Comparison) -> str:
-    """'All operators: 685 ms → 721 ms (+36.0 ms), a sum of mean times, not a run time.'; between
+    """'All operators: 685 ms → 721 ms (+36.0 ms), the sum of their mean times.'; between
     what is not compared no arrow: 'All operators: baseline 359 ms (whole file), candidate 109 ms
-    (per run); sums of mean times, not run times.'"""
+    (per run); sums of their mean times.'"""
     classes = comparison.op_classes
     is_communication = classes["op_class"] == "communication"
     communicates = bool(is_communication.any())
@@ -576,7 +583,7 @@ def change_text(figure: Figure) -> str:
     text = relative_text(figure.change)
     if text == units.percent(0.0) and quantity_text(before) != quantity_text(after):
         # Two values that differ as printed did not stay the same.
-        return f"{figure.change * 100:+.1g} %"
+        return f"{units.with_minus(f'{figure.change * 100:+.1g}')} %"
     return text
 
 

@@ -10,16 +10,22 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import Role, Side
 from analysis.compare.step import PARTS, StepPart, part_ns, parts_of, step_change, why_no_parts
 from analysis.messages import Message, Part, listed, paragraph, say
+from analysis.trace import RunWord
+from analysis.work_units import run_word
 
-STEP_TITLE = Message("Where the time of a run goes")
+TITLES: Mapping[RunWord, Message] = {
+    "runs": Message("Where the time of a run goes"),
+    "steps": Message("Where the time of a step goes"),
+    "repetitions": Message("Where the time of a repetition goes"),
+}
 STEP_HELP = Message(
-    "The mean of all runs as profiled, in parts that add up to it. Computing: the time in which at "
+    "The mean as profiled, in parts that add up to it. Computing: the time in which at "
     "least one operator ran. Communication and copies that are not hidden: their time during which "
     "nothing was computed. Idle: the time in which nothing ran, for example while the host "
-    "dispatches the next operator. Bars are as long as the runs as profiled: the profiler makes "
-    "runs longer, so their times are not those of the verdict, and only shares are shown."
+    "dispatches the next operator. Bars are as long as the time as profiled: the profiler "
+    "adds to it, so it is not that of the verdict, and only shares are shown."
 )
-STEP_BASIS = Message("Measured: shares of the mean run as profiled.")
+STEP_BASIS = Message("Measured: shares of the mean time as profiled.")
 LABELS: Mapping[StepPart, Message] = {
     "computing": Message("computing"),
     "communication": Message("communication not hidden"),
@@ -96,6 +102,11 @@ class StepBar:
         """All of it to be read, in pieces of which one is the side's name."""
         pieces = listed([piece.share_text for piece in self.pieces])
         return _BAR.parts(side=self.label, parts=pieces)
+
+
+def step_title(*sides: Side) -> str:
+    """Return 'Where the time of a step goes', by what the runs of these sides are called."""
+    return TITLES[run_word(*(side.trace for side in sides))].text()
 
 
 def step_bars(comparison: Comparison) -> tuple[StepBar, ...]:

@@ -10,9 +10,15 @@ from analysis.compare.timing.statistics import Statistic
 from analysis.compare.timing.verdict import TimeSource, VerdictReason
 from analysis.messages import Message, Said, say
 from analysis.quantity import Reason
+from analysis.trace import RunWord
 
 # What times and counts are of, for texts with {per} and {mean}.
 PER_RUN: Mapping[str, Message | Said] = {"per": Message("per run"), "mean": Message("mean per run")}
+PER_WORD: Mapping[RunWord, Mapping[str, Message | Said]] = {
+    "runs": PER_RUN,
+    "steps": {"per": Message("per step"), "mean": Message("mean per step")},
+    "repetitions": {"per": Message("per repetition"), "mean": Message("mean per repetition")},
+}
 
 
 @dataclass(frozen=True)
@@ -591,9 +597,14 @@ COUNTERS_HELP = Message(
     "Counters {per}, without communication. Covers: the part of the operators' time that "
     "the counter is known for."
 )
+RUN_TIMES: Mapping[RunWord, Message] = {
+    "runs": Message("Run times"),
+    "steps": Message("Step times"),
+    "repetitions": Message("Times of repetitions"),
+}
 RUN_TIMES_HELP = Message(
-    "Every run as a dot, in the order in which they ran: un-profiled runs by block where both "
-    "sides have them, else the runs of each file. A line is the time that the verdict rests on: "
+    "Every run or step as a dot, in the order in which they ran: un-profiled runs by block where "
+    "both sides have them, else those of each file. A line is the time that the verdict rests on: "
     "the lower quartile of a block, the mean of a trace, the trimmed mean of one beside a "
     "recording. Crosses are runs set aside as warm-up."
 )
@@ -620,14 +631,14 @@ _LINES: Mapping[Statistic, Message] = {
 
 TIME_SOURCES: Mapping[TimeSource, Message] = {
     "unprofiled_wall": Message("un-profiled wall time"),
-    "run_span": Message("profiled run time"),
+    "run_span": Message("profiled wall time"),
     "busy_union": Message("union of operator times"),
     "kernel_sum": Message("sum of operator times"),
 }
 # The same at the beginning of a sentence.
 TIMES_FIRST: Mapping[TimeSource, Message] = {
     "unprofiled_wall": Message("Un-profiled wall time"),
-    "run_span": Message("Profiled run time"),
+    "run_span": Message("Profiled wall time"),
     "busy_union": Message("Union of operator times"),
     "kernel_sum": Message("Sum of operator times"),
 }

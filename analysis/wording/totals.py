@@ -9,7 +9,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import Role
 from analysis.compare.totals import Kind, Total, totals
 from analysis.messages import Message, listed, say
-from analysis.wording.counted import FILE_TIME, times_are_of_files
+from analysis.wording.counted import FILE_TIME, mean_text, times_are_of_files
 from analysis.wording.texts import TIME_SOURCES
 
 TOTALS_TITLE = Message("Which time is which")
@@ -20,8 +20,8 @@ _OF_SIDE: Mapping[Role, Message] = {
 LABELS: Mapping[Kind, Message] = {
     "latency": Message("latency"),
     "mean_run": Message("mean run"),
-    "profiled_run": Message("profiled run"),
-    "mean_profiled": Message("mean profiled run"),
+    "profiled_run": Message("on the timelines"),
+    "mean_profiled": Message("mean as profiled"),
     "busy": Message("busy"),
     "operator_sum": Message("sum of operators"),
 }
@@ -31,11 +31,11 @@ _LATENCY = Message(
 _LATENCY_ALONE = Message("{of}: the typical run")
 _LATENCY_MEAN_ALONE = Message("{of}, mean")
 _MEAN_RUN = Message("{of}, mean: slow runs count in it")
-_PROFILED = Message("the run under the profiler that the timelines show")
+_PROFILED = Message("as profiled: what the timelines show")
 _LATENCY_MEAN = Message(
     "{of}, mean: what the verdict compares, and what the waterfall and the explanation add up to"
 )
-_MEAN_PROFILED = Message("the mean run under the profiler, which shares of findings are of")
+_MEAN_PROFILED = Message("the mean under the profiler, which shares of findings are of")
 _OF_FILE = Message("{of}: what the verdict compares, and the waterfall and the ledger add up to")
 # By whether there is communication, and whether it is a mean of runs.
 _BUSY: Mapping[tuple[bool, bool], Message] = {
@@ -75,7 +75,7 @@ def total_label(total: Total, comparison: Comparison) -> str:
 
 def total_of(comparison: Comparison) -> str:
     """What the totals are of."""
-    return say("Of the whole file.") if times_are_of_files(comparison) else say("Per run.")
+    return say("Of the whole file.") if times_are_of_files(comparison) else mean_text(comparison)
 
 
 def total_basis(total: Total, comparison: Comparison) -> str:

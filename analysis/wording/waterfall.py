@@ -189,7 +189,7 @@ def _with_rounding(steps: list[Step], rounding: int) -> list[Step]:
     if abs(rounding) >= SHOWN_ROUNDING_NS or not steps:
         return [*steps, Step(TERMS["rounding_ns"].text(), rounding, "term")]
     *first, last = steps
-    note = say("{rounding} ns of rounding included", rounding=f"{rounding:+d}")
+    note = say("{rounding} ns of rounding included", rounding=units.grouped(rounding, "+d"))
     if last.note:
         note = say("{note}; {more}", note=last.note, more=note)
     return [*first, replace(last, value_ns=last.value_ns + rounding, note=note)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -96,7 +97,7 @@ def advise(
         from analysis.work_units.kinds import WorkKind, kinds_of_work
         from app.cli.given import reports
         from app.cli.given.work import work_named
-        from app.cli.reading import read_given
+        from app.cli.reading import named_by_path, read_given
 
     # Placeholders are numbered over all variants, so that they are the same in every answer.
     held = reports.report_at(path)
@@ -119,6 +120,9 @@ def advise(
         kinds = () if isinstance(value, Experiment) else kinds_of_work(value)
         chosen = None if work is None else work_named(work, (kind.work for kind in kinds))
         subject = advised(value, variant, chosen)
+        if path.is_dir() and not redact:
+            [side] = named_by_path([subject.side], [path])
+            subject = replace(subject, side=side)
     found = findings(subject)
     card = None if subject.comparison is None else scorecard(subject.comparison)
     explained = explain_subject(subject)

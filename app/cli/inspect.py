@@ -58,14 +58,16 @@ def inspect(
         streams.write_json(report_json(values) if others else inspection_json(only))
         return
     for value in values.values():
-        _print(value)
+        _print(value, path.resolve().name if held is None and path.is_dir() and not redact else "")
 
 
-def _print(value: Trace | Experiment) -> None:
+def _print(value: Trace | Experiment, folder: str) -> None:
+    """Print what a file or the files of a folder of that name contain."""
     from rich.console import Console
 
     from analysis.doctor import examine
     from analysis.experiment import Experiment
+    from analysis.text import display_name
     from analysis.wording import engines_text
     from analysis.wording.doctor import recognised_sentence
 
@@ -90,7 +92,13 @@ def _print(value: Trace | Experiment) -> None:
         console.print()
     else:
         told = recognised_sentence(examine(value))
-        console.print(say("{label}: {text}", label=value.meta.file_name, text=told))
+        console.print(
+            say(
+                "{label}: {text}",
+                label=display_name(folder) if folder else value.meta.file_name,
+                text=told,
+            )
+        )
         for name, trace in (value.units or {"": value}).items():
             if name:
                 console.print(f"\n{name}", style="bold")

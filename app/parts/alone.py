@@ -7,14 +7,17 @@ import pandas as pd
 from analysis.messages import Message
 from analysis.operators.classes import LABELS
 from analysis.report.text import with_shown_shares
+from analysis.trace import Trace
+from analysis.wording.counted import Runs
+from analysis.work_units import run_word
 from app.parts import tables
 from app.parts.heads import NO_HEAD, Head
 from app.parts.table import DURATION, MICRO, NAME_CHARS, TYPE_CHARS, Figure, Table, micro
 
 
-def type_table(rows: pd.DataFrame, *, has_runs: bool) -> Table:
+def type_table(rows: pd.DataFrame, trace: Trace) -> Table:
     """The table of op types, from rows of `by_type`."""
-    table, rows = Table(runs=(has_runs, has_runs)), with_shown_shares(rows)
+    table, rows = Table(runs=_runs(trace)), with_shown_shares(rows)
     named = Message("Op type as the engine names it.")
     table.text(Head(Message("OP type")), rows["op_type"], named, 330, NAME_CHARS)
     ran = Message("Execution provider that takes most of its time.")
@@ -24,10 +27,10 @@ def type_table(rows: pd.DataFrame, *, has_runs: bool) -> Table:
     return table
 
 
-def operator_table(rows: pd.DataFrame, *, has_runs: bool) -> Table:
+def operator_table(rows: pd.DataFrame, trace: Trace) -> Table:
     """The table of operators, from rows of `by_operator` under their roofs: as many columns as a
     page is wide, the others by choice."""
-    table = Table(runs=(has_runs, has_runs))
+    table = Table(runs=_runs(trace))
     name = Message("Name of the operator in the graph.")
     table.text(Head(Message("Name")), rows["name"], name, 330, NAME_CHARS)
     table.text(Head(Message("Type")), rows["op_type"], Message("Op type."), 190, TYPE_CHARS)
@@ -47,6 +50,11 @@ def operator_table(rows: pd.DataFrame, *, has_runs: bool) -> Table:
     ran = Message("Execution provider that ran it.")
     table.text(Head(tables.CORE_TYPE), tables.core_types(rows["provider"]), ran, "small")
     return table
+
+
+def _runs(trace: Trace) -> Runs:
+    """Return what times and counts of the trace are of."""
+    return Runs(trace.has_runs, trace.has_runs, run_word(trace))
 
 
 def _add(table: Table, figure: Figure, rows: pd.DataFrame) -> None:

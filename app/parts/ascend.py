@@ -27,7 +27,7 @@ _DURATION = Figure(
     "per_run_ns",
     Head("Duration", "(us)"),
     Counted(
-        Message("Time of all its executions, mean per run."),
+        Message("Time of all its executions, {mean}."),
         Message("Time of all its executions in the file."),
     ),
     1e3,
@@ -59,7 +59,7 @@ _TENSOR_HELPS = {
 
 
 _COUNTERS = Counted(
-    Message("Counters per run, without communication."),
+    Message("Counters {per}, without communication."),
     Message("Counters of the file, without communication."),
 )
 _CHANGE = Message("No change is shown where the sides ran on different cores.")
@@ -106,7 +106,7 @@ def totals(comparison: Comparison) -> None:
         (Head(Message("Counter")), [row.label for row in found], _COUNTERS, 170),
         (SIDE_HEADS["baseline"], [row.sides[0] for row in found], OF_SIDE["baseline"], "small"),
         (SIDE_HEADS["candidate"], [row.sides[1] for row in found], OF_SIDE["candidate"], "small"),
-        (Head(Message("change")), [_hyphen(row.change) for row in found], _CHANGE, "small"),
+        (Head(Message("change")), [row.change for row in found], _CHANGE, "small"),
         (_COVERS[0], [row.covered[0] for row in found], wording.COUNTERS_HELP, "small"),
         (_COVERS[1], [row.covered[1] for row in found], wording.COUNTERS_HELP, "small"),
         (Head(Message("Definition")), [row.definition for row in found], _MADE_OF, "large"),
@@ -115,11 +115,6 @@ def totals(comparison: Comparison) -> None:
         table.text(head, pd.Series(cells, dtype="object"), help_, width)
     table = table.of(comparison)
     table.draw(TOTALS, say("Counters in total, before and after"), max_rows=_MAX_TOTALS)
-
-
-def _hyphen(change: str) -> str:
-    """A change as the dashboard writes it; the report, whose text it is, has a minus sign."""
-    return change.replace("\u2212", "-")
 
 
 def _tensor_cells(text: object) -> tuple[str | None, str | None, str | None]:

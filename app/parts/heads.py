@@ -6,18 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.messages import Message, Said, language, paragraph
-from analysis.wording.counted import PER
+from analysis.wording.counted import Runs, per_of
+from analysis.wording.texts import PER_RUN
 
 SIDES = ("baseline", "candidate")
 SIDE_NAMES: Mapping[str, Message] = {
     "baseline": Message("baseline"),
     "candidate": Message("candidate"),
 }
-# Whether the file of each side marks its runs, so that its times and counts are of one.
-Runs = tuple[bool, bool]
-ALL_RUNS: Runs = (True, True)
+ALL_RUNS = Runs(True, True)
 _WITH_UNIT = Message("{label}, {unit}")
-_OF_RUN = Message("{side} (per run)")
+_OF_RUN = Message("{side} ({per})")
 _OF_FILE = Message("{side} (whole file)")
 _ONE_FILE: Mapping[str, Message] = {
     "baseline": Message("The baseline's value is of its whole file, which does not mark its runs."),
@@ -81,28 +80,28 @@ def told(words: str | Message | Said) -> str:
 
 def _head_text(words: Words, runs: Runs) -> str:
     if isinstance(words, Counted):
-        if runs[0] == runs[1]:
-            return (words.run if runs[0] else words.file).text()
-        return (words.either or words.run).text()
+        if runs.baseline == runs.candidate:
+            return (words.run if runs.baseline else words.file).text(**per_of(runs))
+        return (words.either or words.run).text(**PER_RUN)
     if isinstance(words, Capital):
         name = str(words.name)
         return name[:1].upper() + name[1:]
-    return words.text(**PER[runs]) if isinstance(words, Message) else str(words)
+    return words.text(**per_of(runs)) if isinstance(words, Message) else str(words)
 
 
 def side_text(side: str, runs: Runs) -> str:
     """The head of a side's column below one of times: where the sides differ, of what they are."""
     name = SIDE_NAMES[side]
-    if runs[0] == runs[1]:
+    if runs.baseline == runs.candidate:
         return name.text()
-    return (_OF_RUN if dict(zip(SIDES, runs, strict=True))[side] else _OF_FILE).text(side=name)
+    return (_OF_RUN if getattr(runs, side) else _OF_FILE).text(side=name, **PER_RUN)
 
 
 def help_text(words: Words, runs: Runs) -> str:
     """A help in the language that is spoken; where one side is of a whole file, it says so."""
     if not isinstance(words, Counted):
         return _head_text(words, runs)
-    if runs[0] == runs[1]:
-        return (words.run if runs[0] else words.file).text()
-    side = next(side for side, has_runs in zip(SIDES, runs, strict=True) if not has_runs)
-    return paragraph(words.run.text(), _ONE_FILE[side].text())
+    if runs.baseline == runs.candidate:
+        return (words.run if runs.baseline else words.file).text(**per_of(runs))
+    side = next(side for side in SIDES if not getattr(runs, side))
+    return paragraph(words.run.text(**PER_RUN), _ONE_FILE[side].text())

@@ -23,7 +23,7 @@ from app.parts.table import NAME_CHARS, TYPE_CHARS, Table, micro, micro_change
 _PATTERN_WIDTH = 300
 _TIMES = Head(
     Counted(
-        Message("Profiled time per run"),
+        Message("Profiled time {per}"),
         Message("Profiled time per file"),
         Message("Profiled time"),
     ),
@@ -182,11 +182,11 @@ _BEFORE, _AFTER, _CHANGE = (
     Head(Message("change")),
 )
 _BEFORE_HELP = Counted(
-    Message("Baseline: mean per run, without slow executions."),
+    Message("Baseline: {mean}, without slow executions."),
     Message("Baseline: time of all executions, without slow ones."),
 )
 _AFTER_HELP = Counted(
-    Message("Candidate: mean per run, without slow executions."),
+    Message("Candidate: {mean}, without slow executions."),
     Message("Candidate: time of all executions, without slow ones."),
 )
 _CHANGE_HELP = Message("After - before. Negative: the candidate takes less.")
@@ -246,11 +246,7 @@ def _share(made: Table, rows: pd.DataFrame) -> None:
     if rows["share"].notna().any():
         share = Message("Part of the whole change; all terms together are 100 %.")
         head = Head(
-            Counted(
-                Message("Share of the run's change"),
-                Message("Share of the change"),
-                Message("Share of the change"),
-            ),
+            Message("Share of the change"),
             "%",
         )
         made.number(NO_HEAD, head, _percent(rows["share"]), share, "%.1f")

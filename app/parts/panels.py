@@ -245,14 +245,20 @@ def card(
             own(wording.quantity_text(figure.candidate)),
             delta=change or None,
             delta_color="gray" if neutral else _colour(figure, text.better),
-            # What is nothing as printed goes neither up nor down.
-            delta_arrow="off" if re.match(r"0\.0+ ", change) else "auto",
+            delta_arrow=arrow(change),
             delta_description=was,
             help=own(text.definition),
         )
         if detail:
             st.caption(own(detail))
         st.caption(own(basis))
+
+
+def arrow(change: str) -> Literal["up", "down", "off"]:
+    """Return where a change points; what is nothing as printed goes neither up nor down."""
+    if re.match(r"0\.0+ ", change):
+        return "off"
+    return "down" if change.startswith(units.MINUS) else "up"
 
 
 def _colour(figure: Figure, better: str | None) -> DeltaColor:

@@ -19,6 +19,7 @@ from analysis.messages import Message, language, say
 from analysis.metrics.counters import MEASURES
 from analysis.operators.short_names import short_names
 from analysis.wording import FIGURES
+from analysis.wording.counted import Runs, runs_of
 from app import state
 from app.parts.heads import (
     ALL_RUNS,
@@ -28,7 +29,6 @@ from app.parts.heads import (
     Capital,
     Counted,
     Head,
-    Runs,
     Words,
     help_text,
     side_text,
@@ -68,11 +68,11 @@ class Figure:
 DURATION = Figure(
     "per_run_ns",
     Head(
-        Counted(Message("Duration per run"), Message("Duration per file"), Message("Duration")),
+        Counted(Message("Duration {per}"), Message("Duration per file"), Message("Duration")),
         "µs",
     ),
     Counted(
-        Message("Profiled time of all its executions, mean per run."),
+        Message("Profiled time of all its executions, {mean}."),
         Message("Profiled time of all its executions in the file."),
     ),
     1e3,
@@ -283,7 +283,7 @@ class Table:
 
     def of(self, comparison: Comparison) -> Table:
         """The same table, whose heads and helps say what its times and counts are of."""
-        self.runs = (comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs)
+        self.runs = runs_of(comparison)
         return self
 
     def apart(self, group: Head, heads: tuple[Head, Head, Head]) -> None:

@@ -24,7 +24,7 @@ from app.sources.comparisons import Shown
 
 _TO = " → "
 _PROVIDER_SUFFIX = "ExecutionProvider"
-EXECUTIONS = Counted(Message("Executions per run."), Message("Executions in the file."))
+EXECUTIONS = Counted(Message("Executions {per}."), Message("Executions in the file."))
 MEAN = Message("Mean of the executions.")
 _RATIO = Figure(
     "share",

@@ -146,11 +146,13 @@ def _step_times(table: RecipeTable) -> None:
         told = table.published_at(row.step.variant)
         change = row.cells["latency_change"]
         outcome = row.first.outcome if row.first is not None else ""
+        text = "" if change.is_empty else words.cell_text("latency_change", change)
         with grid.cell(), st.container(gap="xxsmall"):
             st.metric(
                 panels.own(row.step.label),
                 panels.own(words.cell_text(_TIME, row.cells[_TIME])),
-                delta=None if change.is_empty else words.cell_text("latency_change", change),
+                delta=text or None,
+                delta_arrow=panels.arrow(text),
                 delta_color=_COLOURS.get(outcome, "gray"),
                 help=panels.own(words.COLUMNS[_TIME].definition),
                 height=_METRIC_HEIGHT,

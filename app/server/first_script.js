@@ -32,7 +32,7 @@ history.pushState = (state, unused, url) => {
   const to = new URL(url ?? location.href, from);
   const isSamePage = to.pathname === from.pathname;
   const isOnTheWay = !isSamePage && changedBy === actions && to.search === from.search;
-  const isSamePlace = isSamePage && (holds(from, to) || (!isUsed && holds(to, from)));
+  const isSamePlace = isSamePage && (!isUsed || holds(from, to));
   const isLedOn = !isSamePage && !isUsed;
   const isKept = isSamePlace || isOnTheWay || isLedOn;
   if (!isSamePage || (isKept && to.search === from.search)) changedBy = -1;

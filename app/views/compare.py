@@ -14,6 +14,8 @@ from analysis.compare.comparison import Comparison
 from analysis.distribution import distribution
 from analysis.interval import interval_picture
 from analysis.messages import Message
+from analysis.wording.counted import runs_of
+from analysis.wording.texts import RUN_TIMES
 from app import state
 from app.parts import entered_runs, exports, operators, pair, panels, roofline, settings
 from app.parts.comparison import figures, files, groups, limits, ranks, runs, several, times
@@ -33,7 +35,6 @@ _TIMES = Message("Where the time goes")
 _LIMITS = Message("What limits the candidate, and what to try")
 _FIGURES = Message("Figures of both sides, and what the modelled ones assume")
 _ROOFLINE = Message("Roofline")
-_RUNS = Message("Run times")
 _FILES = Message("What the files say")
 
 
@@ -95,7 +96,7 @@ def _first_parts(shown: Shown, record_page: st.Page) -> None:
 def _last_parts(comparison: Comparison) -> None:
     fold("roofline", _ROOFLINE, partial(roofline.show, comparison))
     if distribution(comparison) is not None or interval_picture(comparison.verdict) is not None:
-        fold("runs", _RUNS, partial(runs.show, comparison))
+        fold("runs", RUN_TIMES[runs_of(comparison).word], partial(runs.show, comparison))
     fold("files", _FILES, partial(files.show, comparison))
 
 

@@ -99,14 +99,17 @@ def _choose(names: list[str], ranks: list[int]) -> str:
 
 
 def _answers(found: Examined) -> None:
-    """What is missing, then what is wrong."""
+    """What is wrong, the first sentence as a headline; then what that rests on."""
+    is_well = not (found.slow or found.links or found.stages.differing)
+    colour = "gray" if is_well else "red"
+    headline, *others = answer_sentences(found)
+    st.subheader(panels.parts_text(headline, colour), anchor=False)
+    for sentence in others:
+        st.markdown(panels.parts_text(sentence, colour))
     first, *rest = state_sentences(found)
     st.caption(panels.parts_text(first, "gray"))
     for sentence in rest:
         panels.note(text_of(sentence), ":orange[:material/warning:]")
-    is_well = not (found.slow or found.links or found.stages.differing)
-    for sentence in answer_sentences(found):
-        st.markdown(panels.parts_text(sentence, "gray" if is_well else "red"))
 
 
 def _ranks(found: Examined) -> int | None:

@@ -23,7 +23,9 @@ from analysis.timeline import highlight
 from analysis.wording import single as memory_words
 from analysis.wording import step as step_words
 from analysis.wording.diagnostics.early_end import end_caution
+from analysis.wording.texts import RUN_TIMES
 from analysis.wording.trees import hierarchy as tree_words
+from analysis.work_units import run_word
 from app import state
 from app.language import spoken
 from app.parts import alone, doctor, panels
@@ -173,8 +175,8 @@ def _step(side: Side) -> None:
     figure = step(bars, panels.mark_colours())
     if figure is None:
         return
-    st.subheader(step_words.STEP_TITLE.text(), anchor=False, help=step_words.STEP_HELP.text())
-    panels.chart(figure, "step", say("The mean run in parts"))
+    st.subheader(step_words.step_title(side), anchor=False, help=step_words.STEP_HELP.text())
+    panels.chart(figure, "step", say("The mean time in parts"))
     lines = [panels.parts_text(bar.parts, "gray") for bar in bars]
     st.caption("  \n".join((*lines, panels.own(step_words.STEP_BASIS.text()))))
 
@@ -255,8 +257,7 @@ def _operators(side: Side, found: Drawn, id_: str) -> None:
         title, search = st.columns([7, 3], vertical_alignment="bottom")
         with title.container(horizontal=True, vertical_alignment="center", gap="medium"):
             st.subheader(say("Operators"), anchor=False, width="content")
-            has_runs = side.trace.has_runs
-            more = choice(alone.operator_table(table, has_runs=has_runs), "trace_columns")
+            more = choice(alone.operator_table(table, side.trace), "trace_columns")
         text = panels.search(search, say("Search"), "trace_search", say("name, type or shape"))
         here = _found(table, text)
         if here.empty:
@@ -268,7 +269,7 @@ def _operators(side: Side, found: Drawn, id_: str) -> None:
         places = [int(place) for place in page.rows.index]
         state.table.mark_table(TABLE, places, row)
         with drawn_in:
-            alone.operator_table(page.rows, has_runs=has_runs).only(more).draw(
+            alone.operator_table(page.rows, side.trace).only(more).draw(
                 TABLE,
                 say("Operators, longest time first"),
                 height=min(HEIGHT, ROW_HEIGHT * (len(table) + 1) + 4),
@@ -293,7 +294,7 @@ def _op_types(side: Side) -> None:
     if table.empty:
         return
     st.subheader(say("Op types"), anchor=False)
-    alone.type_table(table, has_runs=side.trace.has_runs).draw(
+    alone.type_table(table, side.trace).draw(
         "trace_types", say("Op types, longest time first"), max_rows=MAX_TYPES
     )
 
@@ -344,6 +345,8 @@ def _runs(side: Side) -> None:
     found = distribution_of(side)
     if found is None:
         return
-    st.subheader(say("Run times"), anchor=False, help=told(wording.RUN_TIMES_HELP))
+    st.subheader(
+        RUN_TIMES[run_word(side.trace)].text(), anchor=False, help=told(wording.RUN_TIMES_HELP)
+    )
     figure = run_times_of(found, (side.label, side.label), panels.mark_colours())
     panels.chart(figure, "trace_runs", say("Every run"))

@@ -84,7 +84,7 @@ def test_gaps_that_are_spread() -> None:
 def test_idle_time_that_comes_before_no_operator_names_none() -> None:
     one = Finding("idle_time", values={"idle_ns": 300.0, "share": 0.3, "operator": "x"})
     told = words.limit_parts(replace(one, values={**one.values, "gap_ns": 0.0}))
-    assert "".join(part.text for part in told) == "Nothing runs for 300 ns, 30.0 % of the run."
+    assert "".join(part.text for part in told) == "Nothing runs for 300 ns, 30.0 % of the time."
     told = words.limit_parts(replace(one, values={**one.values, "gap_ns": 100.0}))
     assert "".join(part.text for part in told).endswith("; 100 ns of it before x.")
 

@@ -51,7 +51,7 @@ def test_ascend_files_open_in_the_ascend_view(start: Start) -> None:
     totals = table(page, 1).set_index("Counter")
     assert totals.loc["cube ratio", "baseline"] == "33.3 %"  # 0.5 · 80 / (80 + 40)
     assert totals.loc["cube ratio", "candidate"] == "16.7 %"
-    assert totals.loc["cube ratio", "change"] == "-16.6 pt"  # of the two as they are printed
+    assert totals.loc["cube ratio", "change"] == "−16.6 pt"  # of the two as they are printed
     assert totals.loc["memory bound", "baseline"] == "1.08×"  # (20 + 32) / (40 + 8)
     # On the cards counters stand for models that these files cannot feed.
     assert list(figures(page))[3:8] == [
@@ -63,7 +63,7 @@ def test_ascend_files_open_in_the_ascend_view(start: Start) -> None:
     ]
     # The other columns are one click away.
     page.segmented_control(key="ascend_view").set_value("operators").run()
-    assert ("Duration per run", "baseline") in list(table(page, 0).columns)
+    assert ("Duration per step", "baseline") in list(table(page, 0).columns)
     assert has_table(page, "", "OP type")
     assert not any("Counter" in frame.value for frame in page.dataframe)  # the totals are gone
 

@@ -85,7 +85,7 @@ def test_the_first_screen_compares_the_sample(start: Start) -> None:
     assert is_clean(page)
     assert headline(page) == "fused is 2.00× faster than unfused"
     shown = figures(page)
-    assert shown["latency"][1] == "-50.0 %"
+    assert shown["latency"][1] == "−50.0 %"
     assert shown["throughput"][1] == "+100.0 %"
     # In the tiny model no byte misses the cache of the fused variant: no cache utilisation.
     assert list(shown)[:7] == [
@@ -187,7 +187,9 @@ def test_unknown_noise_is_told_with_the_number_and_without_colour(tree: Path, st
     (tree / "samples" / "mobilenetv2.zip").write_bytes(experiment_zip(few))
     page = start()
     assert is_clean(page)
-    assert headline(page).startswith("fused took 0.50× the time of unfused (5.00 against 10.0 ms)")
+    assert headline(page).startswith(
+        "fused took 0.50× the time of unfused (5.00 against 10.0 ms, −50.0 %)"
+    )
     assert any("so the noise is unknown" in text.value for text in page.markdown)
     assert ":blue[" not in page.header[0].value and ":red[" not in page.header[0].value
 
@@ -219,7 +221,7 @@ def test_means_of_many_iterations_are_no_single_run(start: Start) -> None:
     told = [text.value for text in (*page.caption, *page.markdown)]
     shown = " ".join([headline(page), *texts(page), *told]).replace("\u202f", " ")
     assert "Means of 1 600 and 4 216 iterations, so the noise is unknown." in shown
-    assert "Profiled run time, means of 1 600 and 4 216 iterations, not paired." in shown
+    assert "Profiled wall time, means of 1 600 and 4 216 iterations, not paired." in shown
     assert "single run" not in shown and "one run each" not in shown
 
 
@@ -712,9 +714,9 @@ def test_assumptions_change_modelled_figures_and_the_address_holds_them(start: S
     assert figures(page)["short-op ratio (count)"][0] == "0.0 %"
     page.number_input(key="tau_us").set_value(25.0).run()
     # Relu with its 20 µs is one of four operators in the baseline; the candidate has none.
-    assert figures(page)["short-op ratio (count)"] == ("0.0 %", "-25.0 pt")
+    assert figures(page)["short-op ratio (count)"] == ("0.0 %", "−25.0 pt")
     again = start(tau_us="25")
-    assert figures(again)["short-op ratio (count)"] == ("0.0 %", "-25.0 pt")
+    assert figures(again)["short-op ratio (count)"] == ("0.0 %", "−25.0 pt")
 
 
 @pytest.mark.parametrize(

@@ -239,7 +239,7 @@ def test_a_link_opens_a_group_with_its_operators_before_and_after(open_fusion: S
     page = open_fusion(group="1")
     shown = {card.label: card.value for card in page.metric}
     assert shown["before"] == "150 µs" and shown["after"] == "110 µs"
-    assert shown["change per run"] == "-40.0 µs"
+    assert shown["change per run"] == "−40.0 µs"
     assert shown["bytes removed"] == "2.05 kB"  # two tensors of 1 × 4 × 8 × 8 floats
     before, after = pictures(page)
     assert all(f">{name}<" in before for name in ("Conv", "BatchNormalization", "Relu"))
@@ -462,9 +462,7 @@ def test_shares_are_left_out_where_they_say_nothing(tree: Path, open_fusion: Sta
     table = next(one.value for one in page.dataframe if ("", "Pattern") in one.value)
     assert not [name for _, name in table.columns if "Share" in name]
     captions = [caption.value for caption in page.caption]
-    said = [
-        text for text in captions if text.startswith("Shares of the run's change are not shown")
-    ]
+    said = [text for text in captions if text.startswith("Shares of the change are not shown")]
     assert len(said) == 1
 
 
@@ -493,6 +491,6 @@ def test_the_patterns_lead_the_page_and_open_to_their_groups(
     assert fused["kernels"][1]["cells"] == [["160 µs", ""], ["120 µs", ""], ["−40.0 µs", ""]]
     assert rows["moreTitle"] == "1 other pattern"
     captions = [caption.value for caption in page.caption]
-    assert any("groups -80.0 µs, slow executions +831 µs" in text for text in captions), captions
+    assert any("groups −80.0 µs, slow executions +831 µs" in text for text in captions), captions
     slow = next(text for text in captions if text.startswith("Slow executions"))
     assert "` head/Gemm ` took 20.0 ms, its median is 50.0 µs" in slow

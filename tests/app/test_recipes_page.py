@@ -222,12 +222,12 @@ def test_published_figures_stand_below_ours(open_page: Open, shipped: Any) -> No
     assert table[below - 1][4] == "2.43×", "an interval beside it would be cut on a narrow screen"
     assert table[below][0].strip() == "95 % interval"
     assert table[below][1] == "" and re.fullmatch(r"2\.43× to 2\.43×", table[below][4])
-    assert line(page, "latency change")[3] == "-58.8 %"
+    assert line(page, "latency change")[3] == "−58.8 %"
     assert line(page, "throughput change")[3] == "+142.7 %"
-    assert [metric.delta for metric in page.metric][-1] == "-58.8 %"
+    assert [metric.delta for metric in page.metric][-1] == "−58.8 %"
     assert "published 7.50 ms" in [caption.value for caption in page.caption]
     plain = shown(page).replace("\\", "")
-    assert "2.43×, latency -58.8 %, throughput +142.7 %" in plain
+    assert "2.43×, latency −58.8 %, throughput +142.7 %" in plain
     assert all(published.note in plain for published in recipe.published)
 
 

@@ -227,7 +227,7 @@ def test_cells_are_read_with_unit_and_stay_whole_values() -> None:
     assert len(drawn.data.iloc[0, 0]) > 100
     _, read = read_cells(drawn)
     assert len(read[0][0]) == NAME_CHARS and "…" in read[0][0]
-    assert read[0][2:] == ["2.50 µs", "1.00 µs", "-1.50 µs", "2.50×"]
+    assert read[0][2:] == ["2.50 µs", "1.00 µs", "−1.50 µs", "2.50×"]
     assert read[1][2:] == ["", "500 ns", "+500 ns", "new"]
 
 

@@ -308,7 +308,7 @@ def test_operators_of_two_streams_are_said_to_be_a_sum(tree: Path, open_trace: O
     (tree / "open" / "b.json").write_text(json.dumps(document))
     page = open_trace(trace="file:b.json")
     assert is_clean(page)
-    sentence = "Operators take 1.60 ms together in a run of 1.00 ms: a sum over streams or threads"
+    sentence = "Operators take 1.60 ms together in 1.00 ms: a sum over streams or threads"
     assert any(sentence in caption.value for caption in page.caption)
     page = open_trace(trace="file:a.json")
-    assert not any("together in a run" in caption.value for caption in page.caption)
+    assert not any("together in 1.00 ms" in caption.value for caption in page.caption)

@@ -69,10 +69,11 @@ def test_the_page_shows_what_is_found_and_what_is_picked(
 def _draw_found(*runs: bool) -> None:
     import pandas as pd
 
+    from analysis.wording.counted import Runs
     from app.parts.fusion.ungrouped import show_found
 
     row = {"side": "candidate", "name": "x", "op_type": "Cast", "reason": "inserted"}
-    show_found(pd.DataFrame([row | {"per_run_ns": 5000.0}]), (runs[0], runs[1]))
+    show_found(pd.DataFrame([row | {"per_run_ns": 5000.0}]), Runs(runs[0], runs[1]))
 
 
 @pytest.mark.parametrize(

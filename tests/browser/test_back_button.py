@@ -60,6 +60,19 @@ def test_a_former_page_is_one_step_and_lands_on_its_part(
     assert quiet(page)
 
 
+def test_a_former_page_leaves_out_what_is_not_there_in_one_step(page: Page, url: str) -> None:
+    """Of three variants one is not in the recording: the address loses it as the page opens."""
+    page.goto(f"{url}/library")
+    wait_idle(page)
+    names = ("unfused", "gone", "fused")
+    asked = "&".join(f"variant=sample:mobilenetv2/{name}" for name in names)
+    page.goto(f"{url}/variants?{asked}")
+    page.wait_for_url(lambda address: "/compare?" in address and "gone" not in address)
+    wait_idle(page)
+    page.go_back()
+    page.wait_for_url("**/library")
+
+
 def test_another_baseline_is_a_step_of_its_own(page: Page, url: str) -> None:
     page.goto(f"{url}/compare")
     wait_idle(page)

@@ -167,8 +167,8 @@ def test_what_each_step_brings(fusescope: Run, folder: Path) -> None:
         assert sentence in " ".join(out.split()) and "one graph: " not in out
         out = fusescope("compare", "steps.zip", *way).stdout
         rows = [line.split() for line in out.splitlines()]
-        assert ["unfused", "10.0", "ms", "one", "graph", "-10.0", "ms"] in [row[:7] for row in rows]
-        assert ["together", "-15.0", "ms"] in [row[:3] for row in rows]
+        assert ["unfused", "10.0", "ms", "one", "graph", "−10.0", "ms"] in [row[:7] for row in rows]
+        assert ["together", "−15.0", "ms"] in [row[:3] for row in rows]
         files = ("--json", "--html", "steps.html", "--markdown", "steps.md")
         found = json.loads(fusescope("compare", "steps.zip", *way, *files).stdout)["ladder"]
         assert [step["gain_ns"]["value"] for step in found["steps"]] == [10_000_000, 5_000_000]

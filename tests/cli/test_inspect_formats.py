@@ -30,7 +30,7 @@ def test_the_doctor_in_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert out.startswith("p.json: ONNX Runtime profile, written by ONNX Runtime.")
     assert "dropped: The file is cut off before its end. Its last" in out
     assert "Verdict              no   Only a point estimate: " in out
-    assert "Idle time            yes  From start times inside runs" in out
+    assert "Idle time            yes  From start times." in out
     assert "Missing: un-profiled run times, hardware counters" in out
 
 

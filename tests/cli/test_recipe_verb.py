@@ -100,8 +100,8 @@ def test_the_table_of_an_experiment() -> None:
     verdict = "custom kernel is 2.43× faster than unfused (95 % interval 2.43× to 2.43×). "
     assert 0 < output.index(verdict) < output.index("latency change")
     assert "8 blocks of fresh processes, paired" in output
-    assert line(output, "latency change") == "latency change – +4.4 % -58.8 % 0.0 % measured"
-    assert line(output, "throughput change").endswith("-4.2 % +142.7 % 0.0 % measured")
+    assert line(output, "latency change") == "latency change – +4.4 % −58.8 % 0.0 % measured"
+    assert line(output, "throughput change").endswith("−4.2 % +142.7 % 0.0 % measured")
     assert "2.43× (2.43× to 2.43×)" in line(output, "vs first step")
     assert line(output, "operators") == "operators 2 2 1 2 measured"
     assert line(output, "  published") == "published 2 1 measured"
@@ -116,7 +116,7 @@ def test_json_csv_and_html() -> None:
     told = json.loads(invoke("mul_add", "--from", "x.zip", "--json", "--csv", "t.csv"))
     written = invoke("mul_add", "--from", "x.zip", "--html", "t.html", "--markdown", "t.md")
     assert "Written: t.html" in written and "Written: t.md" in written
-    assert "| latency change | – | +4.4 % | -58.8 % | 0.0 % | measured |" in (
+    assert "| latency change | – | +4.4 % | −58.8 % | 0.0 % | measured |" in (
         Path("t.md").read_text(encoding="utf-8")
     )
     assert told["schema_version"] == 2

@@ -199,8 +199,8 @@ def test_two_profiles_say_what_they_rest_on() -> None:
     comparison = compare(a, b)
     assert comparison.verdict.of == "run_span" and comparison.verdict.reason == "one_process"
     assert verdict_sentence(comparison) == (
-        "after.json took 0.79× the time of before.json (166 against 210 µs). One process each, so "
-        "the noise between processes is unknown."
+        "after.json took 0.79× the time of before.json (166 against 210 µs, −21.0 %). One process "
+        "each, so the noise between processes is unknown."
     )
     assert "not paired" in verdict_basis(comparison.verdict)
     assert {"unpaired", "one_process_each", "machines_unknown", "profiled_headline"} <= codes(
@@ -208,7 +208,7 @@ def test_two_profiles_say_what_they_rest_on() -> None:
     )
     (rests,) = (d for d in comparison.diagnostics if d.code == "profiled_headline")
     assert diagnostic_sentence(rests) == (
-        "The verdict compares this time: profiled run time. Profilers add time to every operator. "
+        "The verdict compares this time: profiled wall time. Profilers add time to every operator. "
         "Fusion leaves fewer operators (2 executions instead of 4), so its gain is overstated."
     )
     assert comparison.figure("memory").baseline.reason == "not_recorded"

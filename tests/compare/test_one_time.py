@@ -96,7 +96,7 @@ def test_one_time_leads_where_runs_are_uneven() -> None:
     assert pair.verdict.speedup == pytest.approx(130 / 95)
     check(pair)
     told = wording.verdict_sentence(pair)
-    assert "b took 0.73× the time of a (95.0 against 130 ms)." in told
+    assert "b took 0.73× the time of a (95.0 against 130 ms, −26.9 %)." in told
     assert "5 of the baseline's 6 steps take 100 ms, the other one takes 280 ms." in told
     assert "5 of the candidate's 6 steps take 90.0 ms, the other one takes 120 ms." in told
     captions = [str(side["caption"]) for side in timeline_payload(pair)["sides"]]
@@ -218,7 +218,7 @@ def test_a_unit_beside_unprofiled_runs_is_said_to_be_as_profiled() -> None:
     assert pair.explanation is not None
     spoken = "".join(part.text for part in explained_parts(pair.explanation)[-1])
     assert spoken.startswith(
-        "A step takes 50.0 ms instead of 100 ms (-50.0 %). That is as profiled; the verdict is on "
+        "A step takes 50.0 ms instead of 100 ms (−50.0 %). That is as profiled; the verdict is on "
         "un-profiled runs."
     )
     found = explain_trace(before)
@@ -236,5 +236,5 @@ def test_a_title_is_the_verdict_alone_and_why_follows() -> None:
     (title,) = re.findall(r"<h1.*?</h1>", page)
     assert "steps take" not in title and "steps take" in page
     heading, _, rest = text.partition("\n")
-    assert heading == "### b took 0.73× the time of a (95.0 against 130 ms)."
+    assert heading == "### b took 0.73× the time of a (95.0 against 130 ms, −26.9 %)."
     assert "5 of the baseline's 6 steps take 100 ms, the other one takes 280 ms." in rest

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis import units
 from analysis.errors import FuseScopeError
 from analysis.graph import parse_graph
 from analysis.quantity import relative_change
@@ -90,28 +91,28 @@ def test_rounds_that_do_not_count_are_those_of_the_recorder() -> None:
 
 
 def test_one_arithmetic() -> None:
-    assert both_ways(18.2e6, 7.5e6) == "2.43×, latency -58.8 %, throughput +142.7 %"
+    assert both_ways(18.2e6, 7.5e6) == "2.43×, latency −58.8 %, throughput +142.7 %"
     lines = [published_line(find("conv3x3"), one) for one in find("conv3x3").published]
     assert lines == [
         (
             "latency: 18.2 ms (unfused) → 7.50 ms (precision): "
-            "2.43×, latency -58.8 %, throughput +142.7 %"
+            "2.43×, latency −58.8 %, throughput +142.7 %"
         ),
         (
             "3x3 convolutions: 13.1 ms (unfused) → 3.20 ms (precision): "
-            "4.09×, latency -75.6 %, throughput +309.4 %"
+            "4.09×, latency −75.6 %, throughput +309.4 %"
         ),
         "compute utilisation: 42.0 % (unfused) → 88.0 % (precision): +46.0 pt",
         "cache utilisation: 28.0 % (unfused) → 76.0 % (precision): +48.0 pt",
-        "top-5 accuracy: -0.3 pt (precision)",
+        "top-5 accuracy: −0.3 pt (precision)",
     ]
     lines = [published_line(find("three_modes"), one) for one in find("three_modes").published]
     assert lines == [
         (
             "mean time of all runs: 520 ms (eager) → 180 ms (graph) → 125 ms (graph, fused): "
-            "4.16×, latency -76.0 %, throughput +316.0 %"
+            "4.16×, latency −76.0 %, throughput +316.0 %"
         ),
-        "peak memory: 250 MB (eager) → 210 MB (graph) → 190 MB (graph, fused): -24.0 %",
+        "peak memory: 250 MB (eager) → 210 MB (graph) → 190 MB (graph, fused): −24.0 %",
     ]
 
 
@@ -127,12 +128,12 @@ def test_notes_on_published_figures_do_their_sums_right() -> None:
     [note] = published_notes(find("conv_bn_relu"))
     latency = relative_change(1.8, 1.0)
     assert latency is not None
-    assert f"{latency * 100:+.1f} %" in note
+    assert units.percent(latency, signed=True) in note
     told = {one.code: dict(one.values)["rules:O3"] for one in find("conv_bn_relu").published}
     assert told["throughput_change"] == 0.8
     assert told["latency_change"] == pytest.approx(0.45 - 1)
     assert latency != pytest.approx(told["latency_change"], abs=0.1), "they do contradict"
-    assert any("-42.7 % and +142.7 %" in note for note in published_notes(find("conv3x3")))
+    assert any("−42.7 % and +142.7 %" in note for note in published_notes(find("conv3x3")))
 
 
 @pytest.mark.parametrize(

@@ -136,8 +136,8 @@ def test_ratios_are_the_verdicts() -> None:
     assert column(table, "speedup_first") == [
         "–", "0.80× (0.80× to 0.80×)", "2.00× (2.00× to 2.00×)", "1.000× (0.999× to 1.001×)",
     ]  # fmt: skip
-    assert column(table, "latency_change") == ["–", "+25.0 %", "-50.0 %", "0.0 %"]
-    assert column(table, "throughput_change") == ["–", "-20.0 %", "+100.0 %", "0.0 %"]
+    assert column(table, "latency_change") == ["–", "+25.0 %", "−50.0 %", "0.0 %"]
+    assert column(table, "throughput_change") == ["–", "−20.0 %", "+100.0 %", "0.0 %"]
     before = [value(table, name, "speedup_previous") for name in find("mul_add").variants]
     assert before == [None, pytest.approx(0.8), pytest.approx(2.5), pytest.approx(0.5)]
     sides = [side_of_variant(whole, name) for name in ("segments:mul_add", "custom:mul_add")]
@@ -193,7 +193,7 @@ def test_3x3_convolutions_by_hand() -> None:
     # 8 x 8 outputs have 3·8 - 2 valid taps an axis; 3 channels, 4 filters; the peak is 1e11.
     flops = 2 * (3 * 8 - 2) ** 2 * 3 * 4
     assert value(table, "unfused", "conv3x3_utilisation") == pytest.approx(flops / 100e-6 / 1e11)
-    assert column(table, "latency_change")[-1] == "-58.8 %"
+    assert column(table, "latency_change")[-1] == "−58.8 %"
     assert column(table, "throughput_change")[-1] == "+142.7 %"
     before, after = (table.published_at(name) for name in ("unfused", "int8"))
     assert before is not None and after is not None
@@ -381,13 +381,13 @@ def test_doubts_about_the_pair_name_it() -> None:
     pair = {"before": "a", "after": "b"}
     weak = Note("weak_attribution", True, {**pair, "dispatch_ns": -529e3, "delta_ns": -1.53e6})
     assert "the change from a to b." in words.note_sentence(weak)
-    both = "The mean run changed by -1.53 ms. Beside the operators that compute: idle time -529 µs."
+    both = "The mean run changed by −1.53 ms. Beside the operators that compute: idle time −529 µs."
     assert both in words.note_sentence(weak)
     lost = Note("weak_attribution", True, {**pair, "slow_ns": 5e7, "delta_ns": 46.6e6})
     assert "slow executions +50.0 ms" in words.note_sentence(lost)
     mean = Note("mean_differs", True, {**pair, "mean": -0.4, "typical": -0.16})
-    assert "the mean run changed by -40.0 %" in words.note_sentence(mean)
-    assert "the typical run changed by -16.0 %" in words.note_sentence(mean)
+    assert "the mean run changed by −40.0 %" in words.note_sentence(mean)
+    assert "the typical run changed by −16.0 %" in words.note_sentence(mean)
 
 
 def test_our_times_and_their_ratio_are_those_of_the_verdict() -> None:
@@ -399,7 +399,7 @@ def test_our_times_and_their_ratio_are_those_of_the_verdict() -> None:
     (_, before), (_, after) = both[1].values
     verdict = paired_verdict(sample.record, "unfused", "int8")
     assert before / after == pytest.approx(verdict.speedup)
-    assert "4.01×, latency -75.1 %" in words.published_line(find("conv3x3"), both[1])
+    assert "4.01×, latency −75.1 %" in words.published_line(find("conv3x3"), both[1])
 
 
 def test_published_figures_have_their_own_basis() -> None:

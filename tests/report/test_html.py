@@ -257,7 +257,9 @@ def test_environment_is_left_out_unless_asked_for() -> None:
 
 def test_bare_profiles_say_why_parts_are_missing() -> None:
     page = Page(report_html(of_profiles()))
-    assert "after.json took 0.79× the time of before.json (166 against 210 µs)" in page.text
+    assert (
+        "after.json took 0.79× the time of before.json (166 against 210 µs, −21.0 %)" in page.text
+    )
     assert "One profile each, so the noise is unknown." in page.text
     assert "the date is not in the file" in page.text
     assert (
@@ -349,7 +351,7 @@ def test_undecided_is_said_with_its_reason(
 def test_unknown_noise_is_not_called_noise() -> None:
     html = report_html(of_experiment({"unfused": [10.0] * 3, "fused": [5.0] * 3}))
     page = Page(html)
-    assert "fused took 0.50× the time of unfused (5.00 against 10.0 ms)." in page.text
+    assert "fused took 0.50× the time of unfused (5.00 against 10.0 ms, −50.0 %)." in page.text
     assert "Fewer than 5 processes a side, so the noise is unknown." in page.text
     assert "Cannot tell" not in page.text and "cannot be told from noise" not in page.text
     assert 'id="verdict" class="noise-unknown"' in html
@@ -501,7 +503,7 @@ def test_where_the_time_of_a_run_goes() -> None:
     assert section.count('<div class="of-run ') == 2
     assert "width:100.00%" in section, "the longer run"
     assert "Shares of the change" not in section, "one profile a side: no change is explained"
-    assert "Measured: shares of the mean run as profiled." in section
+    assert "Measured: shares of the mean time as profiled." in section
 
 
 def test_a_side_whose_runs_are_not_marked_is_named_and_not_drawn() -> None:

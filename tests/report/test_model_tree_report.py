@@ -74,7 +74,7 @@ def test_rows_are_open_where_the_largest_change_is() -> None:
 
 
 def test_shares_are_left_out_where_parts_cancel_each_other_out() -> None:
-    """+100 and -95 µs are 5 µs together, of which they would be 2000 and -1900 %."""
+    """+100 and −95 µs are 5 µs together, of which they would be 2000 and −1900 %."""
     sides = []
     for first_us, second_us in ((100, 195), (200, 100)):
         launches = [

@@ -112,7 +112,7 @@ def test_markdown_says_what_a_ticket_needs() -> None:
     assert "with their 95 % interval" in text
     assert "Published figures are from other hardware" in text
     assert "On Test CPU, 2 cores; " in text and "x.zip, SHA-256 " in text
-    assert "| latency change | – | +25.0 % | -50.0 % | 0.0 % | measured |" in lines
+    assert "| latency change | – | +25.0 % | −50.0 % | 0.0 % | measured |" in lines
     assert "**doubt:**" not in text
     assert "- **doubt:** Only 3 blocks were recorded." in recipe_markdown(mul_add(blocks=3))
 

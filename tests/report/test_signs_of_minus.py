@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from analysis import units
 from analysis.advice import Finding, Findings
 from analysis.advice.finding import Gain
 from analysis.compare import compare
@@ -12,7 +13,7 @@ from analysis.messages import Part
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.limits import limits
-from analysis.report.text import with_minus
+from analysis.report.text import unbroken_parts
 from analysis.trace import Trace
 from tests.factories import UNFUSED_OPERATORS, profile_json
 
@@ -34,6 +35,23 @@ def test_a_predicted_saving_whose_interval_goes_below_zero() -> None:
     assert "4.6 %" in text and "(\N{MINUS SIGN}0.5 % to 8.5 %)" in text
 
 
-def test_names_keep_their_hyphens() -> None:
-    parts = with_minus([Part("by "), Part("-5", "number"), Part(" in -1x", "name")])
-    assert [part.text for part in parts] == ["by ", "\N{MINUS SIGN}5", " in -1x"]
+def test_every_number_below_0_has_the_sign_of_minus() -> None:
+    """In every unit that pages, terminal and report write; an exponent keeps its hyphen."""
+    shown = [
+        units.duration(-1500, signed=True),
+        units.percent(-0.588, signed=True),
+        units.percent(-0.99972, signed=True),
+        units.points(-0.256),
+        units.data_size(-5, signed=True),
+        units.data_size(-93_400_000, signed=True),
+        units.grouped(-12345.6, ".1f"),
+        units.small_number(-0.0000213),
+        units.count(-3),
+    ]
+    assert [text[0] for text in shown] == ["\N{MINUS SIGN}"] * len(shown)
+    assert not any("-" in text.replace("e-05", "") for text in shown)
+
+
+def test_names_keep_their_spaces() -> None:
+    parts = unbroken_parts([Part("by "), Part("5 %", "number"), Part(" in -1 %", "name")])
+    assert [part.text for part in parts] == ["by ", "5\N{NO-BREAK SPACE}%", " in -1 %"]

@@ -35,7 +35,7 @@ from tests.step_traces import Kernel, steps_of
 
 MS = 1_000_000
 NAN = float("nan")
-AFTER = "mean profiled run 8.49 ms; -2 ns of rounding included"
+AFTER = "mean profiled run 8.49 ms; −2 ns of rounding included"
 
 
 @cache
@@ -226,7 +226,7 @@ def test_the_figure_shows_names_literally_and_keeps_the_axis_at_zero() -> None:
     bars = figure.data[0]
     assert list(bars.x) == [10.0, -2.0, 8.0]
     assert list(bars.base) == [0.0, 10.0, 0.0]
-    assert list(bars.text) == ["10.0 ms", "-2.00 ms", "8.00 ms"]
+    assert list(bars.text) == ["10.0 ms", "−2.00 ms", "8.00 ms"]
     assert figure.layout.xaxis.range[0] == 0.0
     shown = [*figure.layout.yaxis.ticktext, *(text for row in bars.customdata for text in row)]
     assert not any("<a" in text or "<b>" in text for text in shown)

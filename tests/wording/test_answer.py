@@ -23,7 +23,7 @@ def comparison() -> Comparison:
 def test_the_answer_is_the_verdict_then_what_it_rests_on(comparison: Comparison) -> None:
     lines = answer_lines(comparison)
     assert lines[0].startswith("fused is 2.00× faster than unfused")
-    assert lines[2] == "Latency -50.0 %, throughput +100.0 %."
+    assert lines[2] == "Latency −50.0 %, throughput +100.0 %."
     assert lines[3].startswith("Can I trust this? ")
     assert all(line == line.strip() and "\n" not in line for line in lines)
 

@@ -122,11 +122,11 @@ def test_a_share_names_the_whole_that_it_is_of() -> None:
     rows = tree_rows(comparison)
     assert rows is not None
     assert rows.heads[-1] == "Share of the operators' change"
-    assert rows.basis.endswith("Shares are of the change of all operators together, -40.0 µs.")
+    assert rows.basis.endswith("Shares are of the change of all operators together, −40.0 µs.")
     assert (rows.rows[0].names[0], rows.rows[0].share) == ("aten::mm", "100.0\xa0%")
     assert comparison.ledger.reconciliation.delta_ns == -40_000 + 15_000
     why = no_shares_sentence(comparison.ledger)
-    assert why.startswith("Shares of the run's change are not shown: gains and losses cancel")
+    assert why.startswith("Shares of the change are not shown: gains and losses cancel")
 
 
 def test_a_mean_that_differs_as_units_of_one_file_do_is_said_with_both_times() -> None:
@@ -195,7 +195,7 @@ def test_a_time_without_a_long_execution_says_how_much_it_leaves_out(side: int) 
     text = change_said(replaced, comparison.explanation.unit)
     which, shown = ("baseline", "candidate")[side], ("270 µs", "276 µs")[side]
     assert str(text).endswith(
-        f"-48.0 µs per step. That is without the {shown} that one execution of the {which} takes "
+        f"−48.0 µs per step. That is without the {shown} that one execution of the {which} takes "
         "beyond the others."
     )
     name, column = ("flash_fwd", "sage_fwd")[side], f"per_run_ns_{which}"
@@ -220,6 +220,6 @@ def test_groups_beside_an_explanation_say_where_fusion_is() -> None:
     sum_ = comparison.ledger.reconciliation
     assert comparison.is_explained
     assert (sum_.groups_ns, sum_.ungrouped_ns) == (-40_000 - 16_000, -56_000)
-    assert "has -72.0 µs of it" in beside_explanation(comparison)
+    assert "has −72.0 µs of it" in beside_explanation(comparison)
     plain = compared(before, steps_of([(NORM, replace(PRODUCT, us=35), add, gelu) * 8]))
     assert plain.is_explained and beside_explanation(plain) == ""

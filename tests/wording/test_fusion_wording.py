@@ -314,7 +314,7 @@ def test_weaker_sources_are_said(plain: Comparison) -> None:
 
 def test_why_there_are_no_shares_is_told_of_what_the_sum_is_of(plain: Comparison) -> None:
     for of, whole in (
-        ("run_span", "the run's change"),
+        ("run_span", "the change"),
         ("busy_union", "the change of the time in operators"),
     ):
         sum_ = Reconciliation(of, 5, groups_ns=5)  # type: ignore[arg-type]
@@ -327,7 +327,7 @@ def test_an_interval_that_takes_the_shares_away_is_shown(plain: Comparison) -> N
     sum_ = Reconciliation("run_span", 5_000, groups_ns=5_000, low_ns=-20_000, high_ns=30_000)
     ledger = replace(plain.ledger, reconciliation=sum_, no_shares="within_noise")
     assert no_shares_sentence(ledger) == (
-        "Shares of the run's change are not shown: its 95 % interval, -20.0 µs to +30.0 µs, "
+        "Shares of the change are not shown: its 95 % interval, −20.0 µs to +30.0 µs, "
         "includes no change."
     )
 
@@ -359,8 +359,8 @@ def test_the_sum_names_every_term_that_is_there() -> None:
         profiler_bias_ns=1_300_000,
     )
     assert reconciliation_sentence(sum_) == (
-        "Change of the mean run: -5.00 ms = groups -6.00 ms, slow executions +200 µs, idle time "
-        "-500 µs, profiler bias +1.30 ms."
+        "Change of the mean run: −5.00 ms = groups −6.00 ms, slow executions +200 µs, idle time "
+        "−500 µs, profiler bias +1.30 ms."
     )
     assert reconciliation_sentence(Reconciliation("kernel_sum")) == ""
 

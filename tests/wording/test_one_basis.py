@@ -40,24 +40,24 @@ def test_a_weak_attribution_names_what_changed_alone_largest_first() -> None:
     """8 and 1 of 10 ms are 80 and 10 %."""
     told = weak(slow_ns=0, dispatch_ns=-1 * MS, profiler_bias_ns=None, communication_ns=-8 * MS)
     assert told == (
-        "The operators' own times explain only part of the change. The mean run changed by -10.0 "
-        "ms. Beside the operators that compute: communication -8.00 ms (80.0 % of the change) and "
-        "idle time -1.00 ms (10.0 % of the change)."
+        "The operators' own times explain only part of the change. The mean run changed by −10.0 "
+        "ms. Beside the operators that compute: communication −8.00 ms (80.0 % of the change) and "
+        "idle time −1.00 ms (10.0 % of the change)."
     )
     assert weak(slow_ns=-9 * MS, dispatch_ns=0).endswith(
-        "Beside the operators that compute: slow executions -9.00 ms (90.0 % of the change)."
+        "Beside the operators that compute: slow executions −9.00 ms (90.0 % of the change)."
     )
     without = weak(dispatch_ns=-9 * MS, has_shares=False)
-    assert without.endswith("Beside the operators that compute: idle time -9.00 ms.")
-    assert "The time of the file changed by -10.0 ms." in weak(of="busy_union", slow_ns=-9 * MS)
+    assert without.endswith("Beside the operators that compute: idle time −9.00 ms.")
+    assert "The time of the file changed by −10.0 ms." in weak(of="busy_union", slow_ns=-9 * MS)
 
 
 def test_no_part_of_a_change_is_larger_than_it() -> None:
     """Idle time fell by 38 of 35 ms, so operators took 3 ms more: they are no part of the fall."""
     told = weak(delta_ns=-35 * MS, dispatch_ns=-38 * MS)
     assert told == (
-        "The operators' own times do not explain the change. The mean run changed by -35.0 ms. "
-        "Beside the operators that compute: idle time -38.0 ms."
+        "The operators' own times do not explain the change. The mean run changed by −35.0 ms. "
+        "Beside the operators that compute: idle time −38.0 ms."
     )
     # Two ranks: -143 and -27 ms beside operators that take 169 ms longer leave 1 ms.
     told = weak(delta_ns=-1 * MS, communication_ns=-143 * MS, dispatch_ns=-27 * MS)
@@ -66,7 +66,7 @@ def test_no_part_of_a_change_is_larger_than_it() -> None:
     # Operators are half of it, while the rest has two directions.
     told = weak(delta_ns=-10 * MS, dispatch_ns=-7 * MS, slow_ns=2 * MS)
     assert told.startswith("The operators' own times explain only part of the change.")
-    assert told.endswith("idle time -7.00 ms and slow executions +2.00 ms.")
+    assert told.endswith("idle time −7.00 ms and slow executions +2.00 ms.")
 
 
 def of_runs(label: str, spans: tuple[int, ...], own_ns: int = MS, copy: int | None = None) -> Trace:

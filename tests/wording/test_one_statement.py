@@ -157,8 +157,8 @@ def test_a_waterfall_says_whether_its_times_are_means() -> None:
         drawn = waterfall(pair)
         assert drawn is not None
         title, _, _ = drawn.layout.xaxis.title.text.partition(";")  # where the axis begins
-        assert title == ("mean time per step, ms" if pair.is_explained else "mean time per run, ms")
-        assert ("mean per run" in wording.waterfall_basis(pair)) == is_mean
+        assert title == "mean time per step, ms"
+        assert ("mean per step" in wording.waterfall_basis(pair)) == is_mean
         assert ("of the typical run, measured." in wording.waterfall_basis(pair)) != is_mean
 
 
@@ -172,11 +172,11 @@ def test_the_runs_of_verdict_and_ledger_have_two_names() -> None:
     assert whole_text(pair) == "the typical run"
     sum_ = pair.ledger.reconciliation
     assert (sum_.delta_ns, sum_.outlying_ns, sum_.whole_ns) == (-150 * ms, 100 * ms, -50 * ms)
-    assert "Change of the typical run: -50.0 ms = " in reconciliation_sentence(sum_)
+    assert "Change of the typical run: −50.0 ms = " in reconciliation_sentence(sum_)
     assert "slow runs +100 ms" in reconciliation_sentence(sum_)
     even = compared(runs_of("a", (100 * ms,) * 6), second)
     assert "The whole run takes 50.0 ms less." in wording.fusion_sentence(even)
-    assert whole_text(even) == "the whole run"
+    assert whole_text(even) == "the whole step"
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_operators_in_no_group_are_not_all_accounted_for() -> None:
 def test_what_times_of_findings_are_of_is_said_of_those_that_are_there() -> None:
     ours, other = Finding("copies"), Finding("run_tail", of_ns=5.0)
     alone = times_text(Findings((ours,), (), 9.0))
-    assert alone.startswith("Times are of the mean run as profiled") and "saved" not in alone
+    assert alone.startswith("Times are means as profiled") and "saved" not in alone
     assert times_text(Findings((ours, other), (), 9.0)).endswith(
         "as profiled, 9.00 ns: the profiler makes runs longer. What can be saved under Slow "
         "un-profiled runs is of a run of 5.00 ns."

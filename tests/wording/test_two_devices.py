@@ -76,15 +76,15 @@ def test_each_class_that_computes_much_has_a_figure_of_its_own() -> None:
     )
     found = replace(pair(), classes=classes)
     assert str(devices_sentence(found)).endswith(
-        "take 29.5 ms instead of 31.7 ms per step (-2.20 ms): matrix products 11.6 ms instead of "
+        "take 29.5 ms instead of 31.7 ms per step (−2.20 ms): matrix products 11.6 ms instead of "
         "9.00 ms (+2.60 ms), attention 3.90 ms instead of 2.70 ms (+1.20 ms), all others, which "
-        "memory limits rather than arithmetic, 14.0 ms instead of 20.0 ms (-6.00 ms)."
+        "memory limits rather than arithmetic, 14.0 ms instead of 20.0 ms (−6.00 ms)."
     )
     talk = ClassTime("communication", (1, 1), 5_000_000, 5_000_000)
     unknown = replace(classes[0], op_class="unknown")
     told = str(devices_sentence(replace(found, classes=(unknown, talk))))
     assert "without communication take 14.0 ms" in told
-    assert told.endswith("all of them 14.0 ms instead of 20.0 ms (-6.00 ms).")
+    assert told.endswith("all of them 14.0 ms instead of 20.0 ms (−6.00 ms).")
     told = str(devices_sentence(replace(found, classes=(unknown, classes[2]))))
-    assert told.endswith("all others 14.0 ms instead of 20.0 ms (-6.00 ms).")
+    assert told.endswith("all others 14.0 ms instead of 20.0 ms (−6.00 ms).")
     assert str(devices_sentence(replace(found, classes=(talk,)))).endswith("(0 ns).")

@@ -98,9 +98,7 @@ def test_a_gap_before_all_units_is_no_time_of_a_unit() -> None:
     assert told.has_runs and told.run_ns == 200_000
     idle = [one for one in told.found if one.code in ("idle_by_host", "dispatch_bound")]
     assert idle and all(one.share is not None and one.share <= 0.6 for one in idle)
-    assert words.times_text(told) == (
-        "Times are of the mean run as profiled: the profiler makes runs longer."
-    )
+    assert words.times_text(told) == ("Times are means as profiled: the profiler adds to them.")
 
 
 def test_headline_and_timeline_are_of_the_unit() -> None:
@@ -274,7 +272,7 @@ def test_two_devices_say_what_is_after_the_end_of_the_step() -> None:
     pair = explain(within, busier)
     assert pair is not None and pair.has_other_kernels
     assert [str(said) for said in idle_said(pair)] == [
-        "Idle time adds 199 µs instead of 219 µs (-20.0 µs)."
+        "Idle time adds 199 µs instead of 219 µs (−20.0 µs)."
     ]
 
 

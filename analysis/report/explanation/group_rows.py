@@ -14,7 +14,7 @@ from analysis.report.explanation.rows import (
     KernelRow,
     kind_of_change,
 )
-from analysis.report.text import signed_duration, with_minus
+from analysis.report.text import signed_duration, unbroken_parts
 from analysis.wording.fusion import rows as words
 
 MAX_ROWS = 5
@@ -55,7 +55,7 @@ def _row(
 ) -> ChangeRow:
     ns, width = -float(pattern["gain_ns"]), max(1.0, span[1] - span[0])
     return ChangeRow(
-        tuple(with_minus(words.pattern_parts(comparison, pattern))),
+        tuple(unbroken_parts(words.pattern_parts(comparison, pattern))),
         signed_duration(ns),
         kind_of_change(ns, width),
         100 * (min(0.0, ns) - span[0]) / width,

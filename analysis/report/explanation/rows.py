@@ -13,7 +13,7 @@ from analysis.compare.explanation.sides import SHORT_CHARS
 from analysis.messages import Message, Part, passage
 from analysis.operators.short_names import short_kernel_names
 from analysis.report.explanation.product_rows import ProductTable, product_table
-from analysis.report.text import signed_duration, with_minus
+from analysis.report.text import signed_duration, unbroken_parts
 from analysis.text import clean_text
 from analysis.timeline.highlight import Highlight, ShownChange
 from analysis.wording.explanation import (
@@ -102,7 +102,7 @@ def explained_rows(
         return None
     first_changes = told_changes(explanation)
     if not first_changes:
-        sentences = tuple(tuple(with_minus(parts)) for parts in explained_parts(explanation))
+        sentences = tuple(tuple(unbroken_parts(parts)) for parts in explained_parts(explanation))
         products = product_table(explanation)
         before = sentences if products is None else sentences[:1]
         return ExplainedRows(before, (), sentences[len(before) :], (), "", "", products)
@@ -111,7 +111,7 @@ def explained_rows(
     more = tuple(maker.row(change) for change in others)
     first = first_parts(explanation)
     return ExplainedRows(
-        (tuple(with_minus(first)),) if first else (),
+        (tuple(unbroken_parts(first)),) if first else (),
         tuple(maker.row(change) for change in first_changes),
         _after(comparison, explanation),
         more,
@@ -132,7 +132,7 @@ def _after(comparison: Comparison, explanation: Explanation) -> tuple[tuple[Part
     earlier = (said.parts() for said in earlier_said(explanation))
     rest = passage(*earlier, rest_parts(explanation))
     last = rest if is_said else explained_parts(explanation)[-1]
-    return (tuple(with_minus(last)),) if last else ()
+    return (tuple(unbroken_parts(last)),) if last else ()
 
 
 def _is_in(change: Change, changes: Sequence[Change]) -> bool:
@@ -164,7 +164,7 @@ class _Maker:
         ns, span = change.change_ns, max(1, self.high_ns - self.low_ns)
         unit = self.explanation.unit
         return ChangeRow(
-            tuple(with_minus(change_parts(change, unit))),
+            tuple(unbroken_parts(change_parts(change, unit))),
             signed_duration(ns),
             kind_of_change(ns, unit.change_ns),
             100 * (min(0, ns) - self.low_ns) / span,

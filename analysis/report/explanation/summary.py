@@ -1,5 +1,6 @@
-"""One paragraph that leads the report, for somebody who reads nothing else: what was compared, the
-result, its cause, whether to trust it, and when and on what it was recorded."""
+"""The paragraph below the result, which leads the report: what was compared, why the noise is
+unknown, the cause where no rows below say it, whether to trust it, when and on what it
+was recorded."""
 
 from __future__ import annotations
 
@@ -8,11 +9,10 @@ from analysis.compare.side import Side
 from analysis.compare.trust import trust
 from analysis.messages import Message, Part, listed, passage
 from analysis.report.method import profile_date, recorded
-from analysis.report.text import model_name, with_minus
+from analysis.report.text import model_name, unbroken_parts
 from analysis.text import clean_text
-from analysis.wording import fusion_parts, verdict_sentence
-from analysis.wording.explanation import cause_parts
-from analysis.wording.sentences import engines_text
+from analysis.wording import headline_and_rest
+from analysis.wording.sentences import engines_text, headline_and_noise
 from analysis.wording.trust import trust_line
 
 _CHARS = 400  # of a sentence: names in it come from files
@@ -23,7 +23,6 @@ _VARIANTS = Message(
 _TRACES = Message(
     "Two traces were compared: {baseline:name} as the baseline, and {candidate:name}."
 )
-_RESULT = Message("The result: {verdict:name}.")
 _RECORDED = Message("Recorded {date} with {engine:name} on {machine:name}.")
 _DATED = {
     "baseline": Message("The baseline was recorded {date} with {tool:name} on {machine:name}."),
@@ -43,11 +42,11 @@ _NO_MACHINE = Message("a machine that the file does not name")
 def summary_parts(comparison: Comparison) -> tuple[Part, ...]:
     """Return the paragraph, whose parts may hold text of the files."""
     return tuple(
-        with_minus(
+        unbroken_parts(
             passage(
                 _subject(comparison),
-                _RESULT.parts(verdict=verdict_sentence(comparison).rstrip(".。")),
-                _cause(comparison),
+                (Part(headline_and_noise(comparison)[1], "text"),),
+                headline_and_rest(comparison)[0] if comparison.explanation is None else (),
                 (Part(clean_text(trust_line(trust(comparison.diagnostics)), _CHARS), "text"),),
                 *_recordings(comparison),
             )
@@ -66,14 +65,6 @@ def _subject(comparison: Comparison) -> tuple[Part, ...]:
     if len(models) < 2:
         return _TRACES.parts(**names)
     return _VARIANTS.parts(model=listed(list(dict.fromkeys(models))), **names)
-
-
-def _cause(comparison: Comparison) -> tuple[Part, ...]:
-    """Return the cause of most of the change, behind what stands in front of all causes; of
-    recordings what fusion bought."""
-    if comparison.explanation is None:
-        return fusion_parts(comparison)
-    return cause_parts(comparison.explanation)
 
 
 def _recordings(comparison: Comparison) -> list[tuple[Part, ...]]:

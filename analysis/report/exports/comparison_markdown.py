@@ -12,7 +12,7 @@ from analysis.report import cards
 from analysis.report.explanation.product_rows import product_table, texts_of
 from analysis.report.exports.markdown import plain, table_row
 from analysis.report.origins import origins
-from analysis.report.text import known, minus
+from analysis.report.text import known, unbroken
 from analysis.text import clean_text
 from analysis.wording import findings as finding_words
 from analysis.wording import step
@@ -119,9 +119,14 @@ def _ladder(comparison: Comparison) -> list[str]:
 def _step(comparison: Comparison) -> list[str]:
     lines = [_told(line) for line in step.step_lines(comparison)]
     sentence = step.step_sentence(comparison)
-    told = [*([plain(minus(sentence))] if sentence else []), *lines]
+    told = [*([plain(unbroken(sentence))] if sentence else []), *lines]
     return (
-        [f"**{plain(str(step.STEP_TITLE))}**", "", *(f"- {line}" for line in told), ""]
+        [
+            f"**{plain(step.step_title(comparison.baseline, comparison.candidate))}**",
+            "",
+            *(f"- {line}" for line in told),
+            "",
+        ]
         if told
         else []
     )
@@ -138,7 +143,7 @@ def _patterns(comparison: Comparison) -> list[str]:
     for record in comparison.ledger.patterns.head(_PATTERNS).to_dict("records"):
         times = tuple(known(record[f"{name}_ns"]) for name in ("before", "after", "gain"))
         before, after = units.durations_apart(*times)
-        change = minus(units.duration(_negative(times[-1]), signed=True))
+        change = unbroken(units.duration(_negative(times[-1]), signed=True))
         label = clean_text(f"{originals_text(record)} {becomes_text(record)}", 100)
         lines.append(table_row([label, units.count(record["groups"]), before, after, change]))
     return [*lines, ""]
@@ -153,7 +158,7 @@ def _steps(comparison: Comparison) -> list[str]:
     ]
     lines.append("|---|---:|")
     for each in explained_steps.steps_of(comparison):
-        time = minus(units.duration(each.value_ns, signed=each.kind != "total"))
+        time = unbroken(units.duration(each.value_ns, signed=each.kind != "total"))
         lines.append(table_row([clean_text(each.label, 100), time]))
     return [*lines, ""]
 

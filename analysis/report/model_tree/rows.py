@@ -9,7 +9,7 @@ from analysis.advice.explanation.model_tree import TracedTree
 from analysis.compare.comparison import Comparison
 from analysis.compare.model_tree import ModelTree, Node, model_tree
 from analysis.messages import say
-from analysis.report.text import minus, signed_duration
+from analysis.report.text import signed_duration, unbroken
 from analysis.trace import Trace
 from analysis.wording.trees import model_tree as words
 
@@ -137,7 +137,7 @@ def _row(tree: ModelTree, node: Node, *, is_open: bool) -> TreeRow:
         before=before if first else units.MISSING,
         after=after if second else units.MISSING,
         change=signed_duration(change_ns) if tree.has_changes else "",
-        share="" if share is None else minus(units.percent(share)),
+        share="" if share is None else unbroken(units.percent(share)),
         kind=_kind(tree, change_ns),
         is_open=is_open,
         rows=_rows(tree, node.children, is_open=is_open),

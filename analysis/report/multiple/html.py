@@ -20,7 +20,7 @@ from analysis.report.multiple.ladder import ladder_html
 from analysis.report.multiple.table import pareto_html, several_table, table_html
 from analysis.report.origins import origins_of
 from analysis.report.pages import asset, policy, template
-from analysis.report.text import minus, model_name
+from analysis.report.text import model_name, unbroken
 from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
 from analysis.timeline.payload import several_payload
 from analysis.wording.multiple import comparison as words
@@ -74,7 +74,7 @@ def _page(
         timelines_section=section(drawn, say("in the order of the table")),
         timelines_help=words.TIMELINES_HELP,
         trust=TRUST,
-        doubts=[minus(line) for line in words.doubt_lines(multiple)],
+        doubts=[unbroken(line) for line in words.doubt_lines(multiple)],
         origins=origins_of(multiple.sides),
         columns=table.columns,
         facts=table.facts,

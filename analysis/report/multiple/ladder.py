@@ -9,7 +9,7 @@ from markupsafe import Markup
 from analysis.compare.multiple.ladder import Ladder
 from analysis.report.pages import template
 from analysis.report.pictures.waterfall import falling
-from analysis.report.text import minus
+from analysis.report.text import unbroken
 from analysis.wording.multiple import ladder as words
 
 
@@ -31,7 +31,7 @@ def ladder_html(
             {
                 "name": words.NAMES[step.code],
                 "way": words.step_way(step),
-                "text": minus(words.step_sentences(step)),
+                "text": unbroken(words.step_sentences(step)),
             }
             for step in ladder.steps
         ],

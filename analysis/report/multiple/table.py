@@ -16,7 +16,7 @@ from analysis.compare.timing.latency import are_paired
 from analysis.messages import Part, paragraph, say
 from analysis.report.pages import template
 from analysis.report.pictures.pareto import pareto_picture
-from analysis.report.text import minus
+from analysis.report.text import unbroken
 from analysis.wording.multiple import comparison as words
 from analysis.wording.multiple.engines import Fact, facts, in_order, reading_sentences
 
@@ -94,7 +94,7 @@ def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTab
                 interval=words.interval_text(entry),
                 result=words.result_text(entry),
                 facts=tuple(fact.cells[at] or units.MISSING for fact in told),
-                cells=tuple(minus(words.figure_cell(entry, code)) for code in codes),
+                cells=tuple(unbroken(words.figure_cell(entry, code)) for code in codes),
                 front="" if found is None else words.front_text(multiple, found, at),
             )
         )

@@ -11,7 +11,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
 from analysis.messages import say
 from analysis.operators.short_names import short_name
-from analysis.report.text import minus
+from analysis.report.text import unbroken
 from analysis.wording.roofline import (
     attained,
     bound_by,
@@ -106,7 +106,7 @@ def roofline(comparison: Comparison) -> Roofline | None:
         x_ticks=decades(across, plain),
         y_ticks=decades(up, units.flop_rate),
         rows=tuple(_row(dot) for dot in picture.dots[:TABLE_ROWS]),
-        notes=tuple(minus(note) for note in wording.roofline_notes(comparison.roofs, picture)),
+        notes=tuple(unbroken(note) for note in wording.roofline_notes(comparison.roofs, picture)),
         cut=len(picture.dots) - len(drawn),
         has_int8=any(dot.int8 for dot in drawn),
     )

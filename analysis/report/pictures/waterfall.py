@@ -9,7 +9,7 @@ from analysis import units
 from analysis.axis import Tick, bars_start, time_ticks, time_ticks_between
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message
-from analysis.report.text import minus, signed_duration
+from analysis.report.text import signed_duration, unbroken
 from analysis.wording.explanation.waterfall import steps_of
 from analysis.wording.waterfall import Step, StepKind, ends_ns
 
@@ -72,7 +72,7 @@ def _bar(step: Step, start: float, end: float) -> Bar:
     return Bar(
         label=step.label,
         # Notes of patterns are names: their hyphens stay.
-        note=minus(step.note) if step.kind == "term" else step.note,
+        note=unbroken(step.note) if step.kind == "term" else step.note,
         text=text(step.value_ns),
         kind=step.kind,
         left=min(start, end),

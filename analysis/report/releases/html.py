@@ -16,7 +16,7 @@ from analysis.releases.history import History
 from analysis.report.languages import in_every_language, style, switch
 from analysis.report.pages import asset, template
 from analysis.report.pictures.group_svg import group_svg
-from analysis.report.text import minus
+from analysis.report.text import unbroken
 from analysis.text import clean_text
 from analysis.wording.releases import (
     change_lines,
@@ -97,9 +97,9 @@ def _change(
     return {
         "versions": (change.older, change.newer),
         "sentence": change_sentence(change, newest),
-        "lines": list(map(minus, change_lines(change))),
-        "cost": "" if comparison is None else minus(cost_sentence(comparison)),
-        "costs": [] if comparison is None else list(map(minus, cost_lines(change, comparison))),
+        "lines": list(map(unbroken, change_lines(change))),
+        "cost": "" if comparison is None else unbroken(cost_sentence(comparison)),
+        "costs": [] if comparison is None else list(map(unbroken, cost_lines(change, comparison))),
         "groups": [
             [
                 Markup(group_svg(graph, names, one.group.inputs, one.group.outputs))

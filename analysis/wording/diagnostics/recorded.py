@@ -226,8 +226,8 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "outside_runs": told(
         Message(
-            "{n:count} execution is outside every run.",
-            "{n:count} executions are outside every run.",
+            "{n:count} execution is in no run or step.",
+            "{n:count} executions are in no run or step.",
         )
     ),
     "launched_before": told(

@@ -76,7 +76,7 @@ _AT_MOST = Message("At most **{most:percent}** of the time can be saved.")
 _IN_TIME = Message("That is {value:duration} of a run of {run:duration}.")
 _OF_FILE_IN_TIME = Message("That is {value:duration} of {run:duration} in the file.")
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
-_OF_RUNS = Message("Times are of the mean run as profiled: the profiler makes runs longer.")
+_OF_RUNS = Message("Times are means as profiled: the profiler adds to them.")
 _BUT_SOME = Message(
     "Times are of the mean run as profiled, {mean:duration}: the profiler makes runs longer. What "
     "can be saved under {labels} is of a run of {run:duration}."

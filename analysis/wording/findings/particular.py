@@ -22,7 +22,7 @@ MORE_THAN_THEIRS = Message(
     "result to memory. More than their time is saved: the convolutions beside them become faster "
     "as well, in the engine's own layout."
 )
-IDLE_NOWHERE = Message("Nothing runs for {idle_ns:duration}, {share:percent} of the run.")
+IDLE_NOWHERE = Message("Nothing runs for {idle_ns:duration}, {share:percent} of the time.")
 IDLE_ALONE = Message(
     "Look at the largest gaps in the timeline and at what the host does there, and prepare data "
     "ahead."

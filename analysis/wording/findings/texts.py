@@ -123,10 +123,10 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         Message(
             "Calls that wait for the device in a run: {waits:count}. After one of them, "
             "{call:name}, the device has nothing to do for {idle_ns:duration}, {share:percent} of "
-            "the run.",
+            "the time.",
             "Calls that wait for the device in a run: {waits:count}. After {n:count} of them the "
             "device has nothing to do, for {idle_ns:duration} together, {share:percent} of the "
-            "run; the longest time after {call:name}.",
+            "time; the longest time after {call:name}.",
         ),
         Message(
             "While the host waits it starts nothing, so the device runs dry and stands still until "
@@ -194,7 +194,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     "dispatch_bound": FindingText(
         Message("Bound by dispatch"),
         Message(
-            "Between operators nothing runs for {idle_ns:duration}, {share:percent} of the run: "
+            "Between operators nothing runs for {idle_ns:duration}, {share:percent} of the time: "
             "about {each_ns:duration} for each of {executions:executions}."
         ),
         Message(
@@ -241,7 +241,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     "idle_before": FindingText(
         Message("Idle before an operator"),
         Message(
-            "Nothing runs for {gap_ns:duration}, {share:percent} of the run, before "
+            "Nothing runs for {gap_ns:duration}, {share:percent} of the time, before "
             "{operator:name}."
         ),
         Message(
@@ -257,7 +257,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     "idle_after": FindingText(
         Message("Idle after the last operator"),
         Message(
-            "Nothing runs for {gap_ns:duration}, {share:percent} of the run, after the last "
+            "Nothing runs for {gap_ns:duration}, {share:percent} of the time, after the last "
             "operator."
         ),
         Message(
@@ -288,8 +288,8 @@ TEXTS: Mapping[FindingCode, FindingText] = {
     "idle_time": FindingText(
         Message("Idle time"),
         Message(
-            "Nothing runs for {idle_ns:duration}, {share:percent} of the run; {gap_ns:duration} of "
-            "it before {operator:name}."
+            "Nothing runs for {idle_ns:duration}, {share:percent} of the time; {gap_ns:duration} "
+            "of it before {operator:name}."
         ),
         Message("The host prepares or starts the next operators, reads data or results, or waits."),
         Message(
@@ -302,7 +302,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         Message("Cut into pieces"),
         Message(
             "Between the pieces that this variant runs one by one nothing runs for "
-            "{idle_ns:duration}, {share:percent} of the run."
+            "{idle_ns:duration}, {share:percent} of the time."
         ),
         Message(
             "Each piece is a session of its own, and tensors are handed from one to the next. The "

@@ -156,7 +156,7 @@ Sentence = tuple[Part, ...]
 
 
 def state_sentences(found: Examined) -> list[Sentence]:
-    """What the answers rest on, and what is missing or damaged: told first."""
+    """What the answers rest on, and what is missing or damaged."""
     fleet = found.fleet
     counts = {
         "present": len(fleet.ranks),
@@ -194,8 +194,11 @@ def answer_sentences(found: Examined) -> list[Sentence]:
     waits = told_waits(found)
     if not found.collectives:
         told = [_NO_COLLECTIVES.parts()]
+    elif not found.slow and waits:  # whom the others wait for is the answer
+        told = [*(wait_parts(wait, found) for wait in waits), _NOT_SLOW_ITSELF.parts()]
+        waits = []
     elif not found.slow:
-        told = [(_NOT_SLOW_ITSELF if waits else _NOT_SLOW).parts()]
+        told = [_NOT_SLOW.parts()]
     else:
         causes = {cause.rank: cause for cause in found.causes}
         told = []

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message, Part, say
-from analysis.wording.counted import PER
+from analysis.wording.counted import per_text
 from analysis.wording.fusion.became import becomes_cell, originals_text
 
 TITLE = Message("What the groups of operators gain")
@@ -41,13 +41,12 @@ def pattern_parts(comparison: Comparison, pattern: Mapping[Any, Any]) -> tuple[P
     """Return how many groups of a pattern run as what, and by how much less or more that takes."""
     kind = pattern["kind"]
     message = _GONE if kind in _IS_GONE else _KEPT if kind == "kept" else _FUSED
-    runs = (comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs)
     return message.parts(
         n=int(pattern["groups"]),
         pattern=originals_text(pattern),
         becomes=becomes_cell(pattern),
         ns=-float(pattern["gain_ns"]),
-        per=PER[runs]["per"],
+        per=per_text(comparison),
     )
 
 

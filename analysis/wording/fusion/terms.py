@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 from analysis.compare.ledger import JOINED_LOOSELY
 from analysis.messages import Message, paragraph, say
+from analysis.trace import RunWord
+from analysis.wording.counted import mean_text, runs_of
 from analysis.wording.noise.unknown_noise import OF_FILES
 from analysis.wording.texts import TIME_SOURCES
 
@@ -73,7 +75,7 @@ def waterfall_basis(comparison: Comparison) -> str:
             time=time,
         )
     else:
-        totals = say("Totals: {time}, mean per run over the blocks or runs, measured.", time=time)
+        totals = say("Totals: {time}, {mean}, measured.", time=time, mean=mean_text(comparison))
     return paragraph(
         totals,
         say(
@@ -83,8 +85,16 @@ def waterfall_basis(comparison: Comparison) -> str:
     )
 
 
-def reconciliation_sentence(sum_: Reconciliation) -> str:
-    """The change as the sum of its terms; '' where there is no change to explain."""
+def sum_sentence(comparison: Comparison) -> str:
+    """The change of the run as the sum of its terms; '' where it cannot be told from noise."""
+    if comparison.verdict.outcome == "cannot_tell":
+        return ""
+    return reconciliation_sentence(comparison.ledger.reconciliation, runs_of(comparison).word)
+
+
+def reconciliation_sentence(sum_: Reconciliation, word: RunWord = "runs") -> str:
+    """The change as the sum of its terms, of runs that are called that; '' where there is no change
+    to explain."""
     if sum_.delta_ns is None:
         return ""
     values = {name: getattr(sum_, name) for name in TERMS}
@@ -101,7 +111,7 @@ def reconciliation_sentence(sum_: Reconciliation) -> str:
             change=change,
             terms=shown,
         )
-    whole = _TYPICAL_RUN if any(sum_.slow_runs_ns) else _WHOLE_RUN
+    whole = _TYPICAL_RUN if any(sum_.slow_runs_ns) else _MEAN[word]
     return whole.text(change=change, terms=shown)
 
 
@@ -132,16 +142,20 @@ _BESIDE_FUSED = Message(
     "was fused, replaced, added or removed there is in no group here where nothing else joins it."
 )
 _TYPICAL_RUN = Message("Change of the typical run: {change:signed_duration} = {terms}.")
-_WHOLE_RUN = Message("Change of the mean run: {change:signed_duration} = {terms}.")
+_MEAN: Mapping[RunWord, Message] = {
+    "runs": Message("Change of the mean run: {change:signed_duration} = {terms}."),
+    "steps": Message("Change of the mean step: {change:signed_duration} = {terms}."),
+    "repetitions": Message("Change of the mean repetition: {change:signed_duration} = {terms}."),
+}
 
 
 _MARKED = Message(
-    "Shares of the run's change are not shown: one side also copies the result of every operator "
+    "Shares of the change are not shown: one side also copies the result of every operator "
     "out of the model, so its run is not that of the model."
 )
 _NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
     ("within_noise", False): Message(
-        "Shares of the run's change are not shown: its 95 % interval, {low:signed_duration} to "
+        "Shares of the change are not shown: its 95 % interval, {low:signed_duration} to "
         "{high:signed_duration}, includes no change."
     ),
     ("within_noise", True): Message(
@@ -149,7 +163,7 @@ _NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
         "{low:signed_duration} to {high:signed_duration}, includes no change."
     ),
     ("cancels", False): Message(
-        "Shares of the run's change are not shown: gains and losses cancel each other. The change "
+        "Shares of the change are not shown: gains and losses cancel each other. The change "
         "is less than half of what the lines add up to without their signs."
     ),
     ("cancels", True): Message(

@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 _BOTH = Message(
     "Slow executions, more than three times their operator's median, add {before:duration} to the "
-    "baseline's mean profiled run ({of_before:executions}) and {after:duration} to the candidate's "
+    "baseline's mean ({of_before:executions}) and {after:duration} to the candidate's "
     "({of_after:executions}). The largest: {operator:name} took {took:duration}, its median is "
     "{median:duration}."
 )
 _BASELINE = Message(
     "Slow executions, more than three times their operator's median, add {before:duration} to the "
-    "baseline's mean profiled run ({of_before:executions}). The largest: {operator:name} took "
+    "baseline's mean ({of_before:executions}). The largest: {operator:name} took "
     "{took:duration}, its median is {median:duration}."
 )
 _CANDIDATE = Message(
     "Slow executions, more than three times their operator's median, add {after:duration} to the "
-    "candidate's mean profiled run ({of_after:executions}). The largest: {operator:name} took "
+    "candidate's mean ({of_after:executions}). The largest: {operator:name} took "
     "{took:duration}, its median is {median:duration}."
 )
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from analysis import units
 from analysis.messages import Message, paragraph
 from analysis.releases.changes import Change, GroupChange
 from analysis.releases.history import History, Reason, Release
@@ -138,7 +139,9 @@ def _is_layout(change: GroupChange) -> bool:
 def _signed(types: Mapping[str, int]) -> str:
     """'BiasGelu -2, Gelu +2', what is gone first."""
     ranked = sorted(types.items(), key=lambda item: (item[1], item[0]))
-    return ", ".join(f"{clean_text(name, _CHARS)} {count:+d}" for name, count in ranked)
+    return ", ".join(
+        f"{clean_text(name, _CHARS)} {units.grouped(count, '+d')}" for name, count in ranked
+    )
 
 
 def _types(counted: Mapping[str, int]) -> str:

@@ -184,7 +184,7 @@ WORDS: Mapping[str, str] = {
     "these_runs": mark("these two runs"),
     "time": mark("true time"),
     "time_note": mark(
-        "Profiled time of one run per side, or of the whole file where runs are not marked. The "
+        "Profiled time of one run or step per side, or of the whole file where none is marked. The "
         "profiler adds cost to every operator: a verdict uses un-profiled runs, where there are "
         "any."
     ),

@@ -22,7 +22,7 @@ BY: Mapping[str, Message] = {
 }
 _WHOLE = Message("all operators")
 _BESIDE = Message(
-    "Operators take {all:duration} together in a run of {run:duration}: a sum over streams or "
+    "Operators take {all:duration} together in {run:duration}: a sum over streams or "
     "threads, on which some run beside others."
 )
 _EQUAL = 0.005  # of a run, by which the sum of its operators may differ from it

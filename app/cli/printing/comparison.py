@@ -81,7 +81,7 @@ def _print_step(console: Console, comparison: Comparison) -> None:
     lines = ["".join(part.text for part in line) for line in step.step_lines(comparison)]
     if not lines:
         return
-    console.print(f"\n{step.STEP_TITLE}", style="bold")
+    console.print(f"\n{step.step_title(comparison.baseline, comparison.candidate)}", style="bold")
     for line in filter(None, (*lines, step.STEP_BASIS.text(), step.step_sentence(comparison))):
         console.print(clean_text(line, 1000))
     console.print()

@@ -7,6 +7,7 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.comparison import Comparison
 from analysis.messages import say
+from analysis.wording.counted import runs_of
 from analysis.wording.explanation import waterfall as explained_steps
 from app import state
 from app.language import spoken
@@ -50,8 +51,7 @@ def _sums(comparison: Comparison) -> None:
         st.markdown(panels.parts_text(came_from, "gray"))
     with st.container(gap="xxsmall"):
         st.caption(panels.own(wording.coverage_sentence(comparison)))
-        terms = wording.reconciliation_sentence(comparison.ledger.reconciliation)
-        if terms:
+        if terms := wording.sum_sentence(comparison):
             st.caption(panels.own(terms))
         if beside := wording.beside_explanation(comparison):
             st.caption(panels.own(beside))
@@ -137,7 +137,7 @@ def _ledger(shown: Shown, chosen: int | None) -> None:
     with tools:
         more = _tools(shown, whole, is_search=found is not None)
     alone = ungrouped.matching(comparison, text)
-    runs = (comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs)
+    runs = runs_of(comparison)
     if not drawn:
         if alone.empty:
             st.caption(say("No group matches."))

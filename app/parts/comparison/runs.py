@@ -7,6 +7,8 @@ import streamlit as st
 from analysis import wording
 from analysis.compare.comparison import Comparison
 from analysis.messages import say
+from analysis.wording.counted import runs_of
+from analysis.wording.texts import RUN_TIMES
 from app.parts import panels
 from app.parts.heads import told
 
@@ -37,5 +39,7 @@ def _runs(comparison: Comparison) -> None:
     figure = run_times(comparison, panels.mark_colours())
     if figure is None:
         return
-    st.subheader(say("Run times"), anchor=False, help=told(wording.RUN_TIMES_HELP))
+    st.subheader(
+        RUN_TIMES[runs_of(comparison).word].text(), anchor=False, help=told(wording.RUN_TIMES_HELP)
+    )
     panels.chart(figure, "run_times", say("Every run of both sides"))

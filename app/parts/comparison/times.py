@@ -66,10 +66,14 @@ def _step(comparison: Comparison) -> None:
     figure = step(step_words.step_bars(comparison), panels.mark_colours())
     if figure is None:
         return
-    st.subheader(step_words.STEP_TITLE.text(), anchor=False, help=step_words.STEP_HELP.text())
+    st.subheader(
+        step_words.step_title(comparison.baseline, comparison.candidate),
+        anchor=False,
+        help=step_words.STEP_HELP.text(),
+    )
     if change := step_words.step_sentence(comparison):
         st.markdown(panels.own(change))
-    panels.chart(figure, "step", say("The mean run of each side in parts"))
+    panels.chart(figure, "step", say("The mean time of each side in parts"))
     lines = [panels.parts_text(line, "gray") for line in step_words.step_lines(comparison)]
     lines.append(panels.own(step_words.STEP_BASIS.text()))
     st.caption("  \n".join(lines))  # two spaces break a line

@@ -16,6 +16,7 @@ from analysis.compare.side import Role, Side
 from analysis.messages import Message, listed, paragraph, say
 from analysis.operators.short_names import short_name
 from analysis.text import clean_text
+from analysis.wording.counted import per_text, runs_of
 from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS, joined_rows
 from analysis.wording.fusion.rows import group_names
 from app import state
@@ -25,13 +26,13 @@ from app.parts.heads import SIDE_NAMES, Counted, Head, help_text, told
 _TEXT_CHARS = 90
 _ROWS = 200
 _NAMED = 8
-_TIME = Head(Counted(Message("Time per run"), Message("Time per file"), Message("Time")), "µs")
+_TIME = Head(Counted(Message("Time {per}"), Message("Time per file"), Message("Time")), "µs")
 _TIME_HELP = Counted(
-    Message("Mean of the profiled runs, slow executions included."),
+    Message("As profiled, {mean}, slow executions included."),
     Message("As profiled, all executions in the file."),
 )
 _EXECUTIONS = Head(
-    Counted(Message("Executions per run"), Message("Executions per file"), Message("Executions"))
+    Counted(Message("Executions {per}"), Message("Executions per file"), Message("Executions"))
 )
 
 
@@ -258,7 +259,7 @@ def _list(comparison: Comparison, role: Role, operators: tuple[Operator, ...]) -
     st.text("\n".join([*lines, *untimed][:_ROWS]))
     has_runs = getattr(comparison, role).trace.has_runs
     basis = (
-        say("Time and executions per run, as profiled.")
+        say("Time and executions {per}, as profiled.", per=per_text(comparison))
         if has_runs
         else say("Time and executions in the file, as profiled.")
     )
@@ -296,7 +297,7 @@ def _operators(comparison: Comparison, group: Group) -> None:
         table = pd.DataFrame(rows, columns=columns)
         if not table["source"].any():
             table = table.drop(columns="source")
-        runs = (comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs)
+        runs = runs_of(comparison)
         st.dataframe(
             table,
             column_config={

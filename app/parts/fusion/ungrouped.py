@@ -8,16 +8,17 @@ import streamlit as st
 from analysis.compare.comparison import Comparison
 from analysis.messages import Message, say
 from analysis.units import duration
+from analysis.wording.counted import Runs, per_text
 from analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
 from app.parts import panels
-from app.parts.heads import SIDE_NAMES, Counted, Head, Runs
+from app.parts.heads import SIDE_NAMES, Counted, Head
 
 TABLE = "ungrouped"
 _MOST = 200
-_TIME = Head(Counted(Message("Time per run"), Message("Time per file"), Message("Time")))
+_TIME = Head(Counted(Message("Time {per}"), Message("Time per file"), Message("Time")))
 _PICKED = Message(
-    "{operator:name} ({type:name}, {side}) is in no group: {reason}. It takes {time:duration} per "
-    "run."
+    "{operator:name} ({type:name}, {side}) is in no group: {reason}. It takes {time:duration} "
+    "{per}."
 )
 _PICKED_IN_FILE = Message(
     "{operator:name} ({type:name}, {side}) is in no group: {reason}. It takes {time:duration} in "
@@ -65,13 +66,14 @@ def show_picked(comparison: Comparison, row: int) -> bool:
             side=SIDE_NAMES[record["side"]],
             reason=REASONS[record["reason"]],
             **({} if pd.isna(time) else {"time": float(time)}),
+            **({"per": per_text(comparison)} if timed is _PICKED and not pd.isna(time) else {}),
         )
         st.markdown(panels.parts_text(parts, "gray"))
     return bool(found)
 
 
 def show_found(found: pd.DataFrame, runs: Runs) -> None:
-    """Draw the operators in no group that a search has found; `runs` as in `heads.Runs`."""
+    """Draw the operators in no group that a search has found; `runs` is what their times are of."""
     if found.empty:
         return
     title = ungrouped_title(list(found["reason"]))

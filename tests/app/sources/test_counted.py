@@ -17,6 +17,8 @@ from analysis.quantity import Quantity
 from analysis.report import cards
 from analysis.report.html import report_html
 from analysis.report.tables import type_rows
+from analysis.wording.counted import drawn_text, runs_of
+from analysis.wording.step import step_title
 from app.parts import tables
 from tests.whole_files import Op, trace_of
 
@@ -64,7 +66,7 @@ def test_between_two_models_nothing_is_said_of_fusion_or_a_verdict() -> None:
 def test_files_without_runs_are_told_per_file() -> None:
     comparison = pair(PLAIN, [("conv", "convolution", 60, 60), ("add", "elementwise", 20, 20)])
     assert wording.per_text(comparison) == wording.mean_text(comparison) == "per file"
-    assert wording.change_sentence(comparison) == "Time in operators -92.0 %."
+    assert wording.change_sentence(comparison) == "Time in operators −92.0 %."
     assert "one file each, not paired" in wording.verdict_basis(comparison.verdict)
     basis = wording.waterfall_basis(comparison)
     assert basis.startswith("Totals: union of operator times, measured.") and "per run" not in basis
@@ -97,7 +99,8 @@ def test_the_time_of_a_file_is_no_latency_and_stands_once() -> None:
 @pytest.mark.parametrize(
     ("kinds", "head", "of"),
     [
-        (("step", "step"), "Duration per run, µs baseline", "per run"),
+        (("model_run", "model_run"), "Duration per run, µs baseline", "per run"),
+        (("step", "step"), "Duration per step, µs baseline", "per step"),
         (("file", "file"), "Duration per file, µs baseline", "per file"),
         (
             ("file", "step"),
@@ -128,7 +131,8 @@ def test_heads_and_helps_of_tables_say_what_their_figures_are_of(
         side = of.split()[3].removesuffix("'s")
         assert any(f"The {side}'s value is of its whole file" in text for text in helps)
     whole = "whole file of each side" if alike else f"whole file of the {of.split()[3][:-2]}"
-    drawn = "one run of each side" if of == "per run" else f"the {whole}"
+    unit = of.split()[1]
+    drawn = f"one {unit} of each side" if of in ("per run", "per step") else f"the {whole}"
     assert wording.drawn_text(comparison).endswith(drawn)
     assert drawn[1:] in wording.timelines_help(comparison)
     assert f"<small>{wording.drawn_text(comparison)}, one" in report_html(comparison)
@@ -152,7 +156,7 @@ def test_two_models_have_no_word_of_a_change_in_any_table() -> None:
     told = wording.totals_sentence(comparison)
     assert told == (
         "All operators: baseline 1.00 µs (whole file), candidate 800 ns (per run); sums of "
-        "mean times, not run times."
+        "their mean times."
     )
     table = tables.type_table(comparison).of(comparison)
     assert {label for _, label in table.columns}.isdisjoint({"change", "speedup"})
@@ -164,17 +168,30 @@ def test_two_models_have_no_word_of_a_change_in_any_table() -> None:
     assert "gone" not in (words := re.sub(r"<(script|style).*?</\1>", "", report, flags=re.DOTALL))
     assert "largest change first" not in words and '<th scope="col">Speedup' not in words
     told_of = [wording.total_basis(total, comparison) for total in totals(comparison)]
-    assert told_of[0] == "profiled run time, mean"
+    assert told_of[0] == "profiled wall time, mean"
     assert not any("verdict" in text or "ledger" in text for text in told_of)
     assert '<p class="subject">a and b</p>' in words
     assert "neither the graphs" not in words and "Why not fused" not in words
     assert "Compare two recordings of one model" in words
 
 
+@pytest.mark.parametrize(
+    ("kind", "word"), [("model_run", "run"), ("step", "step"), ("repeat", "repetition")]
+)
+def test_what_is_marked_has_its_own_word(kind: str, word: str) -> None:
+    comparison = pair(PLAIN, PLAIN, (kind, kind))
+    assert wording.per_text(comparison) == f"per {word}"
+    assert wording.mean_text(comparison) == f"mean per {word}"
+    sides = (comparison.baseline, comparison.candidate)
+    assert step_title(*sides) == f"Where the time of a {word} goes"
+    sum_ = comparison.ledger.reconciliation
+    told = wording.reconciliation_sentence(sum_, runs_of(comparison).word)
+    assert told.startswith(f"Change of the mean {word}: ")
+    assert drawn_text(comparison) == f"one {word} of each side"
+
+
 def test_what_runs_are_marked_is_told_per_run() -> None:
     comparison = pair(PLAIN, PLAIN, ("step", "step"))
-    assert wording.per_text(comparison) == "per run"
-    assert wording.mean_text(comparison) == "mean per run"
     assert "one step each, not paired" in wording.verdict_basis(comparison.verdict)
     told = wording.per_text(pair(PLAIN, PLAIN, ("step", "file")))
     assert told == "per run, the candidate's of its whole file"
@@ -182,7 +199,7 @@ def test_what_runs_are_marked_is_told_per_run() -> None:
 
 @pytest.mark.parametrize(
     ("before", "after", "text"),
-    [(100.0, 50.0, "-50.0 %"), (100.0, 999.0, "+899.0 %"), (100.0, 1139.0, "11.4×")],
+    [(100.0, 50.0, "−50.0 %"), (100.0, 999.0, "+899.0 %"), (100.0, 1139.0, "11.4×")],
 )
 def test_a_change_beyond_ten_times_is_a_factor(before: float, after: float, text: str) -> None:
     values = (Quantity(value, "ns", "measured") for value in (before, after))

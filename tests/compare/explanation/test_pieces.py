@@ -41,7 +41,7 @@ def test_a_convolution_in_tiles_is_told_with_both_times() -> None:
     assert change.evidence == "named"
     assert (
         "1 execution of convolution (implicit_gemm_conv) of 5.20 ms became 14 of 310 µs: "
-        "-860 µs per step." in leading_sentence(found)
+        "−860 µs per step." in leading_sentence(found)
     )
 
 
@@ -86,7 +86,7 @@ def test_of_operators_with_other_kernels_both_counts_are_told() -> None:
     found = said([NORM, CONV, NORM], [NORM, *[small] * 14, NORM])
     assert found.has_other_kernels
     assert (
-        "aten::conv2d takes 4.34 ms in 14 kernels instead of 5.20 ms in 1 kernel: -860 µs "
+        "aten::conv2d takes 4.34 ms in 14 kernels instead of 5.20 ms in 1 kernel: −860 µs "
         "per step" in change_sentence(only(found), found.unit)
     )
 
@@ -184,7 +184,7 @@ def test_several_names_that_replace_one_agree_with_their_verb() -> None:
     told = change_sentence(change, said([NORM, CONV], [NORM, CONV, NORM]).unit)
     assert told == (
         "In 4 places the candidate runs matrix product (gemm_0, gemm_1 and 2 more) instead of "
-        "softmax (softmax_old): 240 µs instead of 400 µs, -160 µs per step."
+        "softmax (softmax_old): 240 µs instead of 400 µs, −160 µs per step."
     )
 
 

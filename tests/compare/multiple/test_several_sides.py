@@ -149,8 +149,8 @@ def test_the_time_of_a_file_is_no_latency() -> None:
     shown = [entry.figures["latency"].value for entry in multiple.entries]
     assert shown == pytest.approx([900_000, 300_000])
     assert best_sentence(multiple) == (
-        "b took 0.33× the time of a (300 against 900 µs). Each file has one time, so the noise is "
-        "unknown."
+        "b took 0.33× the time of a (300 against 900 µs, −66.7 %). Each file has one time, so the "
+        "noise is unknown."
     )
 
 
