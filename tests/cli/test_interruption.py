@@ -119,3 +119,12 @@ def test_a_signal_that_is_put_off_takes_effect_at_the_end() -> None:
         "    print('interrupted')\n"
     )
     assert printed(code) == "made\ninterrupted\n"
+
+
+@pytest.mark.parametrize(("error", "is_said"), [("KeyboardInterrupt", False), ("OSError", True)])
+def test_an_interruption_before_the_verb_begins_shows_no_trace(error: str, is_said: bool) -> None:
+    code = f"import app.cli\nraise {error}"
+    command = [sys.executable, "-c", code]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode
+    assert bool(ended.stderr) is is_said

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import IO
 
+import psutil
 import pytest
 from typer.testing import CliRunner
 
@@ -103,7 +104,11 @@ def test_a_question_ends_at_once_when_it_is_interrupted(library: Store) -> None:
             [sys.executable, "-m", "app.cli.main", "sql", question],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        time.sleep(4)
+        process = psutil.Process(asked.pid)
+        while not any("duckdb" in file.path for file in process.memory_maps()):
+            assert asked.poll() is None
+            time.sleep(0.1)
+        time.sleep(3)
         asked.send_signal(signal.SIGINT)
         _, said = asked.communicate(timeout=20)
         assert asked.returncode == 130, said
