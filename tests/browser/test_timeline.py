@@ -462,6 +462,8 @@ def test_search_help_map_and_table(show: Callable[[Any], Timeline], page: Page) 
     expect(rows).to_have_count(6)
     expect(rows.nth(1)).to_contain_text(HOSTILE)
     expect(rows.nth(2)).to_contain_text("BatchNormalization")
+    heads = timeline.root.locator(".fst-view").get_by_role("columnheader").all_inner_texts()
+    assert heads[2:4] == ["start", "duration"]  # before the other names, which are long
     assert page.locator("img").count() == 0
 
     timeline.canvas.focus()

@@ -65,7 +65,7 @@ export function createViewTable(view) {
     const { rows, rest } = inView(view);
     const table = element("table");
     const head = element("tr");
-    const columns = ["view_side", "lane", "stretch_operator", "view_type", "start", "duration"];
+    const columns = ["view_side", "stretch_operator", "start", "duration", "lane", "view_type"];
     head.append(...columns.map((key) => {
       const cell = element("th", "", say(key));
       cell.scope = "col";
@@ -77,12 +77,12 @@ export function createViewTable(view) {
     for (const { side, lane, laneIndex, i, dur } of rows) {
       const op = lane.op[i];
       const line = element("tr");
-      const cells = [
-        side.label,
-        ...namesIn(side, laneIndex, op),
-        side.inOrder ? say("no_start") : moment(lane.ran[i], Math.max(side.dur, 1), dur / 10),
-        duration(dur),
-      ];
+      const [laneName, name, type] = namesIn(side, laneIndex, op);
+      const start = side.inOrder
+        ? say("no_start")
+        : moment(lane.ran[i], Math.max(side.dur, 1), dur / 10);
+      // Times stand before the other names: a narrow window shows them.
+      const cells = [side.label, name, start, duration(dur), laneName, type];
       line.append(...cells.map((text) => element("td", "", text)));
       body.append(line);
     }
