@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from analysis import units
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
@@ -147,11 +148,23 @@ def test_idle_time_is_told_by_call_on_both_sides_and_adds_up() -> None:
     ]
 
 
-def test_launching_has_the_time_under_each_call_and_0_where_a_side_has_none() -> None:
-    """Before the kernel a operator runs for 90 us and launches it in 10; after the change for 60,
-    and another one for 100 inside it, and the kernel starts 20 later."""
+@pytest.mark.parametrize(
+    ("inner_us", "call_us", "start_us", "end"),
+    [
+        # 100 of 90 us are not nearly all of them: others cancel more than a tenth.
+        (100, 10, 20, "+90.0 µs per step."),
+        (95, 10, 25, "+90.0 µs per step, nearly all of it in aten::empty."),
+        (70, 30, 30, "+90.0 µs per step (each cudaLaunchKernel takes 30.0 µs, before 10.0 µs)."),
+    ],
+)
+def test_launching_has_the_time_under_each_call_and_0_where_a_side_has_none(
+    inner_us: int, call_us: int, start_us: int, end: str
+) -> None:
+    """Before the kernel an operator runs for 90 us and launches it in 10; after the change for 60,
+    and another one for `inner_us` inside it, and the kernel starts `start_us` after its launch."""
     sides = []
-    for name, parts in (("a.json", (90, 0, 10, 0)), ("b.json", (60, 100, 10, 20))):
+    after_parts = (60, inner_us, call_us, start_us)
+    for name, parts in (("a.json", (90, 0, 10, 0)), ("b.json", after_parts)):
         own, inner, call = (1000 * part for part in parts[:3])
         launch = own + inner
         spans = [
@@ -166,14 +179,14 @@ def test_launching_has_the_time_under_each_call_and_0_where_a_side_has_none() ->
         sides.append(Side(name, trace))
     (row,) = rows_of(compare(*sides)).rows
     assert row.change == "+90.0 µs"
-    assert "(each cudaLaunchKernel takes 10.0 µs, before 10.0 µs)" in "".join(
-        part.text for part in row.parts
-    )
+    assert "".join(part.text for part in row.parts).endswith(end)
+    inner, call, start = (units.duration(1000.0 * us) for us in after_parts[1:])
+    longer = f"+{units.duration(1000.0 * (call_us - 10))}" if call_us > 10 else "0"
     assert {(k.name, k.before, k.after, k.change) for k in row.kernels} == {
-        ("aten::empty", "0 ns", "100 µs", "+100 µs"),
+        ("aten::empty", "0 ns", inner, f"+{inner}"),
         ("aten::mm", "90.0 µs", "60.0 µs", "−30.0 µs"),
-        ("from the launch to the start", "0 ns", "20.0 µs", "+20.0 µs"),
-        ("cudaLaunchKernel", "10.0 µs", "10.0 µs", "0"),
+        ("from the launch to the start", "0 ns", start, f"+{start}"),
+        ("cudaLaunchKernel", "10.0 µs", call, longer),
     }
 
 

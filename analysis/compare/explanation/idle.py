@@ -28,7 +28,7 @@ WAITS: tuple[CauseKind, ...] = (
 )  # fmt: skip
 _FEWEST = 3  # units, from which their idle time has a spread
 _SURE = 0.975  # of Student's t, which differences unit by unit exceed by chance once in 20 times
-_INSIDE = 0.9  # of a change, which lies under one call of the host
+_BESIDE = 0.1  # of a change, which may lie beside the operator under which nearly all of it lies
 _PATH = 12  # frames of the host that are told
 _NO_CALLS: tuple[CauseKind, ...] = ("queued", "unknown")
 _NONE = (0.0, 0)  # intervals and ns of a call under which a side has no idle time
@@ -148,8 +148,10 @@ def _inside(
         return {}
     longer = {one.name: after_one.ns - one.ns for one, after_one in zip(before, after, strict=True)}
     name = max(longer, key=lambda each: abs(longer[each]), default="")
-    is_inside = name not in ("", launch) and longer[name] / change.change_ns >= _INSIDE
-    return {"inside": name} if is_inside else {}
+    if name in ("", launch):
+        return {}
+    beside_ns = abs(change.change_ns - longer[name])  # of others, which may cancel
+    return {"inside": name} if beside_ns <= _BESIDE * abs(change.change_ns) else {}
 
 
 def _with_uncached(change: Change, sides: tuple[ExplainedSide, ExplainedSide]) -> Change:
