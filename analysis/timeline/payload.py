@@ -95,15 +95,16 @@ def trace_payload(side: Side, max_calls: int | None = None) -> dict[str, Any]:
 def several_payload(multiple: MultipleComparison, max_calls: int | None = None) -> dict[str, Any]:
     """Payload of timeline.js for several sides, in the order of their table, without groups.
 
-    `row` of an operator is that of the baseline's which its comparison joins it with, else one
-    number for its name on all sides. With `max_calls` they have together at most as many calls as
+    Each side shows a run of what its comparison with the baseline compares. `row` of an operator is
+    that of the baseline's which its comparison joins it with, else one number for its name on all
+    sides. With `max_calls` they have together at most as many calls as
     the two sides of a comparison.
     """
     places: dict[object, int] = {}
     entries = multiple.entries
     sides = []
     for at in multiple.order:
-        side = multiple.sides[at]
+        side = multiple.compared[at]
         joined = _joined(multiple, at)
         rows = {
             op: places.setdefault(joined.get(op, name), len(places))
@@ -128,14 +129,13 @@ def several_payload(multiple: MultipleComparison, max_calls: int | None = None) 
 
 
 def _joined(multiple: MultipleComparison, at: int) -> dict[int, object]:
-    """The baseline's operator of each operator of the side `at` that has one; empty where the
-    comparison told operators apart before it joined them, so that these are others."""
+    """Return the baseline's operator, as it is drawn, of each operator of the side `at` that has
+    one; empty where the comparison of this side told the baseline's operators apart otherwise."""
+    drawn = multiple.compared[0].trace
     if at == 0:
-        return {op: op for op in range(len(multiple.baseline.trace.operators))}
+        return {op: op for op in range(len(drawn.operators))}
     one = multiple.comparisons[at - 1]
-    if one.baseline.trace is not multiple.baseline.trace:
-        return {}
-    if one.candidate.trace is not multiple.sides[at].trace:
+    if one.baseline.trace.texts("name") != drawn.texts("name"):
         return {}
     table = one.operators[["operator_baseline", "operator_candidate"]].dropna().astype("int64")
     columns = (table[f"operator_{side}"].tolist() for side in ("candidate", "baseline"))

@@ -36,6 +36,7 @@ from analysis.timeline.payload import (
 )
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.factories import experiment_zip
+from tests.serving_traces import DECODE, PREFILL, serving_json
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 CHAIN = tuple(
@@ -291,6 +292,28 @@ def test_several_sides_share_rows_by_name() -> None:
     assert rows[0] == rows[2] and rows[1]["a/Conv"] == rows[0]["a/Conv"]
     told = [side["caption"] for side in texts(payload)["sides"]]
     assert "20.0 ms un-profiled" in told[2] and "5.00 ms un-profiled" in told[1]
+
+
+def test_several_sides_show_the_unit_of_work_that_the_pair_shows() -> None:
+    """Steps of 1 ms with a kernel of 200, 300 and 400 us each, of files that mark no runs, which
+    take 7.2 ms and more from the first kernel to the last: two steps on each side are compared, so
+    that one is drawn, which idles beside its kernel, never the whole file."""
+    files = [
+        serving_json([(PREFILL, 900), *[(DECODE, us)] * 7, (PREFILL, 900)])
+        for us in (200, 300, 400)
+    ]
+    traces = [read(Source(f"{number}.json", file)) for number, file in enumerate(files)]
+    sides = [side_of_trace(trace) for trace in traces if isinstance(trace, Trace)]
+    several = several_payload(compare_several(sides))["sides"]
+    assert [side["id"] for side in several] == ["baseline", "candidate", "candidate"]
+    for other, drawn_beside in zip(sides[1:], several[1:], strict=True):
+        pair = timeline_payload(compare(sides[0], other))["sides"]
+        for side, beside in zip(pair, (several[0], drawn_beside), strict=True):
+            assert str(beside["caption"]) == str(side["caption"])
+            assert beside["host"].totals == side["host"].totals
+            assert beside["dur_ns"] == side["dur_ns"] < 2_000_000
+    assert [side["host"].totals["idle_ns"] for side in several] == [800_000, 700_000, 600_000]
+    assert len({side["ops"]["row"][0] for side in several}) == 1, "one kernel on all sides"
 
 
 def test_a_stretch_of_the_file_is_drawn_from_the_start_of_the_run() -> None:

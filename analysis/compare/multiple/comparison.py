@@ -67,6 +67,16 @@ class MultipleComparison:
         return next(timed, self.comparisons[0])
 
     @property
+    def compared(self) -> tuple[Side, ...]:
+        """The sides as they are compared, with units of work for runs where those are compared:
+        the baseline as in `leading`, and each other one as in its own comparison."""
+        compared = (self.leading.baseline, *(one.candidate for one in self.comparisons))
+        return tuple(
+            replace(one, short_name=side.short_name)
+            for one, side in zip(compared, self.sides, strict=True)
+        )
+
+    @property
     def entries(self) -> tuple[Entry, ...]:
         """A row of the table for each side, the baseline first. Of a side that shares no unit of
         work with the baseline no time stands beside those of units."""

@@ -347,7 +347,8 @@ def _lines(
 
 _OF = Message("{names:name}: {doubt:name}")
 TIMELINES_HELP = Message(
-    "One run of each side, or the whole file where it does not mark its runs, as profiled, on one "
+    "One run of each side, or one of the units of work that are compared, or the whole file where "
+    "neither is known, as profiled, on one "
     "time scale, in the order of the table. A click on an operator shows the same one "
     "everywhere, as far as names and graphs tell."
 )

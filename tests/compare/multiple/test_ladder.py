@@ -207,7 +207,7 @@ def test_steps_inside_the_noise_are_told_as_such() -> None:
     assert [step.outcome for step in found.steps] == ["cannot_tell", "faster", "faster"]
     assert "capture brings" in ladder_sentence(found)
     assert " (within the noise), code generation brings " in ladder_sentence(found)
-    assert "cannot be told from noise (-" in step_result(found.steps[0])
+    assert "cannot be told from noise (−" in step_result(found.steps[0])
     kinds = [step.kind for step in ladder_steps(found)]
     assert kinds == ["total", "same", "faster", "faster", "total"]
     direct = replace(found.steps[0], direct="slower")
