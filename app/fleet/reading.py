@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from analysis.errors import FuseScopeError
 from analysis.fleet.ingest import ingest_rank, ingest_source
 from analysis.fleet.tables import RankFacts, RankTables
 from analysis.limits import Limits
+from analysis.messages.carried import Carried, Sentence, carried
 from analysis.readers.input.source import Source, load_file
 from app.fleet import store
 from app.fleet.place import Place, filesystem, is_remote, reachable
@@ -63,12 +66,17 @@ def read_unit(work: Work, unit: Unit) -> Entry:
 
 
 def failure_of(error: FuseScopeError) -> Failure:
-    """What an entry keeps of why a file could not be read."""
-    values = {
-        name: value if isinstance(value, int | float | None) else str(value)[:_CHARS]
-        for name, value in error.values.items()
-    }
-    return Failure(error.code, str(error.where or "")[:_CHARS], values)
+    """Return what an entry keeps of why a file could not be read, in no language yet."""
+    values = {name: _short(carried(value)) for name, value in error.values.items()}
+    return Failure(error.code, _short(carried(error.where or "")), values)
+
+
+def _short(value: Carried) -> Carried:
+    """Return a value with its texts, which may be of a file, cut to their beginning."""
+    if isinstance(value, Sentence):
+        values = {name: _short(one) for name, one in value.values.items()}
+        return msgspec.structs.replace(value, values=values)
+    return value[:_CHARS] if isinstance(value, str) else value
 
 
 def is_same(entry: Entry, unit: Unit, pattern: str | None) -> bool:

@@ -35,6 +35,7 @@ from analysis.fleet.tables import (
 )
 from analysis.job import MAX_RANKS
 from analysis.messages import Said
+from analysis.messages.carried import Carried, shown
 from analysis.messages.errors import ERRORS
 from analysis.text import clean_text, display_name, distinct_names
 from analysis.trace import Trace
@@ -57,11 +58,12 @@ class _Mark(msgspec.Struct):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why a file could not be read: the code of its error, where, and its values."""
+    """Why a file could not be read: the code of its error, where, and its values, sentences among
+    them as what they are made of."""
 
     code: str
-    where: str = ""
-    values: dict[str, str | int | float | None] = {}
+    where: Carried = ""
+    values: dict[str, Carried] = {}
 
     @property
     def said(self) -> str | Said:
@@ -69,7 +71,7 @@ class Failure(msgspec.Struct, frozen=True):
         text = ERRORS.get(self.code)  # type: ignore[call-overload]
         if text is None:
             return clean_text(self.code, 80)
-        said: Said = text.what.of(**self.values)
+        said: Said = text.what.of(**{name: shown(value) for name, value in self.values.items()})
         try:
             str(said)
         except (KeyError, ValueError, TypeError):

@@ -297,7 +297,7 @@ def _put(kept_in: Store, key: str, value: Trace, beside: Beside) -> tuple[Said |
 
         return _FULL.of(file=name, size=capacity(kept_in.max_bytes)), False
     except FuseScopeError as error:  # of a newer version
-        return _FAILED.of(file=name, reason=error.what), False
+        return _FAILED.of(file=name, reason=error.said), False
     except (OSError, ValueError) as error:
         _LOG.warning("a trace was not kept", exc_info=error)
         reason = (isinstance(error, OSError) and error.strerror) or str(error)

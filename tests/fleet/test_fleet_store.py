@@ -17,6 +17,7 @@ from analysis.fleet.examined import Examined
 from analysis.fleet.fleet import Fleet
 from analysis.fleet.tables import ROWS, SMALL
 from analysis.limits import DEFAULT_LIMITS
+from analysis.messages import language
 from analysis.ranks.pair import rank_pair
 from analysis.readers import read_path
 from analysis.text import distinct_names
@@ -150,6 +151,20 @@ def test_bad_input_is_said_in_a_sentence_each(filled: Path, traces: Path, tmp_pa
     with pytest.raises(FuseScopeError) as error:
         store.opened(str(traces))
     assert error.value.code == "no_fleet_store"
+
+
+def test_why_a_file_was_not_read_is_said_in_the_language_of_who_reads_the_store(
+    traces: Path, tmp_path: Path, translations: Path
+) -> None:
+    """Also what such a sentence quotes: the kind of a file of another kind."""
+    shutil.copytree(traces, tmp_path / "job")
+    (tmp_path / "job" / "picture.json").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
+    with language.speaking("zh"):
+        ingest(tmp_path / "job", to=tmp_path / "store")
+    [damaged] = store.fleet(store.opened(str(tmp_path / "store"))).damaged
+    assert str(damaged.said) == "This is a PNG image, not a trace"
+    with language.speaking("zh"):
+        assert "PNG 图片" in str(damaged.said)
 
 
 def test_damaged_missing_and_foreign_ranks_are_told_first(
