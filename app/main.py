@@ -52,10 +52,10 @@ def run() -> None:
         url_path="trace",
     )
     scaling_page: StreamlitPage = st.Page(
-        lambda: scaling.show(compare_page), title=say("Scaling"), url_path="scaling"
+        lambda: scaling.show(shown_on), title=say("Scaling"), url_path="scaling"
     )
     engines_page: StreamlitPage = st.Page(
-        lambda: engines.show(compare_page),
+        lambda: engines.show(compare_page, shown_on),
         title=say("Engines"),
         url_path="engines",
     )
@@ -68,10 +68,12 @@ def run() -> None:
         lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"
     )
     library_page = st.Page(
-        lambda: library.show(compare_page, trace_page), title=say("Library"), url_path="library"
+        lambda: library.show(compare_page, trace_page, shown_on),
+        title=say("Library"),
+        url_path="library",
     )
     fleet_page: StreamlitPage = st.Page(
-        lambda: fleet.show(compare_page), title=say("Fleet"), url_path="fleet"
+        lambda: fleet.show(compare_page, shown_on), title=say("Fleet"), url_path="fleet"
     )
     releases_page = st.Page(releases.show, title=say("Releases"), url_path="releases")
     shown_on: dict[Shows, StreamlitPage] = {
@@ -85,8 +87,11 @@ def run() -> None:
     home_page = st.Page(
         lambda: home.show(shown_on, record_page, library_page),
         title=say("Start"),
-        url_path="start",
+        url_path="",
         default=True,
+    )
+    former_pages.append(
+        st.Page(lambda: former.start(home_page), url_path="start", visibility="hidden")
     )
     by_name: dict[Name, StreamlitPage] = {
         "engines": engines_page,

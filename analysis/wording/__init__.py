@@ -101,4 +101,10 @@ from analysis.wording.texts import (
 )
 from analysis.wording.timeline.drawn import PICKED_IS_HIDDEN
 from analysis.wording.totals import total_basis, total_label, total_of, totals_title
-from analysis.wording.trust import TRUST, all_of_them, general_doubt, trust_line
+from analysis.wording.trust import (
+    TRUST,
+    all_of_them,
+    doubts_counted,
+    general_doubt,
+    trust_line,
+)

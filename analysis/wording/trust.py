@@ -42,6 +42,11 @@ def _for_it(note: Diagnostic) -> str:
     return WAITS.text() if note.code == "ranks_of_one_job" else diagnostic_sentence(note)
 
 
+def doubts_counted(n: int) -> str:
+    """Return how many doubts there are, of answers that have no two which matter most."""
+    return _DOUBTS.text(n=n) if n else NO_DOUBT.text()
+
+
 def trust_line(trust: Trust) -> str:
     """How many doubts there are and the two that matter most, in short; else what speaks for it."""
     if not trust.doubts:

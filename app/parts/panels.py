@@ -272,16 +272,32 @@ def _colour(figure: Figure, better: str | None) -> DeltaColor:
 def trust(comparison: Comparison) -> None:
     """'Can I trust this?' in one line; everything is one click away."""
     found = trust_of(comparison.diagnostics)
-    line = st.container(border=True, horizontal=True, vertical_alignment="center", wrap=False)
-    with line.container(horizontal=True, vertical_alignment="center", gap="small"):
-        icon = _WARNING if found.doubts else _INFO
-        st.markdown(f"{icon} **{wording.TRUST}**", width="content")
-        st.text(wording.trust_line(found), width="stretch")
-    with line:
+    with _trust_line(wording.trust_line(found), has_doubts=found.doubts > 0):
         everything = st.popover(say("Doubts and notes"), help=own(wording.all_of_them(found)))
     with everything:
         _trust(found)
         verdict_basis(comparison)
+
+
+def doubts(lines: Sequence[str], count: int) -> None:
+    """'Can I trust this?' in one line of a table of several, the `count` doubts of which are one
+    click away, in these lines."""
+    with _trust_line(wording.doubts_counted(count), has_doubts=count > 0):
+        everything = st.popover(say("Doubts")) if lines else None
+    if everything is not None:
+        with everything:
+            for line in lines:
+                note(line, _WARNING)
+
+
+def _trust_line(said: str, *, has_doubts: bool) -> DeltaGenerator:
+    """Draw the question with what is `said` to it; return the line, for what opens more of it."""
+    line = st.container(border=True, horizontal=True, vertical_alignment="center", wrap=False)
+    with line.container(horizontal=True, vertical_alignment="center", gap="small"):
+        icon = _WARNING if has_doubts else _INFO
+        st.markdown(f"{icon} **{wording.TRUST}**", width="content")
+        st.text(said, width="stretch")
+    return line
 
 
 def _trust(found: Trust) -> None:

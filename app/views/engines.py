@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
 from analysis.messages import Message, listed, paragraph, say
 from analysis.wording import shown
 from analysis.wording.multiple import comparison as words
 from analysis.wording.multiple import engines as engine_words
-from analysis.wording.trust import TRUST
 from app import state
 from app.parts import exports, panels, settings
 from app.parts.several import ENGINE_COLUMNS, engine_table, pareto_chart
 from app.parts.start import opening
+from app.parts.start.opening import Shows
+from app.parts.upload import files
 from app.sources import choices, engines, loading, several
 from app.sources.engines import Recorded
+from app.state.pair import SIDES
 
 _CHOSEN = (2.6, 1)
 _COMMAND = "fusescope collect {model} --runtime onnxruntime,openvino"
@@ -28,26 +33,43 @@ _APART_SET = Message(
 )
 
 
-def show(compare_page: st.Page) -> None:
-    """Draw the page; two sides, and the timelines of all, are on the `compare_page`."""
+def show(compare_page: st.Page, shown_on: Mapping[Shows, StreamlitPage] | None = None) -> None:
+    """Draw the page; two sides, and the timelines of all, are on the `compare_page`, and what is
+    dropped and is not of several engines leads to the page of `shown_on`."""
     with panels.page():
         opening.greet()
+        _follow(compare_page, shown_on or {})
         found = engines.recorded(state.files.opened())
         if not found:
             st.subheader(engine_words.NO_ENGINES.text(), anchor=False)
-            st.markdown(say("Record one in several engines, and open the file here:"))
+            st.markdown(say("Drop a recording of several engines here, or record one:"))
             st.code(_COMMAND.format(model="MODEL"), language=None)
-            _open_files(compare_page)
+            files.here()
             return
         chosen = _choose(found)
         if len(chosen.engines) < 2:
-            _alone(chosen, compare_page)
+            _alone(chosen)
             return
         ids = _sides(chosen)
         if len(ids) < 2:
             st.subheader(say("Choose two variants or files, or more"), anchor=False)
             return
         _show(chosen, ids, compare_page)
+
+
+def _follow(compare_page: st.Page, shown_on: Mapping[Shows, StreamlitPage]) -> None:
+    """Lead to the page that shows what was dropped here, unless that is this one."""
+    others: dict[Shows, StreamlitPage] = {
+        name: page for name, page in shown_on.items() if name != "compare"
+    }
+    destination = opening.follow(others, is_compared_here=False)
+    if destination is None:
+        return
+    pair = [str(destination.query[side]) for side in SIDES if side in destination.query]
+    key = engines.key_of(pair, state.files.opened()) if pair else None
+    if key is None:
+        st.switch_page(compare_page, query_params=destination.query)
+    state.pages.keep_engines(key)
 
 
 def _choose(found: dict[str, Recorded]) -> Recorded:
@@ -85,17 +107,13 @@ def _is_of_own(of: Recorded) -> bool:
     return of.recordings[0][1].model.opset is None
 
 
-def _alone(of: Recorded, compare_page: st.Page) -> None:
+def _alone(of: Recorded) -> None:
     """How to record several engines, where one alone ran the model."""
     alone = engine_words.ONE_ENGINE_OF_OWN if _is_of_own(of) else engine_words.ONE_ENGINE
     told = alone.parts(engine=listed(list(of.engines)))
     st.subheader(panels.parts_text(told, "gray"), anchor=False)
     st.code(_command(of), language=None)
-    _open_files(compare_page)
-
-
-def _open_files(compare_page: st.Page) -> None:
-    st.page_link(compare_page, label=say("Open files on the {page} page", page=say("Compare")))
+    files.here()
 
 
 def _sides(of: Recorded) -> tuple[str, ...]:
@@ -170,8 +188,7 @@ def _show(of: Recorded, ids: tuple[str, ...], compare_page: st.Page) -> None:
             panels.sample_note()
         if apart := engine_words.apart_sentence(multiple, _command(of)):
             panels.note(apart, ":orange[:material/warning:]")
-        reading = engine_words.reading_sentences(multiple)
-        st.text(paragraph(words.basis_sentences(multiple), reading))
+        panels.doubts(words.doubt_lines(multiple), words.doubt_count(multiple))
     with tools:
         exports.several_downloads(multiple)
     title = engine_words.ENGINES_TITLE.parts(model=of.model)
@@ -179,9 +196,12 @@ def _show(of: Recorded, ids: tuple[str, ...], compare_page: st.Page) -> None:
     alt = say("Engines and their variants against the baseline, fastest first")
     engine_table(multiple).draw("engines_table", alt, max_rows=MAX_SIDES)
     st.caption(panels.own(words.measured_sentence(multiple, ENGINE_COLUMNS)))
+    with st.expander(say("How this was measured"), key="engines_measured"):
+        reading = engine_words.reading_sentences(multiple)
+        st.text(paragraph(words.basis_sentences(multiple), reading))
     _links(multiple, ids, compare_page)
     pareto_chart(multiple, "engines_pareto")
-    _comparing(multiple)
+    _comparing()
 
 
 def _links(multiple: MultipleComparison, ids: tuple[str, ...], compare_page: st.Page) -> None:
@@ -218,14 +238,8 @@ def _links(multiple: MultipleComparison, ids: tuple[str, ...], compare_page: st.
         )  # fmt: skip
 
 
-def _comparing(multiple: MultipleComparison) -> None:
-    """What compares between engines, and what speaks against these comparisons."""
+def _comparing() -> None:
+    """Draw what compares between engines, and what does not."""
     with st.expander(panels.own(engine_words.COMPARES_TITLE.text()), key="engines_compare"):
         for line in engine_words.compares_lines():
             st.markdown(f"- {panels.own(line)}")
-    lines = words.doubt_lines(multiple)
-    if not lines:
-        return
-    st.subheader(TRUST.text(), anchor=False)
-    for line in lines:
-        panels.note(line, ":orange[:material/warning:]")

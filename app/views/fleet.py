@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from analysis import units
 from analysis.fleet.examined import Examined
@@ -25,6 +26,7 @@ from app import state
 from app.parts import panels
 from app.parts.fleet import keeping
 from app.parts.start import opening
+from app.parts.start.opening import Shows
 from app.parts.table import ROW_HEIGHT, whole_height
 from app.parts.upload import files
 from app.sources import fleets, kept_fleets, loading
@@ -41,22 +43,24 @@ _OPEN = Message("Open files: ranks {ranks} of one job")
 _SLOW, _DIFFERS, _LINKED = Message("slow"), Message("other kernels"), Message("slow link")
 
 
-def show(compare_page: st.Page) -> None:
-    """Draw the page; two ranks are compared on the `compare_page`."""
+def show(compare_page: st.Page, shown_on: Mapping[Shows, StreamlitPage] | None = None) -> None:
+    """Draw the page; two ranks are compared on the `compare_page`, and what is dropped and is no
+    job leads to the page of `shown_on`."""
     with panels.page():
         opening.greet()
+        others: dict[Shows, StreamlitPage] = {
+            name: page for name, page in (shown_on or {}).items() if name != "fleet"
+        }
+        opening.follow({**others, "compare": compare_page}, is_compared_here=False)
         stores = kept_fleets.stores()
         opened = fleets.open_ranks(state.files.opened().values())
         if not stores and not opened:
             st.subheader(say("No ranks of a job are here"), anchor=False)
             st.markdown(
-                say(
-                    "Drop the traces of all ranks on the page {page}, or read them into a store, "
-                    "and open that:",
-                    page=say("Start"),
-                )
+                say("Drop the traces of all ranks here, or read them into a store, and open that:")
             )
             st.code(_COMMANDS, language=None)
+            files.here()
             return
         name = _choose([*stores, *([fleets.OPEN] if opened else [])], list(opened))
         path = stores.get(name)

@@ -1,4 +1,4 @@
-"""Addresses that were pages of their own: they lead to the part of Compare that shows the same."""
+"""Addresses that no page has: they lead to the page, or the part of it, that they name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ import streamlit as st
 
 from app import state
 from app.sources import choices
+
+
+def start(home_page: st.Page) -> None:
+    """Lead from the title of the landing page, which has no path, to that page."""
+    st.switch_page(home_page, query_params=state.pages.linked())
 
 
 def fusion(compare_page: st.Page) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from analysis import units
 from analysis.messages import Message, Part, passage, say
@@ -26,7 +27,9 @@ from app.library.items import (
 )
 from app.parts import panels
 from app.parts.start import opening
+from app.parts.start.opening import Shows
 from app.parts.table import ROW_HEIGHT, whole_height
+from app.parts.upload import files
 from app.recording import recorder
 from app.server.same_origin import is_local
 from app.sources import kept_fleets, places
@@ -61,10 +64,16 @@ _OTHERS = Message(
 )
 
 
-def show(compare_page: st.Page, trace_page: st.Page) -> None:
-    """Draw the page; what is there opens on the others."""
+def show(
+    compare_page: st.Page,
+    trace_page: st.Page,
+    shown_on: Mapping[Shows, StreamlitPage] | None = None,
+) -> None:
+    """Draw the page; what is there opens on the others, what is dropped on those of `shown_on`."""
     with panels.page():
         opening.greet()
+        pages: dict[Shows, StreamlitPage] = {**(shown_on or {}), "compare": compare_page}
+        opening.follow({**pages, "trace": trace_page}, is_compared_here=False)
         st.header(say("Library"), anchor=False)
         if not is_local():
             st.info(
@@ -73,15 +82,14 @@ def show(compare_page: st.Page, trace_page: st.Page) -> None:
             )
             return
         listed = items()
-        st.caption(panels.parts_text(_told(), "gray"))
         if count := unlisted():
             st.caption(panels.parts_text(unlisted_parts(count), "gray"))
         if jobs := kept_fleets.kept():
             st.caption(_JOBS.text(n=len(jobs), page=say("Fleet")))
         if not listed:
             st.subheader(say("Nothing is here yet"), anchor=False)
-            label = say("Open files on the {page} page", page=say("Compare"))
-            st.page_link(compare_page, label=label)
+            st.caption(panels.parts_text(_told(), "gray"))
+            files.here()
             return
         found = _found(listed)
         if not found:
@@ -91,6 +99,7 @@ def show(compare_page: st.Page, trace_page: st.Page) -> None:
             shown = say("{n:count} of {of:count} have these words.", n=len(found), of=len(listed))
             st.caption(shown)
         _picked(_table(found), listed, compare_page, trace_page)
+        st.caption(panels.parts_text(_told(), "gray"))
 
 
 def _told() -> tuple[Part, ...]:

@@ -74,10 +74,9 @@ def show(compare_page: st.Page, scaling_page: st.Page, engines_page: st.Page) ->
 
 
 def _explain() -> None:
-    with st.container(border=True):
-        st.subheader(say("How it is measured"), anchor=False)
+    with st.expander(say("How it is measured"), icon=":material/timer:"):
         st.markdown("\n".join(f"- {panels.strong(line.parts())}" for line in _HOW))
-    with st.container(border=True):
+    with st.expander(say("Recordings and the command line"), icon=":material/terminal:"):
         st.markdown(say("The command line has more options and does not need a browser:"))
         st.code("fusescope collect --help", language=None)
         st.caption(say("Recordings are stored in this folder:"))

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from analysis.charts.scaling import ACROSS, Across
 from analysis.compare.multiple.scaling import Scaling, ScalingPoint
 from analysis.messages import say
 from analysis.wording.multiple import scaling as words
-from analysis.wording.trust import TRUST
 from app import state
 from app.parts import panels
 from app.parts.start import opening
+from app.parts.start.opening import Shows
+from app.parts.upload import files
 from app.sources import sweeps
 from app.sources.sweeps import Sweep
 
 _COMMAND = "fusescope collect MODEL --batch 1,4,16 --threads 1,2"
 
 
-def show(compare_page: st.Page) -> None:
-    """Draw the page; files are opened on the `compare_page`."""
+def show(shown_on: Mapping[Shows, StreamlitPage]) -> None:
+    """Draw the page; what is dropped and is no sweep leads to the page of `shown_on`."""
     with panels.page():
         opening.greet()
+        others: dict[Shows, StreamlitPage] = {
+            name: page for name, page in shown_on.items() if name != "scaling"
+        }
+        destination = opening.follow(others, is_compared_here=False)
+        if destination is not None and "sweep" in destination.query:
+            state.pages.sweep(str(destination.query["sweep"]))
         found = sweeps.sweeps(state.files.opened())
         if not found:
             st.subheader(say("No model was recorded with several settings"), anchor=False)
-            st.markdown(say("Record one, and open the files of the folder:"))
+            st.markdown(say("Drop the files of such recordings here, or record one:"))
             st.code(_COMMAND, language=None)
-            st.page_link(
-                compare_page, label=say("Open files on the {page} page", page=say("Compare"))
-            )
+            files.here()
             return
         scaling = sweeps.load(_choose(found), state.files.opened())
         _show(scaling)
@@ -60,12 +68,11 @@ def _show(scaling: Scaling) -> None:
         variant = variant if variant in scaling.variants else scaling.variants[-1]
         across = _across(scaling.of(variant))
     st.text(words.best_sentence(scaling, variant))
+    doubts = words.doubt_lines(scaling)
+    panels.doubts(doubts, len(doubts))
     _charts(scaling.of(variant), across)
     _table(scaling.of(variant))
     st.caption(panels.own(words.SCALING_BASIS.text()))
-    st.subheader(TRUST.text(), anchor=False)
-    for line in words.doubt_lines(scaling):
-        panels.note(line, ":orange[:material/warning:]")
 
 
 def _across(points: tuple[ScalingPoint, ...]) -> Across:

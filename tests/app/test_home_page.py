@@ -15,8 +15,11 @@ from analysis.report.sample_card import FILE, Bar, Card, Cards, Piece
 from app.parts.start.recent import Recent, recent
 from app.sources import places
 from app.state.opened import Opened
+from app.store import settings
+from benchmarks.fleet_job import Job, write
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts, turn_to
 from tests.compare.multiple.test_scaling import recorded_zip
+from tests.engine_experiments import two_engines
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.step_traces import Kernel, steps_of
 
@@ -46,6 +49,43 @@ def test_it_asks_one_question_and_has_one_place_for_traces(land: Start) -> None:
     assert "Nsight Systems · Ascend and MindSpore" in " ".join(one.value for one in page.caption)
     assert "Record a model here" in links(page)
     assert not page.subheader  # nothing was opened, and no card of a sample is there
+
+
+def test_the_address_of_its_title_leads_to_it(visit: Callable[..., AppTest]) -> None:
+    page = visit("start", lang="en")
+    assert is_clean(page) and [one.value for one in page.header] == [QUESTION]
+    assert address(page)["lang"] == "en"
+
+
+@pytest.mark.parametrize("name", ["scaling", "fleet", "library"])
+def test_pages_with_nothing_to_show_take_files_that_lead_to_their_page(
+    visit: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(settings.FOLDER_VARIABLE, str(tmp_path / "library"))
+    page = visit(name)
+    assert is_clean(page) and len(page.get("file_uploader")) == 1
+    page = upload(page, ("before.json", BEFORE), ("after.json", AFTER))
+    assert is_clean(page)
+    assert "after.json" in headline(page) and "before.json" in headline(page)
+    page = upload(visit(name), ("photo.json", b"\x89PNG\r\n\x1a\n" + bytes(100)))
+    assert is_clean(page) and any("This is a PNG image" in text for text in texts(page))
+
+
+def test_scaling_engines_and_fleet_take_what_they_show(
+    visit: Callable[..., AppTest], tmp_path: Path
+) -> None:
+    page = upload(visit("engines"), ("before.json", BEFORE), ("after.json", AFTER))
+    assert is_clean(page) and "after.json" in headline(page)
+    page = upload(visit("engines"), ("both.zip", two_engines()))
+    assert is_clean(page) and "Precision" in page.dataframe[0].value.columns
+    files = [(f"{n}.zip", recorded_zip(n, 1, 10.0 * n, model="grows")) for n in (1, 2)]
+    page = upload(visit("scaling"), *files)
+    assert is_clean(page) and page.header[0].value == "Scaling of grows"
+    write(Job(nodes=1, devices=4, steps=2, layers=2), tmp_path / "job")
+    ranks = [(path.name, path.read_bytes()) for path in sorted((tmp_path / "job").iterdir())]
+    page = upload(visit("fleet"), *ranks)
+    assert is_clean(page)
+    assert page.subheader[0].value.startswith("Open files: ranks 0-3 of one job")
 
 
 def test_two_dropped_traces_are_compared(land: Start) -> None:

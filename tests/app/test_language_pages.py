@@ -44,7 +44,8 @@ pages = {{
         lambda: compare.show(
             pages["trace"], pages["record"], pages["scaling"], {{"fleet": pages["scaling"]}}),
         title="c", url_path="compare", default="{first}" == "compare"),
-    "scaling": st.Page(lambda: scaling.show(pages["compare"]), title="s", url_path="scaling",
+    "scaling": st.Page(lambda: scaling.show({{"compare": pages["compare"]}}),
+        title="s", url_path="scaling",
         default="{first}" == "scaling"),
     "trace": st.Page(
         lambda: trace.show(pages["compare"], pages["record"]), title="t", url_path="trace",

@@ -58,9 +58,11 @@ from app.views import compare, engines, record, scaling
 
 compare_page = st.Page(compare.show, title="Compare", url_path="compare")
 engines_page = st.Page(
-    lambda: engines.show(compare_page, compare_page), title="Engines", url_path="engines"
+    lambda: engines.show(compare_page), title="Engines", url_path="engines"
 )
-scaling_page = st.Page(lambda: scaling.show(compare_page), title="Scaling", url_path="scaling")
+scaling_page = st.Page(
+    lambda: scaling.show({"compare": compare_page}), title="Scaling", url_path="scaling"
+)
 record_page = st.Page(
     lambda: record.show(compare_page, scaling_page, engines_page), title="Record", default=True
 )

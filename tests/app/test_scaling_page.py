@@ -19,7 +19,9 @@ import streamlit as st
 from app.views import scaling
 
 compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
-scaling_page = st.Page(lambda: scaling.show(compare_page), title="Scaling", default=True)
+scaling_page = st.Page(
+    lambda: scaling.show({"compare": compare_page}), title="Scaling", default=True
+)
 st.navigation([scaling_page, compare_page], position="top").run()
 """
 TIMES = {"unfused": [10.0] * 8}

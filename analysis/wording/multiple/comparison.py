@@ -293,7 +293,7 @@ def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
     """What speaks against the comparisons, each sentence once, with the sides that it is of where
     it is not of all: 'fused, int8: …'."""
     is_pair = len(multiple.comparisons) == 1
-    lines, of_pairs = [], set()
+    lines = []
     apart = [
         side.name
         for side, comparison in zip(multiple.sides[1:], multiple.comparisons, strict=True)
@@ -303,12 +303,25 @@ def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
     if apart:
         lines.append(_APART.text(names=", ".join(apart), baseline=multiple.baseline.name))
     lines += _lines(multiple, lambda comparison: _doubts_of(comparison, is_pair=is_pair))
-    for comparison in multiple.comparisons:
-        specific = trust(comparison.diagnostics).specific
-        of_pairs |= {diagnostic_sentence(one) for one in specific if one.code not in _ABOUT_ALL}
-    if of_pairs and not is_pair:
-        lines.append(_PAIR_DOUBTS.text(n=len(of_pairs)))
+    if of_pairs := _doubts_of_pairs(multiple):
+        lines.append(_PAIR_DOUBTS.text(n=of_pairs))
     return tuple(lines)
+
+
+def doubt_count(multiple: MultipleComparison) -> int:
+    """Return how many doubts there are: those with a line, and each of those that share one."""
+    of_pairs = _doubts_of_pairs(multiple)
+    return len(doubt_lines(multiple)) + max(of_pairs - 1, 0)
+
+
+def _doubts_of_pairs(multiple: MultipleComparison) -> int:
+    """Return how many doubts concern the profiles of single pairs; 0 of one pair alone."""
+    if len(multiple.comparisons) == 1:
+        return 0
+    specific = [
+        one for comparison in multiple.comparisons for one in trust(comparison.diagnostics).specific
+    ]
+    return len({diagnostic_sentence(one) for one in specific if one.code not in _ABOUT_ALL})
 
 
 def _are_ranks(comparison: Comparison) -> bool:

@@ -73,6 +73,15 @@ def drop(gone: str | None, below: DeltaGenerator) -> None:
         _open(dropped, gone, below)
 
 
+def here() -> None:
+    """Draw where files are dropped on a page that has nothing to show yet, and what became of those
+    that were; which page shows them is for `opening.follow` to say."""
+    below = st.container()
+    drop(None, below)
+    larger(None, below)
+    show_fates()
+
+
 def larger(gone: str | None, below: DeltaGenerator) -> None:
     """The button for files of any size; those that were sent are read, which is said `below`."""
     sent = large.received()
