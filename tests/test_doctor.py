@@ -52,10 +52,10 @@ def test_a_profile_says_what_it_can_answer() -> None:
     )
     told = (
         "Verdict: Beside another file of one process, only for a change beyond 30 %: its 6 runs "
-        "are of one process. Give five or more files a side for smaller ones."
+        "or steps are of one process. Give five or more files a side for smaller ones."
     )
     assert answer(found, "verdict") == (True, told)
-    assert answer(found, "dispatch_gap") == (True, "Idle time: From start times inside runs.")
+    assert answer(found, "dispatch_gap") == (True, "Idle time: From start times.")
     available, sentence = answer(found, "compute_utilisation")
     assert not available
     assert sentence.startswith("Compute utilisation: FLOPs are known, but the machine's peak")
@@ -67,7 +67,7 @@ def test_a_profile_says_what_it_can_answer() -> None:
 def test_too_few_runs_are_told() -> None:
     available, sentence = answer(examine(profile(3)), "verdict")
     assert not available
-    assert "the file has 3 of the 5 blocks or runs that are needed. Record more runs." in sentence
+    assert "the file has 3 of the 5 blocks, runs or steps that are needed." in sentence
 
 
 def test_what_is_missing_comes_with_the_switch_that_records_it() -> None:
@@ -82,7 +82,7 @@ def test_what_is_missing_comes_with_the_switch_that_records_it() -> None:
     assert sentence == f"Compute utilisation: No shapes. {switch}"
     assert answer(found, "latency") == (
         False,
-        f"Latency per run: No marked runs. {reader.fields['runs']}",
+        f"Latency: No marked runs or steps. {reader.fields['runs']}",
     )
 
 
@@ -146,7 +146,7 @@ def test_unprofiled_runs_are_the_latency() -> None:
     runs = pd.concat([trace.runs, sampled], ignore_index=True)
     found = examine(replace(trace, runs=runs_frame(**{name: runs[name] for name in runs})))
     assert found.samples == 7
-    assert answer(found, "latency") == (True, "Latency per run: From 7 un-profiled runs.")
+    assert answer(found, "latency") == (True, "Latency: From 7 un-profiled runs.")
 
 
 def test_notes_are_parted_into_dropped_repaired_and_noted() -> None:
@@ -174,7 +174,7 @@ def test_an_experiment_answers_for_all_its_variants() -> None:
     # 8 blocks of 3 + 1 profiled runs of each variant; 3 rounds, the baseline in two copies
     assert (found.runs, found.samples) == (64, 72)
     # What each variant has at least: those that ran once, in 8 blocks of 3 rounds.
-    assert answer(found, "latency")[1] == "Latency per run: From 24 un-profiled runs in 8 blocks."
+    assert answer(found, "latency")[1] == "Latency: From 24 un-profiled runs in 8 blocks."
     assert "members" in found.has  # the groups tell them
     damaged = replace(
         value,
@@ -271,7 +271,7 @@ def test_a_reason_that_some_variants_have_names_them() -> None:
     traces = {**value.traces, "fused": replace(short, runs=runs.sort_index())}
     told = answer(examine(replace(value, traces=traces)), "verdict")
     assert told[0] is False
-    assert told[1].endswith("Record more runs. This is so of fused, not of all variants.")
+    assert told[1].endswith("Record more of them. This is so of fused, not of all variants.")
 
 
 def test_inspect_carries_the_same() -> None:

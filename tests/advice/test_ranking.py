@@ -105,7 +105,7 @@ def test_what_is_one_recording_is_advised_on_as_before(folder: Path, tmp_path: P
     (traced / "model.onnx").write_bytes(b"x")
     assert collection_at(traced) is None
     told = advise(traced).stdout
-    assert told.startswith("profile.json\nA run takes 210 µs, the mean of 3.")
+    assert told.startswith("traced\nA run takes 210 µs, the mean of 3.")
     assert "\nWhat limits" in told
     empty = tmp_path / "empty"
     empty.mkdir()

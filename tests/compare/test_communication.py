@@ -120,6 +120,6 @@ def test_sums_of_all_operators_leave_communication_out() -> None:
     found = compare(*sides)
     assert operator_totals(found) == ("50.0 µs", "50.0 µs", "0")
     assert totals_sentence(found) == (
-        "All operators but communication: 50.0 µs → 50.0 µs (0 ns), a sum of mean times, not a "
-        "run time. Communication: 500 µs → 700 µs (+200 µs)."
+        "All operators but communication: 50.0 µs → 50.0 µs (0 ns), the sum of their mean "
+        "times. Communication: 500 µs → 700 µs (+200 µs)."
     )

@@ -121,7 +121,7 @@ def test_what_it_adds_is_a_term_under_its_name(interrupted: Comparison) -> None:
     assert book.reconciliation.slow_ns == round(-ADDED_NS)
     assert "".join(part.text for part in slow_parts(book)) == (
         "Slow executions, more than three times their operator's median, add 833 µs to the "
-        "baseline's mean profiled run (1 execution). The largest: view took 20.0 ms, its median "
+        "baseline's mean (1 execution). The largest: view took 20.0 ms, its median "
         "is 3.00 µs."
     )
     assert [part.text for part in slow_parts(book) if part.role == "name"] == ["view"]

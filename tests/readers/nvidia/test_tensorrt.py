@@ -422,7 +422,7 @@ def test_means_are_called_means_everywhere(counts: tuple[int, int], said: str, b
     told = [value["sentence"], value["basis"], report_html(comparison)]
     sentence, why, html = (text.replace("\u202f", " ") for text in told)
     assert f"{said}, so the noise is unknown." in sentence
-    assert why == f"Profiled run time, {basis}, not paired."
+    assert why == f"Profiled wall time, {basis}, not paired."
     noise = sentence.replace("'", "&#39;").split(". ")[-1].removesuffix(".")
     assert "single run" not in html and noise in html
     assert why in html.replace("&#39;", "'")
