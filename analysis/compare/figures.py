@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from analysis.compare.comparison import ChangeKind, CounterCode, Figure, FigureCode
 from analysis.compare.roofs import UnderRoofs
@@ -24,7 +25,7 @@ from analysis.metrics.counters import (
     has_split_cores,
     total_counters,
 )
-from analysis.metrics.device import device_use
+from analysis.metrics.device import DeviceUse, device_use
 from analysis.metrics.roofline import share_of_roof
 from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.metrics.spans import lacks_kernels, run_spans
@@ -166,11 +167,24 @@ def _device_figures(sides: tuple[Side, Side], known: Sequence[bool]) -> tuple[Fi
         Figure("launches", *pair("launches", "count", "no_launches")),
     ]
     if any(use.launch_ns is not None for use in found):
-        shown.append(Figure("launch_time", *pair("launch_ns", "ns", "no_launches")))
+        shown.append(Figure("launch_time", *_launch_times(uses, pair)))
     if any(use.copies for use in found):
         shown.append(Figure("copies", *pair("copies", "count", "no_kernels")))
         shown.append(Figure("copy_time", *pair("copy_ns", "ns", "no_kernels")))
     return tuple(shown)
+
+
+def _launch_times(
+    uses: Sequence[DeviceUse | None], pair: Callable[[str, str, Reason], Pair]
+) -> Pair:
+    """Return the host's time in calls that launch; a file may have the calls without their ends."""
+    first, second = (
+        replace(quantity, reason="no_launch_times")
+        if use is not None and use.launches is not None and quantity.reason == "no_launches"
+        else quantity
+        for quantity, use in zip(pair("launch_ns", "ns", "no_launches"), uses, strict=True)
+    )
+    return first, second
 
 
 def _latencies(sides: tuple[Side, Side], verdict: Verdict) -> list[float | None]:

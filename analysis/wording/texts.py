@@ -518,6 +518,9 @@ REASONS: Mapping[Reason, Message] = {
     "no_start_times": Message("the file has no runs with start times"),
     "no_kernels": Message("the file has no kernels of a device"),
     "no_launches": Message("the file does not hold the calls of the host that launch kernels"),
+    "no_launch_times": Message(
+        "the file says when the host launched kernels, but not how long these calls took"
+    ),
     "no_idle": Message(
         "kernels are not in the file, or it lacks starts: of kernels, or of a run that is shorter "
         "than they are"

@@ -188,13 +188,14 @@ def _period(units: Units) -> dict[str, object]:
 
 
 def _launches(trace: Trace, units: Units) -> dict[str, pd.arrays.IntegerArray]:
-    """Return how often the host launched kernels of each unit, and its time in those calls; null
-    where the file lacks it."""
+    """Return how often the host handed kernels of each unit to the device, and its time in those
+    calls; null where the file lacks it. One entry in a queue of the host may launch many kernels,
+    so the calls count that take them out of it."""
     host, empty = trace.host, np.zeros(units.count, dtype="int64")
     unknown = pd.arrays.IntegerArray(empty, np.ones(units.count, dtype=bool))
     if host is None or not len(host.launch_rows):
         return {"launches": unknown, "launch_ns": unknown}
-    lanes, times = host.launches_of(trace.calls["source_row"].to_numpy("int64", na_value=-1))
+    lanes, times = host.submissions_of(trace.calls["source_row"].to_numpy("int64", na_value=-1))
     is_kernel = ~copies_of(trace)[trace.calls["operator"].to_numpy()]
     known = (lanes >= 0) & is_kernel & (units.unit_of >= 0)
     distinct = np.unique(np.stack((units.unit_of[known], lanes[known], times[known])), axis=1)

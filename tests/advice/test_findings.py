@@ -25,6 +25,7 @@ from analysis.wording import findings as words
 from analysis.wording.findings.texts import TEXTS
 from analysis.wording.findings.unknown import REASONS
 from tests.advice.traces import Call, found_in, of_code, reason, trace_of
+from tests.host.hosts import host_of
 
 BUSY: list[Call] = [("MatMul", 0, 500), ("Conv", 500, 500)]
 
@@ -137,6 +138,9 @@ def test_the_device_runs_dry_while_the_host_waits() -> None:
     ran any more, and the last one ends after Conv: neither keeps the device waiting."""
     trace = trace_of([("MatMul", 0, 300), ("Conv", 500, 400)])
     assert reason(found_in(trace), "host_waits") == "no_host_calls"
+    host = host_of([(0, "runtime", "hipLaunchKernel", 0, 50)], [(0, 300, 0, 0), (500, 900, 0, 20)])
+    with_calls = found_in(replace(trace, host=host))
+    assert reason(with_calls, "host_waits") == "no_host_waits", "it says what the host called"
     waits = [("aten::item", 100, 320), ("cudaStreamSynchronize", 310, 350), ("end", 600, 990)]
     waiting = replace(trace, host_waits=host_waits(waits, Limits()))
     one = of_code(found_in(waiting), "host_waits")

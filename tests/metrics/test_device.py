@@ -121,5 +121,12 @@ def test_a_comparison_tells_launches_or_why_not() -> None:
     assert (launches.baseline.value, launches.baseline.basis) == (3.0, "measured")
     assert (launches.candidate.value, launches.candidate.reason) == (None, "no_launches")
     assert found["launch_time"].baseline.value == 120.0
+    untimed = replace(known, runs=known.runs.assign(launch_ns=pd.array([None], dtype="Int64")))
+    [time] = [
+        each
+        for each in compare(side_of_trace(known), side_of_trace(untimed)).figures
+        if each.code == "launch_time"
+    ]
+    assert time.candidate.reason == "no_launch_times", "it counts launches, so it has the calls"
     without = {f.code for f in compare(side_of_trace(made), side_of_trace(made)).figures}
     assert "launches" in without and "launch_time" not in without

@@ -9,22 +9,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import wording
+from analysis.advice.findings import findings
+from analysis.advice.subject import Subject
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import Side
-from analysis.job import Group, Job
+from analysis.job import Collectives, Group, Job, collectives_frame
 from analysis.ranks.pair import rank_pair
 from analysis.report.explanation.explanation_json import explanation_values
 from analysis.report.html import report_html
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from analysis.wording import diagnostic_sentence
 from analysis.wording.explanation import leading_sentence
+from analysis.wording.findings import remedy_text
 from analysis.wording.multiple.comparison import basis_sentences, doubt_lines
 
 MS = 1_000_000
 EPOCH = 1_764_000_000 * 10**9
 PIPELINE = Group("1", "mesh_pp", (0, 2))
+
+
+def waiting_ranks(gemm_ms: int, job: Job) -> Trace:
+    """A rank as of `trace_of`, in whose collective data move for 1 ms."""
+    plain = trace_of(job, gemm_ms=gemm_ms)
+    moved = collectives_frame(source_row=[1], group=["1"], kind=["send_recv"], transfer_ns=[MS])
+    return replace(plain, collectives=Collectives(moved))
 
 
 def trace_of(
@@ -103,6 +113,30 @@ def test_ids_in_both_files_name_two_ranks_of_one_job() -> None:
     }
     # the product takes 6 ms longer, the wait for it 6 ms less: the cause is said first
     assert found.explanation is not None and "gemm" in leading_sentence(found.explanation)
+
+
+def communication_remedy(before: Trace, after: Trace) -> str:
+    """What is advised against the communication of the candidate."""
+    found = findings(Subject(Side("b", after), compared(before, after)))
+    [finding] = [each for each in found.found if each.code == "communication"]
+    return remedy_text(finding)
+
+
+def test_what_limits_a_stage_gives_the_advice_that_the_comparison_gives() -> None:
+    """Rank 2 computes for 5 ms of a step and waits for 12 ms, rank 0 computes for 10 ms."""
+    stages = [Job(rank, 4, (PIPELINE,), ("x",)) for rank in (0, 2)]
+    longer, shorter = waiting_ranks(10, stages[0]), waiting_ranks(5, stages[1])
+    assert "layers moved from rank 0 to rank 2" in said(compared(longer, shorter))
+    remedy = communication_remedy(longer, shorter)
+    assert remedy.startswith("Move layers from rank 0 to rank 2, which computes for less of a step")
+    alike = communication_remedy(waiting_ranks(5, stages[0]), shorter)
+    assert alike.startswith("Split the batch into more micro-batches")
+    [alone] = [
+        each for each in findings(Subject(Side("b", shorter))).found if each.code == "communication"
+    ]
+    assert remedy_text(alone) == alike  # its own file says that it is a stage
+    others = [waiting_ranks(5, Job(rank, 4, ids=("x",))) for rank in (0, 2)]
+    assert "with the one that comes last" in communication_remedy(*others)
 
 
 def test_report_and_table_say_of_two_ranks_that_they_are_of_one_job() -> None:

@@ -380,6 +380,26 @@ def test_the_host_s_time_in_launches_of_a_unit() -> None:
     assert with_unit_runs(trace).runs["launch_ns"].isna().all(), "it has no calls of the host"
 
 
+def test_kernels_of_one_entry_in_a_queue_are_launches_of_their_own() -> None:
+    """One thread enqueues both kernels of a unit at once, another one hands each to the device in a
+    call of 2 us."""
+    placed, annotations = units([DECODE] * 3, 10_000)
+    trace = file_of([(0, WARM, 0), *placed], annotations)
+    queued = [
+        (start, start + 1, 0, round(by * 1000))
+        for start, (_, _, by) in zip(
+            trace.calls["start_ns"].tolist(), [(0, WARM, 0.0), *placed], strict=True
+        )
+        if by is not None
+    ]
+    handed = [(1, at * 10_000) for at in range(len(queued))]
+    spans: list[Span] = [(1, "runtime", "hipLaunchKernel", at, at + 2000) for _, at in handed]
+    spans += [(0, "annotation", name, int(b * 1000), int(e * 1000)) for name, b, e in annotations]
+    runs = with_unit_runs(replace(trace, host=host_of(spans, queued, handed))).runs
+    assert runs["launches"].tolist() == [2, 2, 2]
+    assert runs["launch_ns"].tolist() == [4000] * 3
+
+
 def test_what_the_file_says_is_of_the_runs_that_figures_are_of() -> None:
     trace = with_unit_runs(after_a_gap([DECODE] * 3))
     codes = {note.code for note in examine(trace).noted}

@@ -9,6 +9,7 @@ import numpy as np
 from analysis.advice.finding import Finding
 from analysis.advice.kinds.idle import no_step
 from analysis.advice.subject import MIN_SHARE, Answer, Subject
+from analysis.compare.explanation.stages import uneven_stages
 from analysis.metrics.device import copies_of
 from analysis.metrics.step import exposed_of_file
 from analysis.metrics.stretch import longest_exposed
@@ -58,6 +59,7 @@ def _exposed(
                 "operator": names[0],
                 **({} if rate is None else {"rate": rate}),
                 **({} if waits is None else {"wait_share": waits.share, "waits": waits.basis}),
+                **(_stages(subject) if waits is not None else {}),
             },
             at_most_ns=float(exposed_ns),
             share=exposed_ns / of_ns,
@@ -73,6 +75,19 @@ def _waiting(subject: Subject) -> Waiting | None:
     """Return what the collectives of the file wait for other ranks; None where nothing says it."""
     talks = subject.trace.operators["is_communication"].to_numpy(dtype=bool)
     return waiting(subject.trace, np.flatnonzero(talks[subject.trace.calls["operator"].to_numpy()]))
+
+
+def _stages(subject: Subject) -> dict[str, int | bool]:
+    """Return that the side is a stage of a pipeline, as its file or the comparison says it, and of
+    two stages that compute for other times the ranks of both; nothing of other files."""
+    found = subject.comparison.explanation if subject.comparison is not None else None
+    if found is None or found.difference != "stages":
+        job = subject.trace.meta.job
+        return {"is_stage": True} if job is not None and job.stage is not None else {}
+    uneven = uneven_stages(found)
+    if uneven is None:
+        return {"is_stage": True}
+    return {"is_stage": True, "longer": uneven.longer, "shorter": uneven.shorter}
 
 
 def _message_rate(subject: Subject, mask: np.ndarray) -> float | None:

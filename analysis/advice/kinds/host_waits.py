@@ -20,7 +20,7 @@ def host_waits(subject: Subject) -> Answer:
     """
     waits, timed = subject.trace.host_waits, timed_run(subject.trace)
     if waits is None:
-        return "no_host_calls"
+        return "no_host_calls" if subject.trace.host is None else "no_host_waits"
     if isinstance(timed, str) or subject.step is None:
         return no_step(subject)
     starts, ends = merged(timed.starts_ns, timed.ends_ns)

@@ -68,7 +68,7 @@ def replays(trace: Trace) -> list[np.ndarray]:
     if host is None or not len(trace.calls):
         return []
     calls = trace.calls
-    lanes, times = host.launches_of(calls["source_row"].to_numpy("int64", na_value=-1))
+    lanes, times = host.submissions_of(calls["source_row"].to_numpy("int64", na_value=-1))
     is_kernel = (trace.operators["level"] == "device_kernel").to_numpy(dtype=bool)
     chosen = np.flatnonzero((lanes >= 0) & is_kernel[calls["operator"].to_numpy()])
     if len(chosen) < _FEWEST:

@@ -144,7 +144,7 @@ def _first(explanation: Explanation) -> list[Said]:
     amounts of work, two devices."""
     said = ranks_sentences(explanation.ranks, are_stages=explanation.difference == "stages")
     if explanation.difference == "stages":
-        said += balance_sentence(explanation.ranks, _computing_ns(explanation))
+        said += balance_sentence(explanation)
         said += common_kernels_said(explanation)
     if explanation.difference == "sizes":
         said.append(sizes_sentence(explanation))
@@ -158,17 +158,6 @@ def _first(explanation: Explanation) -> list[Said]:
     if is_compared:
         said += recorded_devices_said(explanation)
     return said
-
-
-def _computing_ns(explanation: Explanation) -> tuple[float, float] | None:
-    """Return for how long the devices of both sides compute in a unit, in ns; None where one of
-    them is not known."""
-    if explanation.sides is None:
-        return None
-    before, after = (side.parts for side in explanation.sides)
-    if before is None or after is None:
-        return None
-    return before.computing_ns, after.computing_ns
 
 
 def leading_change(explanation: Explanation) -> Change | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from analysis.compare.explanation.explanation import Explanation
+from analysis.compare.explanation.stages import uneven_stages
 from analysis.messages import Message, Said
 from analysis.ranks.pair import RankPair
 
@@ -35,22 +37,20 @@ _STAGES_OF_TIMES = Message(
     "**{shorter_ns:duration}**: layers moved from rank {longer:count} to rank {shorter:count} "
     "would shorten the wait."
 )
-_UNEVEN = 1.1  # times as long as the other stage, which a stage computes at least
 
 
-def balance_sentence(
-    ranks: RankPair | None, computing_ns: tuple[float, float] | None
-) -> list[Said]:
+def balance_sentence(explanation: Explanation) -> list[Said]:
     """Return for how long each of two stages of one job computes and what would even that out;
     nothing of stages that compute for about as long, or of which it is not known."""
-    if ranks is None or not ranks.is_one_job or computing_ns is None:
-        return []
-    (shorter_ns, shorter), (longer_ns, longer) = sorted(zip(computing_ns, ranks.ranks, strict=True))
-    if longer_ns < _UNEVEN * shorter_ns:
+    uneven = uneven_stages(explanation)
+    if uneven is None:
         return []
     return [
         _STAGES_OF_TIMES.of(
-            longer=longer, shorter=shorter, longer_ns=longer_ns, shorter_ns=shorter_ns
+            longer=uneven.longer,
+            shorter=uneven.shorter,
+            longer_ns=uneven.longer_ns,
+            shorter_ns=uneven.shorter_ns,
         )
     ]
 

@@ -45,7 +45,9 @@ from analysis.wording.findings.particular import (
     ROOFS,
     SIZES_AND_FUSIONS,
     SIZES_NOT_KNOWN,
+    STAGES_IN_TURN,
     TAILS,
+    UNEVEN_STAGES,
     WAITING,
 )
 from analysis.wording.findings.texts import TEXTS
@@ -181,7 +183,7 @@ def remedy_text(finding: Finding) -> str:
     if finding.code == "communication":
         share = finding.values.get("wait_share")
         if isinstance(share, float) and share > _MOSTLY:
-            return BALANCE.text()
+            return _balance(finding)
     if finding.code == "memory_bound":
         weights = finding.values.get("weights")
         mostly = isinstance(weights, float) and weights > _MOSTLY
@@ -207,6 +209,14 @@ def remedy_text(finding: Finding) -> str:
         return (REPEATED_REMEDY_JAX if jax else REPEATED_REMEDY).text()
     remedy = TEXTS[finding.code].remedy
     return "" if remedy is None else remedy.text(**_values(finding))
+
+
+def _balance(finding: Finding) -> str:
+    """Return what shortens the wait for other ranks; of two stages of a pipeline what the
+    comparison of both says."""
+    if "longer" in finding.values:
+        return UNEVEN_STAGES.text(**_values(finding))
+    return (STAGES_IN_TURN if finding.values.get("is_stage") else BALANCE).text()
 
 
 def source_text(finding: Finding) -> str:

@@ -77,6 +77,17 @@ BALANCE = Message(
     "Compare this rank with the one that comes last, and give that one less work, or remove what "
     "delays it: most of this time is waiting, not transfer."
 )
+# Of stages of a pipeline, of which each comes last in turn.
+STAGES_IN_TURN = Message(
+    "Split the batch into more micro-batches, and give every stage work of the same length: most "
+    "of this time is waiting, not transfer, and the stages of a pipeline wait for one another in "
+    "turn."
+)
+UNEVEN_STAGES = Message(
+    "Move layers from rank {longer:count} to rank {shorter:count}, which computes for less of a "
+    "step, and split the batch into more micro-batches: most of this time is waiting, not "
+    "transfer, and the stages of a pipeline wait for one another in turn."
+)
 # How other engines are kept from what they made, by engine.
 _FEWER_THREADS = Message(
     "Use fewer threads and several requests at once, or a larger batch; the threads belong to the "

@@ -44,6 +44,7 @@ REASONS: Mapping[Unknown, Message] = {
     "no_graph": Message("This needs the graphs, which only an experiment contains"),
     "no_groups": Message("No groups of operators of the two sides are known"),
     "no_host_calls": Message("The file does not hold what the host called on the device"),
+    "no_host_waits": Message("The file does not say when the host waited for the device"),
     "no_members": Message("The file does not say which operators a fused one contains"),
     "no_memory": Message("The file has no memory over time"),
     "ends_early": Message("The file ends early, so no run is known to be complete"),
