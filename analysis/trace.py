@@ -7,11 +7,11 @@ calls stay small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -30,6 +30,7 @@ from analysis.text import clean_text
 
 Severity = Literal["info", "warning", "error"]
 Value = str | int | float | Said | None
+Told = TypeVar("Told")
 Example = str | Said  # a name, or where it stands in the file
 # What a reader or a comparison can notice; analysis/wording/diagnostics/ has a sentence for each.
 DiagnosticCode = Literal[
@@ -343,11 +344,14 @@ class Trace:
 
     def texts(self, column: str) -> list[str]:
         """A column of the operators as text, '' for null."""
+        return self.each(column, str)
+
+    def each(self, column: str, tell: Callable[[str], Told]) -> list[Told]:
+        """Return what `tell` says of the text of each operator in a column, '' for null: asked
+        once for each text that there is."""
         values = self.operators[column].array
-        categories = values.categories.to_numpy(dtype=object)
-        texts = np.array([*map(str, categories), ""], dtype=object)
-        told: list[str] = texts[values.codes].tolist()
-        return told
+        told = [*map(tell, values.categories.to_numpy(dtype=object)), tell("")]
+        return [told[code] for code in values.codes.tolist()]
 
 
 _FEW_TEXTS = 8  # that may be kept for the next trace

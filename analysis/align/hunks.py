@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -89,9 +90,14 @@ class Differences:
     `rest` holds together what differs in more than 1000 ways, None where there are fewer.
     """
 
+    alignment: Alignment
     hunks: tuple[Hunk, ...]
     rest: Hunk | None
-    same: tuple[SameKernel, ...]
+
+    @cached_property
+    def same(self) -> tuple[SameKernel, ...]:
+        """The kernels that are the same or moved."""
+        return _same(self.alignment)
 
 
 def differences(alignment: Alignment) -> Differences:
@@ -104,9 +110,8 @@ def differences(alignment: Alignment) -> Differences:
     ways = sorted(folded.values(), key=lambda places: -abs(_change_ns(alignment, places)))
     hunks = tuple(_hunk(alignment, places, reached) for places in ways[:_MOST_HUNKS])
     others = [columns for places in ways[_MOST_HUNKS:] for columns in places]
-    return Differences(
-        hunks, _hunk(alignment, others, reached) if others else None, _same(alignment)
-    )
+    rest = _hunk(alignment, others, reached) if others else None
+    return Differences(alignment, hunks, rest)
 
 
 def _same(alignment: Alignment) -> tuple[SameKernel, ...]:

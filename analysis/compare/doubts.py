@@ -457,7 +457,8 @@ def _groups(baseline: Side, candidate: Side, fusion: Fusion) -> Iterator[Diagnos
             for group in fusion.groups
             for operator in (group.baseline if name == "baseline" else group.candidate)
         ]
-        unknown = {one for one in {of.name for of in timed} - views if clean_text(one) not in ran}
+        named = {of.name for of in timed} - views - ran
+        unknown = {one for one in named if clean_text(one) not in ran}
         untimed = (
             [of.name for of in timed if of.name in unknown and of.op_type != "Constant"]
             if unknown

@@ -62,15 +62,13 @@ def device_use(trace: Trace) -> DeviceUse | None:
     )
 
 
+@once
 def copies_of(trace: Trace) -> np.ndarray:
     """Which operators are copies or fills of memory on a device, or to and from it."""
-    operators = trace.operators
-    types = operators["op_type"].astype("object").fillna("").astype(str)
-    providers = operators["provider"].astype("object").fillna("").astype(str)
-    on_device = (
-        (operators["level"] == "device_kernel") | providers.map(runs_on_device).astype(bool)
-    ).to_numpy()
-    found: np.ndarray = on_device & types.str.startswith(_COPIES).to_numpy()
+    is_kernel = (trace.operators["level"] == "device_kernel").to_numpy()
+    on_device = is_kernel | np.array(trace.each("provider", runs_on_device), dtype=bool)
+    copies = trace.each("op_type", lambda op_type: op_type.startswith(_COPIES))
+    found: np.ndarray = on_device & np.array(copies, dtype=bool)
     return found
 
 

@@ -125,7 +125,8 @@ def is_int8(operators: pd.DataFrame) -> pd.Series:
     kinds, inputs = (pd.Categorical(operators[name]) for name in ("op_type", "inputs"))
     by_kind = np.append(kinds.categories.isin(list(_INT8)), False)
     by_input = np.array([*map(_starts_as_int8, inputs.categories.to_numpy(object)), False])
-    heavy = np.array([is_heavy(str(name)) for name in operators["op_class"]], dtype=bool)
+    classes = pd.Categorical(operators["op_class"])
+    heavy = np.array([*map(is_heavy, classes.categories.to_numpy(object)), False])[classes.codes]
     of_input = by_input[inputs.codes] & heavy
     return pd.Series(by_kind[kinds.codes] | of_input, operators.index)
 
@@ -141,7 +142,9 @@ def number_types(operators: pd.DataFrame) -> pd.Series:
     inputs = pd.Categorical(operators["inputs"])
     by_input = np.array([*map(_type_of, inputs.categories.to_numpy(object)), None], dtype=object)
     names = pd.Categorical(operators["name"])
-    says_tf32 = [bool(_TF32.search(str(name).lower())) for name in names.categories]
+    says_tf32 = [
+        bool(_TF32.search(name.lower())) for name in names.categories.to_numpy(object).tolist()
+    ]
     found = by_input[inputs.codes]
     found[(found == "float32") & np.array([*says_tf32, False], dtype=bool)[names.codes]] = "tf32"
     found[is_int8(operators).to_numpy(dtype=bool)] = "int8"

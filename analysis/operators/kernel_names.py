@@ -66,7 +66,8 @@ def kernel_type(name: str) -> str:
     text = name[:_MAX_READ].strip()
     if copy := memory_type(text):
         return copy
-    text = _SUFFIX.sub("", text).rstrip()
+    if text.endswith((".kd", "]")):
+        text = _SUFFIX.sub("", text).rstrip()
     if _MANGLED.match(text):
         text = _last_mangled(text)
     if text.isidentifier() or not any(mark in text for mark in "<(:"):
@@ -111,9 +112,10 @@ def _cut(text: str) -> str:
 
 def _unnumbered(text: str) -> str:
     """Without the numbers that only tell generated kernels apart."""
-    head, _, last = text.rpartition("_")
-    if head and last[:2] in ("0d", "0c") and not last.strip("0123456789cde"):
-        text = head  # Triton's specialisation of arguments: _0d1d2de
+    if "_0d" in text or "_0c" in text:
+        head, _, last = text.rpartition("_")
+        if head and last[:2] in ("0d", "0c") and not last.strip("0123456789cde"):
+            text = head  # Triton's specialisation of arguments: _0d1d2de
     if text.startswith(("triton_", "graph_")) or "_fused" in text or "fusion" in text:
         text = _NUMBERED.sub("", _GRAPH.sub("", text))
     return text

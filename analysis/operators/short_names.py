@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
@@ -59,21 +59,25 @@ def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
     is added, at the least four digits of a hash. For the rows of one table: a form depends on the
     other names that it must differ from.
     """
-    wanted = list(dict.fromkeys(names))
-    alike: dict[str, list[str]] = defaultdict(list)
-    for name in wanted:
-        alike[middle_cut(name if len(name) <= chars else short_pattern(name), chars)].append(name)
-    found: dict[str, str] = {}
+    found = {name: name for name in names}
+    forms = {name: middle_cut(short_pattern(name), chars) for name in found if len(name) > chars}
+    if not forms:
+        return found
+    alike: dict[str, list[str]] = {form: [] for form in forms.values()}
+    for name in found:  # names that fit, too, where a form is the same
+        form = forms.get(name, name)
+        if form in alike:
+            alike[form].append(name)
     for form, group in alike.items():
         for name, more in zip(group, _apart(group), strict=True):
             found[name] = f"{middle_cut(form, chars - len(more))}{more}"
     # Cut in the middle two may have become the same again, or the same as a name that fits.
     times = Counter(found.values())
-    for name in wanted:
-        if times[found[name]] > 1 and found[name] != name:
+    for name, form in found.items():
+        if times[form] > 1 and form != name:
             mark = f" #{_hash(name, 10)}"
-            found[name] = middle_cut(found[name], chars - len(mark)) + mark
-    return {name: found[name] for name in wanted}
+            found[name] = middle_cut(form, chars - len(mark)) + mark
+    return found
 
 
 def short_kernel_names(names: Sequence[str], types: Sequence[str], chars: int) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
 from analysis.align.repeats import Repeat, best_period
 from analysis.host.idle import idle_by_host
@@ -201,23 +202,23 @@ def _best(trace: Trace, operators: np.ndarray) -> tuple[list[str], Repeat | None
     """Return the family of each distinct operator and the repeat of these executions: by op type or
     by the name of the kernel, whichever repeats more. Some profilers name the operator of some
     kernels only, some give every operator a name of its own."""
-    names = [kernel_type(name) or name for name in trace.texts("name")]
+    names = trace.each("name", lambda name: kernel_type(name) or name)
     types = [family or name for family, name in zip(trace.texts("op_type"), names, strict=True)]
     choices = []
-    for families in (types, names):
-        numbers = {family: at for at, family in enumerate(dict.fromkeys(families))}
-        of = np.array([numbers[family] for family in families], dtype="int64")
+    for families in (types,) if types == names else (types, names):
+        of, _ = pd.factorize(np.array(families, dtype=object))
         choices.append((families, best_period(of[operators])))
     return max(choices, key=lambda each: each[1].covered if each[1] else 0)
 
 
 def _moves_data(trace: Trace) -> np.ndarray:
     """Return which operators copy or fill memory: how many there are differs from unit to unit."""
-    names = zip(trace.texts("name"), trace.texts("op_type"), strict=True)
-    kinds = [memory_type(name) or memory_type(op_type) for name, op_type in names]
-    named = np.array([bool(kind) for kind in kinds], dtype=bool)
-    named |= np.array([name.startswith(_ROCM_COPIES) for name in trace.texts("name")], dtype=bool)
-    moves: np.ndarray = named | copies_of(trace)
+    moves: np.ndarray = copies_of(trace)
+    for tells in (
+        trace.each("name", lambda name: bool(memory_type(name)) or name.startswith(_ROCM_COPIES)),
+        trace.each("op_type", lambda op_type: bool(memory_type(op_type))),
+    ):
+        moves = moves | np.array(tells, dtype=bool)
     return moves
 
 

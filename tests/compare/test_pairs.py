@@ -69,7 +69,7 @@ def _kernel(name: str, op_class: str, ns: int, **more: object) -> Row:
 def _joined(before: Sequence[Row], after: Sequence[Row]) -> list[tuple[int, int, str]]:
     """Rows of both sides that are a pair, and what joined them."""
     first, second, pairs = paired_operators(_trace(before), _trace(after))
-    rows = [side.table["operator"].to_numpy() for side in (first, second)]
+    rows = [side["operator"].to_numpy() for side in (first, second)]
     return sorted(
         (int(rows[0][b]), int(rows[1][c]), str(by)) for b, c, by in zip(*pairs, strict=True) if by
     )

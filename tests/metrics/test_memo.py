@@ -8,7 +8,7 @@ import weakref
 import pandas as pd
 
 from analysis.metrics.breakdown import by_operator
-from analysis.metrics.memo import once
+from analysis.metrics.memo import once, once_of_two
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
@@ -55,3 +55,25 @@ def test_results_are_forgotten_with_their_trace() -> None:
     del trace
     gc.collect()
     assert there() is None
+
+
+def test_two_traces_have_the_last_result_of_their_own() -> None:
+    asked: list[tuple[Trace, Trace]] = []
+
+    @once_of_two
+    def both(first: Trace, second: Trace) -> int:
+        asked.append((first, second))
+        return len(first.operators) + len(second.operators)
+
+    one, other = trace_of(UNFUSED_OPERATORS), trace_of(FUSED_OPERATORS)
+    whole = len(UNFUSED_OPERATORS) + len(FUSED_OPERATORS)
+    assert both(one, other) == both(one, other) == both(other, one) == whole
+    assert asked == [(one, other), (other, one)]
+    assert both(one, one) == 2 * len(UNFUSED_OPERATORS)
+    assert both(one, other) == whole, "of the second that it was last given with"
+    assert len(asked) == 4
+    gone = weakref.ref(other)
+    del other
+    asked.clear()
+    gc.collect()
+    assert gone() is None, "what is computed keeps no trace"

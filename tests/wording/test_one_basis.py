@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pandas as pd
 import pytest
@@ -168,7 +169,7 @@ def test_a_group_without_types_of_the_model_is_called_after_what_ran() -> None:
         candidate=(),
     )
     assert sequence_text(told_operators(group)) == "loop_transpose_fusion"
-    untyped = replace(group, baseline=(Operator("k", ""),))
+    untyped = msgspec.structs.replace(group, baseline=(Operator("k", ""),))
     assert sequence_text(told_operators(untyped)) == "x"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import pandas as pd
 
 from analysis.align.repeats import Repeat, fold, walk
 from analysis.align.sequence import Kernel
@@ -172,8 +173,7 @@ class ExplainedSide:
     def families(self) -> np.ndarray:
         """A number for the family of each kernel of a unit, equal for equal families."""
         names = [kernel.family for kernel in self.kernels]
-        numbers = {name: at for at, name in enumerate(dict.fromkeys(names))}
-        of = np.array([numbers[name] for name in names], dtype="int64")
+        of, _ = pd.factorize(np.array(names, dtype=object))
         families: np.ndarray = of[self.profile.operators]
         return families
 
@@ -208,22 +208,27 @@ class ExplainedSide:
     def heaviest(self, most: int) -> tuple[ShapedTime, ...]:
         """Return the kernels of most time of a unit, at most so many, those of other shapes
         apart."""
-        inputs, flops = self.trace.texts("inputs"), self.trace.operators["flops"]
-        totals: dict[tuple[str, str], list[tuple[int, float]]] = {}
-        for operator, ns in zip(self.profile.operators.tolist(), self.ns.tolist(), strict=True):
-            key = (self.names[operator], inputs[operator])
-            totals.setdefault(key, []).append((operator, ns))
-        ranked = sorted(totals.items(), key=lambda item: -sum(ns for _, ns in item[1]))
+        columns = [self.trace.operators[column].array for column in ("name", "inputs")]
+        names, inputs = (column.codes.astype("int64") + 1 for column in columns)
+        pairs = names * (int(inputs.max(initial=0)) + 1) + inputs
+        of, known = pd.factorize(pairs[self.profile.operators])
+        totals = np.bincount(of, weights=self.ns, minlength=len(known))
+        flops = self.trace.operators["flops"]
         found = []
-        for (name, shapes), executions in ranked[:most]:
-            operators = [operator for operator, _ in executions]
+        for place in np.argsort(-totals, kind="stable")[:most].tolist():
+            executions = np.flatnonzero(of == place)
+            operators, each = self.profile.operators[executions].tolist(), self.ns[executions]
             counts = flops.iloc[operators]
-            op_class = self.kernels[operators[0]].op_class
-            ns = round(sum(ns for _, ns in executions))
-            time = KernelTime(name, len(executions), ns, op_class)
-            known = None if counts.isna().any() else int(counts.sum())
-            each = [ns for _, ns in executions]
-            found.append(ShapedTime(time, shapes, known, round(min(each)), round(max(each))))
+            kernel = operators[0]
+            time = KernelTime(
+                self.names[kernel],
+                len(operators),
+                round(float(totals[place])),
+                self.kernels[kernel].op_class,
+            )
+            all_flops = None if counts.isna().any() else int(counts.sum())
+            shortest, longest = round(float(each.min())), round(float(each.max()))
+            found.append(ShapedTime(time, self.inputs[kernel], all_flops, shortest, longest))
         return tuple(found)
 
     def calls_at(self, positions: np.ndarray) -> np.ndarray:

@@ -66,8 +66,7 @@ class Shared(msgspec.Struct, frozen=True):
     places: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(msgspec.Struct, frozen=True, gc=False):
     """The smallest set of operators with the same boundary tensors in all three graphs.
 
     `original` are the model's operators, `baseline` and `candidate` those that either side ran in

@@ -44,7 +44,7 @@ class _Ran:
 
     def operators(self, positions: Sequence[int]) -> tuple[Operator, ...]:
         return tuple(
-            Operator(self.name[at], self.op_type[at], row=self.rows[at]) for at in positions
+            [Operator(self.name[at], self.op_type[at], "", self.rows[at]) for at in positions]
         )
 
     def kind(self, at: int) -> str:
@@ -131,7 +131,7 @@ def _pairs(baseline: Trace, candidate: Trace, sides: tuple[_Ran, _Ran]) -> list[
     is_pair = joined.by != ""
     at = [positions[is_pair] for positions in (joined.before, joined.after)]
     rows, runs = (
-        [side.table[column].to_numpy()[of] for side, of in zip((first, second), at, strict=True)]
+        [side[column].to_numpy()[of] for side, of in zip((first, second), at, strict=True)]
         for column in ("operator", "count")
     )
     where = [_positions(trace, of) for trace, of in zip((baseline, candidate), sides, strict=True)]

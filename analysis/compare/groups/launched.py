@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import msgspec
+
 from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
 from analysis.compare.groups.listed import Listed, listed_together
 from analysis.compare.groups.members import compute_operators, kind_of
@@ -182,7 +184,9 @@ def _with_groups(fusion: Fusion, groups: Iterable[Group], traces: tuple[Trace, T
     """In order of the baseline; the counts of what is in a group follow."""
     index = {row: at for at, row in enumerate(compute_operators(traces[0]))}
     ordered = sorted(groups, key=lambda group: min(index[op.row or 0] for op in group.baseline))
-    numbered = tuple(replace(group, id=id_) for id_, group in enumerate(ordered, start=1))
+    numbered = tuple(
+        msgspec.structs.replace(group, id=id_) for id_, group in enumerate(ordered, start=1)
+    )
     left, _ = _without_group(traces, numbered)
     inferred = sum(group.known_by == "inferred" for group in numbered)
     launched = sum(group.known_by == "launched_by" for group in numbered)

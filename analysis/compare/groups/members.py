@@ -6,7 +6,7 @@ Needs no graphs: two traces of one model, of which at least one says what its op
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
@@ -137,8 +137,10 @@ def _that_ran(trace: Trace) -> tuple[_Ran, ...]:
     return tuple(found.values())
 
 
-def kind_of(before: Iterable[Operator], after: Iterable[Operator]) -> Kind:
+def kind_of(before: Sequence[Operator], after: Sequence[Operator]) -> Kind:
     """The kind of a group with operators on both sides."""
+    if len(before) == len(after) == 1:  # as of most groups, of which there may be a million
+        return "kept" if before[0].op_type == after[0].op_type else "replaced"
     old, new = sorted(op.op_type for op in before), sorted(op.op_type for op in after)
     if len(new) != len(old):
         return "fused" if len(new) < len(old) else "split"

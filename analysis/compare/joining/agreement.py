@@ -25,13 +25,10 @@ def kinds(trace: Trace) -> list[str]:
     """The kind of each operator: 'communication', the type of a copy or fill of memory, such as
     'Memcpy HtoD' or 'Memset', else 'computes'."""
     talks = trace.operators["is_communication"].tolist()
-    memory = {text: memory_type(text) for text in set(trace.texts("name"))}
-    types = {text: memory_type(text) for text in set(trace.texts("op_type"))}
+    by_name, by_type = (trace.each(column, memory_type) for column in ("name", "op_type"))
     return [
-        "communication" if is_talking else memory[name] or types[op_type] or "computes"
-        for is_talking, name, op_type in zip(
-            talks, trace.texts("name"), trace.texts("op_type"), strict=True
-        )
+        "communication" if is_talking else named or typed or "computes"
+        for is_talking, named, typed in zip(talks, by_name, by_type, strict=True)
     ]
 
 

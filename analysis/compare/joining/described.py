@@ -40,24 +40,26 @@ class Ran:
 
 def both_ran(baseline: Trace, candidate: Trace, counterparts: Mapping[str, str]) -> tuple[Ran, Ran]:
     traces = (baseline, candidate)
-    tables = [_in_order(trace) for trace in traces]
+    tables = [in_order(trace) for trace in traces]
     rows = [table["operator"].to_numpy() for table in tables]
     codes: list[dict[str, np.ndarray]] = [{}, {}]
+    numbered: list[tuple[list[list[str]], list[np.ndarray]]] = []
 
-    def add(column: str, cells: Sequence[pd.Categorical], texts: Sequence[Sequence[str]]) -> None:
-        numbers = _shared_numbers([pd.Index(list(of), dtype="str") for of in texts])
-        for of_side, of, ran, number in zip(codes, cells, rows, numbers, strict=True):
+    def add(column: str, cells: Sequence[pd.Categorical], texts: list[list[str]]) -> None:
+        # Most names are their own lasting name and function: texts are numbered once.
+        if not numbered or numbered[-1][0] != texts:
+            numbered.append((texts, _shared_numbers(texts)))
+        for of_side, of, ran, number in zip(codes, cells, rows, numbered[-1][1], strict=True):
             of_side[column] = number[of.codes[ran]]
 
     for column in _COLUMNS:
         cells = [trace.operators[column].array for trace in traces]
-        texts = [[*map(str, of.categories)] for of in cells]
+        texts = [of.categories.to_numpy(dtype=object).tolist() for of in cells]
         add(column, cells, texts)
         if column == "name":
-            lasting = [[*map(lasting_name, of)] for of in texts]
             renamed = [counterparts.get(name, name) for name in texts[1]]
-            add("proven", cells, (texts[0], renamed))
-            add("origin", cells, (lasting[0], [*map(lasting_name, renamed)]))
+            add("proven", cells, [texts[0], renamed])
+            add("origin", cells, [[*map(lasting_name, of)] for of in (texts[0], renamed)])
             add("function", cells, [[*map(kernel_type, of)] for of in texts])
         if column == "inputs":
             add("sizes", cells, [[*map(sizes, of)] for of in texts])
@@ -74,16 +76,17 @@ def both_ran(baseline: Trace, candidate: Trace, counterparts: Mapping[str, str])
     return first, second
 
 
-def _shared_numbers(texts: Sequence[pd.Index]) -> list[np.ndarray]:
+def _shared_numbers(texts: Sequence[Sequence[str]]) -> list[np.ndarray]:
     """A number for each text, the same for the same text of the other side; 0 for '', and at -1."""
-    every = texts[0].astype("str").append(texts[1].astype("str"))
-    numbers, _ = pd.factorize(every)
-    numbers = np.where(every == "", 0, numbers + 1)
+    numbers, known = pd.factorize(np.array([text for of in texts for text in of], dtype=object))
+    numbers = np.where(known == "", 0, np.arange(1, len(known) + 1))[numbers]
     split = len(texts[0])
     return [np.append(of, 0) for of in (numbers[:split], numbers[split:])]
 
 
-def _in_order(trace: Trace) -> pd.DataFrame:
+def in_order(trace: Trace) -> pd.DataFrame:
+    """Return the operators that ran, as `by_operator` has them, in the order in which they first
+    ran."""
     table = by_operator(trace)
     first = pd.unique(trace.calls["operator"].to_numpy())
     rank = np.zeros(len(trace.operators), dtype="int64")

@@ -41,14 +41,9 @@ def match_operators(
     first, second, pairs = paired_operators(baseline, candidate, counterparts)
     rows = (pairs.before, pairs.after)
     counters = _counters(operator_counters(baseline), operator_counters(candidate))
-    sides = [
-        _columns(ran.table, counted) for ran, counted in zip((first, second), counters, strict=True)
-    ]
+    sides = [_columns(ran, counted) for ran, counted in zip((first, second), counters, strict=True)]
     names, classes = (
-        [
-            _taken(_plain(ran.table[column]), at)
-            for ran, at in zip((first, second), rows, strict=True)
-        ]
+        [_taken(_plain(ran[column]), at) for ran, at in zip((first, second), rows, strict=True)]
         for column in ("name", "op_class")
     )
     return _joined(

@@ -10,9 +10,18 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from analysis.compare.joining.agreement import classes_agree, factor, is_beyond, shapes_contradict
-from analysis.compare.joining.described import Ran, both_ran, codes_of, nth_with_nth, numbers_of
+from analysis.compare.joining.described import (
+    Ran,
+    both_ran,
+    codes_of,
+    in_order,
+    nth_with_nth,
+    numbers_of,
+)
+from analysis.metrics.memo import once_of_two
 from analysis.operators.classes import HEAVY
 from analysis.trace import Trace
 
@@ -36,8 +45,9 @@ def paired_operators(
     baseline: Trace,
     candidate: Trace,
     counterparts: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[Ran, Ran, Pairs]:
-    """Both sides' operators and their pairs, those of one side alone last.
+) -> tuple[pd.DataFrame, pd.DataFrame, Pairs]:
+    """Return the operators of both sides in the order in which they first ran, as rows of
+    `by_operator`, and their pairs, those of one side alone last.
 
     `counterparts` gives the baseline's name of the candidate's renamed operators; one that it gives
     as '' has no partner by its name or shapes: its group names none. Operators join in this order,
@@ -57,13 +67,25 @@ def paired_operators(
     sizes, where each is the only one of its name and runs as often, where graphs prove it, or where
     its launcher ran nothing else on either side. The order of the sides makes no difference.
     """
-    sides = both_ran(baseline, candidate, counterparts)
-    found = _Search(sides, bool(counterparts))
+    found = (
+        _search(baseline, candidate, counterparts) if counterparts else _own(baseline, candidate)
+    )
+    return in_order(baseline), in_order(candidate), found
+
+
+@once_of_two
+def _own(baseline: Trace, candidate: Trace) -> Pairs:
+    """Return the pairs of two traces without counterparts, which groups and rows rest on."""
+    return _search(baseline, candidate, {})
+
+
+def _search(baseline: Trace, candidate: Trace, counterparts: Mapping[str, str]) -> Pairs:
+    found = _Search(both_ran(baseline, candidate, counterparts), bool(counterparts))
     found.by_name()
     found.by_shapes()
     found.by_launcher()
     found.by_order()
-    return *sides, found.pairs()
+    return found.pairs()
 
 
 class _Search:

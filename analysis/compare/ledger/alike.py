@@ -31,18 +31,20 @@ def partly_held(
     named: dict[str, str] = {}
     inside: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for group, key in zip(groups, keys, strict=True):
+        if group.kind != "kept":
+            continue
         types = {one.op_type for of in (told_operators(group), group.baseline) for one in of}
-        if group.kind == "kept" and len(types) == 1:
+        if len(types) == 1:
             named[key] = types.pop()
             inside[key][0] += len(group.baseline)
             inside[key][1] += len(group.candidate)
     ran = [_that_ran(trace) if named else Counter() for trace in traces]
     found = {}
     for key, op_type in named.items():
-        of_sides = (OfType(own, of[op_type]) for own, of in zip(inside[key], ran, strict=True))
-        most = max(of_sides, key=lambda of: of.ran)
-        if most.inside < most.ran:
-            found[key] = most
+        first, second = (of.get(op_type, 0) for of in ran)
+        side = 0 if first >= second else 1
+        if inside[key][side] < max(first, second):
+            found[key] = OfType(inside[key][side], max(first, second))
     return found
 
 

@@ -20,6 +20,8 @@ def sequence_text(operators: Sequence[Operator]) -> str:
 
     Those of graphs are as foreign as those of traces, so they are made fit to be shown.
     """
+    if len(operators) == 1:
+        return type_or_name(operators[0])
     parts = []
     types = map(type_or_name, operators)
     for op_type, same in itertools.groupby(types):
@@ -39,16 +41,19 @@ def told_operators(group: Group) -> Sequence[Operator]:
     """The operators that a group is called after: the original ones; what the baseline ran for them
     where only that has types, as in a file that names the parameters of fused operators."""
     originals = group.original or group.baseline
-    if any(operator.op_type for operator in originals):
-        return originals
-    has_types = any(operator.op_type for operator in group.baseline)
-    return group.baseline if has_types else originals
+    for operators in (originals, group.baseline):
+        for operator in operators:
+            if operator.op_type:
+                return operators
+    return originals
 
 
 def common_scope(operators: Iterable[Operator]) -> str:
     """The deepest module that holds all of them: 'layer1/0' of 'layer1/0/a' and 'layer1/0/b', or
     'layer1.0', as torch writes it."""
     scopes = [operator.scope for operator in operators]
+    if len(set(scopes)) == 1:
+        return scopes[0]
     between = "/" if any("/" in scope for scope in scopes) else "."
     paths = [scope.split(between) for scope in scopes]
     shared = itertools.takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
@@ -59,7 +64,7 @@ def source_text(operators: Iterable[Operator]) -> str:
     """The lines that call them: 'model.py:12, 14-16, blocks.py:3'; '' where no graph says it."""
     lines: dict[str, list[int]] = {}
     for operator in operators:
-        found = _PLACE.fullmatch(operator.place)
+        found = _PLACE.fullmatch(operator.place) if operator.place else None
         if found is not None:
             lines.setdefault(found[1], []).append(int(found[2]))
     return ", ".join(f"{file}:{_ranges(set(numbers))}" for file, numbers in lines.items())

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare.groups.fusion import Fusion
+from analysis.compare.groups.fusion import Fusion, Operator
 from analysis.compare.groups.inferred import infer_groups
-from analysis.compare.groups.members import group_by_members
+from analysis.compare.groups.members import group_by_members, kind_of
 from analysis.compare.side import Side, side_of_trace
 from analysis.operators.members import members_text, tensorrt
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
@@ -334,3 +334,16 @@ def test_inferred_groups_share_no_operator(before: list[str], after: list[str]) 
 @given(TYPES, TYPES)
 def test_inferred_groups_of_many_share_no_operator(before: list[str], after: list[str]) -> None:
     test_inferred_groups_share_no_operator.hypothesis.inner_test(before, after)
+
+
+@given(
+    st.lists(st.sampled_from("ab"), min_size=1, max_size=3),
+    st.lists(st.sampled_from("ab"), min_size=1, max_size=3),
+)
+def test_the_kind_of_a_group_goes_by_types_and_their_number(old: list[str], new: list[str]) -> None:
+    before, after = (tuple(Operator("x", kind) for kind in of) for of in (old, new))
+    if len(old) != len(new):
+        expected = "fused" if len(new) < len(old) else "split"
+    else:
+        expected = "kept" if sorted(old) == sorted(new) else "replaced"
+    assert kind_of(before, after) == expected
