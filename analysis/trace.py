@@ -39,7 +39,7 @@ DiagnosticCode = Literal[
     "ascend_sums", "ascend_warmup",
     "averaged", "averaged_all", "bad_event", "bad_time", "bad_unicode", "biased_rows",
     "blocks_loaded", "boundaries_included", "boundary_mismatch", "calls_not_of_graph",
-    "classes_unknown",
+    "change_unexplained", "classes_unknown",
     "communication_differs", "communication_tasks", "companion_lacks", "companion_unmatched",
     "companion_unreadable", "compared_cut_short", "compiled_dispatch", "compiled_subgraphs",
     "compiler_map", "compiler_map_foreign", "compiler_map_lacks", "compiler_map_missing",

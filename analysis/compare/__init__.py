@@ -103,6 +103,8 @@ def compare(
     if work.reason is not None:
         shown = without_changes_of(shown)
         gains = replace(gains, reconciliation=Reconciliation(gains.reconciliation.of))
+    if explained is None and gains.reconciliation.weak:
+        explained = explanation_of(baseline, candidate, ranks)
     first, second = named(baseline, candidate)
     return Comparison(
         baseline=first,
@@ -136,6 +138,7 @@ def compare(
                     fusion,
                     gains,
                     ranks,
+                    explained,
                 )
             ),
         ),

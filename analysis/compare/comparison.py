@@ -90,7 +90,7 @@ class Comparison:
     diagnostics: tuple[Diagnostic, ...]
     given: tuple[Side, Side]
     assumptions: Assumptions
-    explained: Explanation | None = None  # where the verdict rests on it
+    explained: Explanation | None = None  # where the verdict or a doubt rests on it
 
     @property
     def has_changes(self) -> bool:

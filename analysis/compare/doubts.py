@@ -13,9 +13,11 @@ from analysis.compare.causes import Cause, causes, engine_names
 from analysis.compare.choice import same_cut
 from analysis.compare.comparability import comparability
 from analysis.compare.comparison import Figure
+from analysis.compare.explanation.explanation import Explanation
 from analysis.compare.files.pooled import unlike_files
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
+from analysis.compare.ledger.reconciliation import WEAK_SHARE
 from analysis.compare.side import Side, computing_units, engines_differ, units_of
 from analysis.compare.timing.file_order import FileOrder
 from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
@@ -37,6 +39,7 @@ _REQUESTS = "requests_at_once"  # a setting of variants
 _LOW_LOAD_PER_CORE = 0.5
 _MUCH_APART = 0.25
 _MANY_APART = 0.02
+_LITTLE_REST = 0.01  # of a unit of work
 
 
 def doubts(
@@ -48,8 +51,10 @@ def doubts(
     fusion: Fusion,
     ledger: Ledger,
     ranks: RankPair | None = None,
+    explained: Explanation | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Everything worth knowing before believing verdict and ledger, most serious first."""
+    """Everything worth knowing before believing verdict and ledger, most serious first. `explained`
+    is what changed from trace to trace, where that is known."""
     notes = [
         *_pairing(baseline, candidate, verdict, ranks),
         *_engines(baseline, candidate),
@@ -65,7 +70,7 @@ def doubts(
         *fusion.diagnostics,
         *_in_no_group(fusion, ledger),
         *_groups(baseline, candidate, fusion),
-        *_attribution(baseline, candidate, verdict, ledger),
+        *_attribution(baseline, candidate, verdict, ledger, explained),
     ]
     experiments = (side.experiment for side in (baseline, candidate) if side.experiment)
     for experiment in {one.sha256: one for one in experiments}.values():
@@ -470,15 +475,34 @@ def _groups(baseline: Side, candidate: Side, fusion: Fusion) -> Iterator[Diagnos
             yield Diagnostic("warning", "untimed_operators", len(untimed), example, values)
 
 
+def _unexplained(explained: Explanation) -> Iterator[Diagnostic]:
+    """Return what no change of an explanation accounts for, where that is much of the change and
+    not next to nothing of a unit of work; nothing where no change is shown."""
+    if explained.outcome not in ("changed", "clock"):
+        return
+    rest_ns, unit = explained.rest_ns, explained.unit
+    is_much = abs(rest_ns) > WEAK_SHARE * abs(unit.change_ns)
+    if is_much and abs(rest_ns) > _LITTLE_REST * unit.before_ns:
+        yield _note("info", "change_unexplained", rest_ns=rest_ns, change_ns=unit.change_ns)
+
+
 def _attribution(
-    baseline: Side, candidate: Side, verdict: Verdict, ledger: Ledger
+    baseline: Side,
+    candidate: Side,
+    verdict: Verdict,
+    ledger: Ledger,
+    explained: Explanation | None = None,
 ) -> Iterator[Diagnostic]:
     """Why the ledger may not show where the change came from. Of two traces that is no doubt, as
-    their explanation goes beyond operators, to what the device waited for."""
+    their explanation goes beyond operators, to what the device waited for: of what it accounts
+    for, and where it shows no change, nothing is said."""
     total = ledger.reconciliation
     sides = (baseline, candidate)
     is_explained = not any(side.experiment is not None or side.files for side in sides)
-    if total.weak and verdict.reason != "marked":  # their runs are not compared
+    is_of_profiled = total.of != "unprofiled_wall"  # as explanations are
+    if explained is not None and explained.outcome != "not_comparable" and is_of_profiled:
+        yield from _unexplained(explained)
+    elif total.weak and verdict.reason != "marked":  # their runs are not compared
         yield _note(
             "info" if is_explained else "warning",
             "weak_attribution",

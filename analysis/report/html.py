@@ -233,7 +233,7 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
         "weak": [
             unbroken(wording.diagnostic_sentence(note))
             for note in shown.diagnostics
-            if note.code == "weak_attribution"
+            if note.code == "weak_attribution" and note.severity == "warning"
         ],
         "waterfall": waterfall(shown),
         "ledger": ledger_table(shown),

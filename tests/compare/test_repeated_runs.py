@@ -9,8 +9,10 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
+from analysis.compare.doubts import _attribution
 from analysis.compare.runs.units import with_shared_runs
 from analysis.compare.side import Side, side_of_trace
+from analysis.report.html import report_html
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
 from tests.step_traces import Kernel, steps_of
@@ -96,10 +98,49 @@ def test_entered_runs_win() -> None:
     assert found.figure("latency").candidate.value == pytest.approx(2 * 162_000)
 
 
-def test_idle_time_that_is_explained_is_no_doubt_of_two_traces() -> None:
-    """The ledger's groups have none of it, but the explanation does."""
+_ABOUT_REST = {"weak_attribution", "change_unexplained"}
+
+
+def about_rest(found: Comparison) -> list[str]:
+    return [diagnostic_sentence(note) for note in found.diagnostics if note.code in _ABOUT_REST]
+
+
+def test_idle_time_that_is_explained_is_no_note_of_two_traces() -> None:
+    """The ledger's groups have none of the 38 us, but the explanation has all of them."""
     found = compared(steps_of([LAYER] * 20, marked=False), steps_of([WAITS] * 16, marked=False))
-    (weak,) = (note for note in found.diagnostics if note.code == "weak_attribution")
-    assert weak.severity == "info"
+    assert found.ledger.reconciliation.weak
     assert found.explanation is not None
     assert [change.code for change in found.explanation.changes] == ["idle"]
+    assert about_rest(found) == []
+    assert "not explain" not in report_html(found) and "explain only part" not in report_html(found)
+
+
+def test_nothing_is_left_unexplained_where_no_change_is_shown() -> None:
+    """Repetitions of 162 and 163 us, of which the one idle us is no change that stands out."""
+    idle = (replace(LAYER[0], after_us=1), *LAYER[1:])
+    found = compared(steps_of([LAYER] * 20, marked=False), steps_of([idle] * 20, marked=False))
+    assert found.verdict.reason == "no_change" and found.ledger.reconciliation.weak
+    assert about_rest(found) == []
+
+
+_LEFT = "The changes that were found leave {} unexplained; the whole change is +38.0 µs."
+
+
+@pytest.mark.parametrize(
+    ("idle_ns", "said"),
+    [
+        (30_000, []),  # 8 of 38 us are left: less than a quarter
+        (20_000, [_LEFT.format("+18.0 µs")]),
+        (60_000, [_LEFT.format("−22.0 µs")]),
+    ],
+)
+def test_what_no_change_accounts_for_is_a_note(idle_ns: int, said: list[str]) -> None:
+    found = compared(steps_of([LAYER] * 20, marked=False), steps_of([WAITS] * 16, marked=False))
+    assert found.explanation is not None
+    (idle,) = found.explanation.changes
+    explained = replace(found.explanation, changes=(replace(idle, change_ns=idle_ns),))
+    sides = (found.baseline, found.candidate)
+    notes = _attribution(*sides, found.verdict, found.ledger, explained)
+    assert [(note.severity, diagnostic_sentence(note)) for note in notes] == [
+        ("info", each) for each in said
+    ]

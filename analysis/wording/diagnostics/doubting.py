@@ -536,6 +536,12 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         counted="operators",
     ),
     "weak_attribution": depending.attribution,
+    "change_unexplained": told(
+        Message(
+            "The changes that were found leave {rest_ns:signed_duration} unexplained; the whole "
+            "change is {change_ns:signed_duration}."
+        )
+    ),
     "slow_executions": told(
         Message(
             "{n:count} group is dominated by single slow executions.",
