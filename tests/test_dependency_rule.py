@@ -55,7 +55,10 @@ ALLOWED = {
         "align host metrics work_units compare.graphs compare.joining compare.timing.statistics",
     ),
     "analysis.compare.model_tree": CORE
-    + within("analysis", "metrics work_units compare.comparison compare.joining compare.ledger"),
+    + within(
+        "analysis",
+        "metrics work_units compare.comparison compare.graphs compare.joining compare.ledger",
+    ),
     "analysis.compare.joining": CORE + within("analysis", "metrics"),
     "analysis.compare.groups": CORE + within("analysis", "compare.side compare.joining"),
     "analysis.compare.timing": CORE + within("analysis", "metrics compare.side"),

@@ -17,7 +17,8 @@ class Product:
 
     `projection` is which product of a layer they are, None where nothing says it; `module` the
     innermost type of module around them, '' for none. `evidence` says what both rest on: *named* by
-    modules of the file, *ordered* by their place in a layer, or *guessed*, of a kernel by its name.
+    modules of the file, *ordered* by their place in a layer or in a replayed graph, or *guessed*,
+    of a kernel by its name.
     With `is_of_other` the `factors` have the weight that the same product has in the other file.
     """
 

@@ -13,6 +13,7 @@ from analysis.align.repeats import Repeat
 from analysis.compare.explanation.explanation import Evidence
 from analysis.compare.explanation.product import Faster, Product
 from analysis.compare.explanation.sides import ExplainedSide
+from analysis.compare.graphs.names_by_order import count_by_order
 from analysis.operators.factors import Factors, factors_of
 from analysis.operators.projections import Projection, projection_of, projections_in_order
 from analysis.work_units.work import Work
@@ -100,7 +101,8 @@ def _product(side: ExplainedSide, key: tuple[object, ...], places: list[int]) ->
     operator = int(side.profile.operators[places[0]])
     projection, is_named, module, *_ = key
     factors = {_factors(side, int(side.profile.operators[place])) for place in places}
-    is_ordered = projection is not None and not is_named
+    by_place = projection is not None and not is_named
+    is_ordered = by_place or bool(module and count_by_order(side.trace))
     evidence: Evidence = "ordered" if is_ordered else "named" if module else "guessed"
     return Product(
         projection,  # type: ignore[arg-type]

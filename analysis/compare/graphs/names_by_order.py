@@ -57,7 +57,7 @@ def with_names_by_order(before: Trace, after: Trace) -> tuple[Trace, Trace, tupl
     says what these are by the same order; and of how many calls on each side."""
     lines = [line for trace in (before, after) for line in _captures(trace)]
     lines += [line for trace in (before, after) for line in _eager(trace)]
-    named = [_named(trace, lines) for trace in (before, after)]
+    named = [_named(trace, lines, of_pair=True) for trace in (before, after)]
     return named[0][0], named[1][0], (named[0][1], named[1][1])
 
 
@@ -83,7 +83,14 @@ def replays(trace: Trace) -> list[np.ndarray]:
 def with_own_names_by_order(trace: Trace) -> Trace:
     """Return a trace, the kernels of its graphs with operators and modules where the same file has
     the capture, or a run without the graph."""
-    return _named(trace, [*_captures(trace), *_eager(trace)])[0]
+    return _named(trace, [*_captures(trace), *_eager(trace)], of_pair=False)[0]
+
+
+def count_by_order(trace: Trace) -> int:
+    """Return how many kernels of a trace have operators and modules by their order alone."""
+    notes = (note for note in trace.diagnostics if note.code == "graphs_launched")
+    counts = [note.values.get("named") for note in notes]
+    return max((count for count in counts if isinstance(count, int)), default=0)
 
 
 def captured_line(trace: Trace, names: Sequence[str]) -> Line | None:
@@ -138,7 +145,7 @@ def _eager(trace: Trace) -> Iterator[Line]:
     )
 
 
-def _named(trace: Trace, lines: Sequence[Line]) -> tuple[Trace, int]:
+def _named(trace: Trace, lines: Sequence[Line], *, of_pair: bool) -> tuple[Trace, int]:
     """Return the trace with the names of the first line that has the kernels of each graph, and how
     many calls have one."""
     groups = replays(trace) if lines else []
@@ -159,7 +166,11 @@ def _named(trace: Trace, lines: Sequence[Line]) -> tuple[Trace, int]:
         line_of[rows[chosen]] = line
         place_of[rows[chosen]] = places[chosen]
     count = int((place_of >= 0).sum())
-    return (_with(trace, lines, line_of, place_of), count) if count else (trace, 0)
+    if not count:
+        return trace, 0
+    named = _with(trace, lines, line_of, place_of)
+    notes = tuple(_with_names(note, count, of_pair=of_pair) for note in named.diagnostics)
+    return replace(named, diagnostics=notes), count
 
 
 def _first_fitting(
@@ -250,18 +261,16 @@ def _with(trace: Trace, lines: Sequence[Line], line_of: np.ndarray, place_of: np
         operators=operators.astype(trace.operators.dtypes[["operator"]].to_dict()),
         calls=trace.calls.assign(operator=of.ravel().astype(old.dtype)),
         stacks=_stacks(trace, lines, line_of, place_of),
-        diagnostics=tuple(
-            _with_names(note, int((place_of >= 0).sum())) for note in trace.diagnostics
-        ),
     )
 
 
-def _with_names(note: Diagnostic, count: int) -> Diagnostic:
-    """Return the note on kernels that graphs launched with how many have names by their order; any
-    other as it is."""
+def _with_names(note: Diagnostic, count: int, *, of_pair: bool) -> Diagnostic:
+    """Return the note on kernels that graphs launched with how many have names by their order, of
+    one file or of a pair; any other as it is."""
     if note.code != "graphs_launched":
         return note
-    return replace(note, values={**note.values, "named": min(count, note.count)})
+    named = {"named": min(count, note.count), "of_pair": of_pair}
+    return replace(note, values={**note.values, **named})
 
 
 def _launcher(line: Line, place: int, name: str) -> str:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from analysis.compare.graphs.names_by_order import count_by_order
 from analysis.compare.model_tree.paths import (
     BACKWARD,
     NO_SHAPES,
@@ -58,7 +59,8 @@ class ModelTree:
     """The parts of the model of two traces, or of one, which is then the baseline.
 
     `unit_counts` are the units of work of each side, of `unit_kind`, over which times are means;
-    without `has_changes` the two sides do not compare.
+    without `has_changes` the two sides do not compare. `by_order` counts the kernels of each side
+    whose operators and modules are known by their order alone.
     """
 
     roots: tuple[Node, ...]
@@ -66,6 +68,7 @@ class ModelTree:
     unit_kind: UnitKind
     unit_counts: tuple[int, int]
     has_changes: bool
+    by_order: tuple[int, int] = (0, 0)
 
     def times_ns(self, node: Node) -> tuple[float, float]:
         """Return the time of a node per unit of work on both sides, in ns."""
@@ -139,7 +142,8 @@ def tree_of(before: Located, after: Located, levels: Levels, *, has_changes: boo
         return node.steps[0] == UNPLACED, -change, -max(times)
 
     roots = _largest(whole.nodes(rank), rank)
-    return ModelTree(roots, levels, units[0].kind, counts, has_changes)
+    by_order = (count_by_order(before.trace), count_by_order(after.trace))
+    return ModelTree(roots, levels, units[0].kind, counts, has_changes, by_order)
 
 
 def tree_of_one(located: Located, units: Units, levels: Levels) -> ModelTree:
@@ -151,7 +155,8 @@ def tree_of_one(located: Located, units: Units, levels: Levels) -> ModelTree:
         return node.steps[0] == UNPLACED, 0.0, -node.total_ns[0]
 
     roots = _largest(whole.nodes(rank), rank)
-    return ModelTree(roots, levels, units.kind, (units.count, units.count), has_changes=False)
+    counts, by_order = (units.count, units.count), (count_by_order(located.trace), 0)
+    return ModelTree(roots, levels, units.kind, counts, has_changes=False, by_order=by_order)
 
 
 def _whole(sides: Iterable[tuple[Located, Units]], levels: Levels) -> _Part:

@@ -108,7 +108,8 @@ def graphs_launched(note: Diagnostic) -> NoteText:
     named = note.values.get("named")
     if named is None:
         return _GRAPHS_LAUNCHED
-    return _GRAPHS_NAMED if named == note.count else _GRAPHS_PARTLY_NAMED
+    texts = _OF_PAIR if note.values.get("of_pair") else _OF_FILE
+    return texts[named == note.count]
 
 
 _OF_GRAPHS = Message(
@@ -126,22 +127,43 @@ _NOTHING_OF_HOST = Message(
     "Nothing about the host follows from any of them. Record without graphs (of CUDA or HIP) to "
     "have both from the file."
 )
-_GRAPHS_NAMED = told(
-    _OF_GRAPHS,
-    Message(
-        "They have the operators and modules of the same kernels elsewhere, by their order, since "
-        "the launch of a graph names none."
+# By whether all of them have names.
+_OF_FILE: Mapping[bool, NoteText] = {
+    True: told(
+        _OF_GRAPHS,
+        Message(
+            "They have the operators and modules of the same kernels elsewhere in this file, by "
+            "their order, since the launch of a graph names none."
+        ),
+        _NOTHING_OF_HOST,
     ),
-    _NOTHING_OF_HOST,
-)
-_GRAPHS_PARTLY_NAMED = told(
-    _OF_GRAPHS,
-    Message(
-        "{named:count} of them have the operators and modules of the same kernels elsewhere, by "
-        "their order; which operator the others belong to is not in the file."
+    False: told(
+        _OF_GRAPHS,
+        Message(
+            "{named:count} of them have the operators and modules of the same kernels elsewhere "
+            "in this file, by their order; which operator the others belong to is not in the file."
+        ),
+        _NOTHING_OF_HOST,
     ),
-    _NOTHING_OF_HOST,
-)
+}
+_OF_PAIR: Mapping[bool, NoteText] = {
+    True: told(
+        _OF_GRAPHS,
+        Message(
+            "They have the operators and modules of the same kernels elsewhere in the two files, "
+            "by their order, since the launch of a graph names none."
+        ),
+        _NOTHING_OF_HOST,
+    ),
+    False: told(
+        _OF_GRAPHS,
+        Message(
+            "{named:count} of them have the operators and modules of the same kernels elsewhere "
+            "in the two files, by their order; which operator the others belong to is in neither."
+        ),
+        _NOTHING_OF_HOST,
+    ),
+}
 
 
 def load(note: Diagnostic) -> NoteText:

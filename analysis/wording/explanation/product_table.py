@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analysis import units
 from analysis.compare.explanation.explanation import UnitTimes
 from analysis.compare.explanation.product import Product
-from analysis.messages import Message
+from analysis.messages import Message, paragraph
 from analysis.wording.explanation import details
 from analysis.wording.explanation.works import work_said
 
@@ -14,13 +16,28 @@ ALL = Message("All matrix products")
 EXECUTIONS = Message("Executions")
 SHARE = Message("Share")
 RATE = Message("Rate")
-BASIS = Message(
+_BASIS = Message(
     "Times of a step as profiled, and their share of the device's time. Rates are modelled: "
     "operations, or bytes of weights where memory sets the speed, by the sizes of the matrices."
+)
+_BY_ORDER = (
+    Message("Which product each of the baseline's is, is known by their order."),
+    Message("Which product each of the candidate's is, is known by their order."),
 )
 _SIDES = (Message("Baseline: {work}"), Message("Candidate: {work}"))
 COLUMNS = (Message("{head}, baseline"), Message("{head}, candidate"))  # where heads are one line
 _WEIGHTS = Message("weights {rate:bandwidth}")
+
+
+def basis_text(products: tuple[Sequence[Product], Sequence[Product]]) -> str:
+    """Return what the figures of the table rest on, and the names of products where the file does
+    not have them."""
+    by_order = [
+        message.text()
+        for message, some in zip(_BY_ORDER, products, strict=True)
+        if any(each.evidence == "ordered" for each in some)
+    ]
+    return paragraph(_BASIS.text(), *by_order)
 
 
 def side_text(unit: UnitTimes, side: int) -> str:

@@ -68,6 +68,24 @@ _LONGEST_LAYER = Message(
 _SHOWN = 2  # modules of a path that are told, the innermost ones
 _MUCH = 0.1  # of the time, from which it is told that it runs in no module
 SHARES = Message("Shares are of the change of all operators together, {ns:signed_duration}.")
+_BY_ORDER = (
+    Message(
+        "Of {n:count} kernel of the baseline, in a replayed graph, operator and module are known "
+        "by its order.",
+        "Of {n:count} kernels of the baseline, in replayed graphs, operators and modules are known "
+        "by their order.",
+    ),
+    Message(
+        "Of {n:count} kernel of the candidate, in a replayed graph, operator and module are known "
+        "by its order.",
+        "Of {n:count} kernels of the candidate, in replayed graphs, operators and modules are "
+        "known by their order.",
+    ),
+)
+_BY_ORDER_OF_ONE = Message(
+    "Of {n:count} kernel, in a replayed graph, operator and module are known by its order.",
+    "Of {n:count} kernels, in replayed graphs, operators and modules are known by their order.",
+)
 OUTSIDE = Message("outside all modules")
 # By how many kernels it has; the file names no modules.
 LAYER = Message("layer of {n:count} kernel", "layer of {n:count} kernels")
@@ -91,12 +109,19 @@ def basis(tree: ModelTree) -> str:
 def basis_with_shares(tree: ModelTree) -> str:
     """Return the same, and what shares are of where the tree has them."""
     shares = SHARES.text(ns=tree.whole_change_ns) if tree.has_shares else ""
-    return paragraph(basis(tree), shares)
+    by_order = [
+        message.text(n=count)
+        for message, count in zip(_BY_ORDER, tree.by_order, strict=True)
+        if count
+    ]
+    return paragraph(basis(tree), shares, *by_order)
 
 
 def basis_of_one(tree: ModelTree) -> str:
     """Return what the times of the tree of one trace are, and in which order its parts stand."""
-    return BASIS[tree.unit_kind].text(order=_TIMES_OF_ONE.text())
+    count = tree.by_order[0]
+    by_order = _BY_ORDER_OF_ONE.text(n=count) if count else ""
+    return paragraph(BASIS[tree.unit_kind].text(order=_TIMES_OF_ONE.text()), by_order)
 
 
 def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Said]:

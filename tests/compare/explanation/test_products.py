@@ -3,6 +3,8 @@ slowest could win."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from analysis.compare import compare
@@ -13,7 +15,8 @@ from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.side import side_of_trace
 from analysis.operators.factors import Factors
 from analysis.readers import read_path
-from analysis.trace import Trace
+from analysis.trace import Diagnostic, Trace
+from analysis.wording.explanation.product_table import basis_text
 from analysis.wording.explanation.works import phases_sentences
 from analysis.work_units import units_of
 from analysis.work_units.work import Work
@@ -86,6 +89,19 @@ def decoding(world: tuple[tuple[int, ...], ...] = ()) -> Trace:
             Launch((*layer, f"MLP_{at}", f"down_proj_{at}"), "aten::mm", world, 20, "gemm_y"),
         ]
     return trace_of(launches)
+
+
+def test_products_of_a_replayed_graph_are_known_by_their_order() -> None:
+    """Their modules are those of the same kernels elsewhere, which the table says."""
+    note = Diagnostic("info", "graphs_launched", 16, values={"named": 16, "share": 1.0})
+    replayed = products_of(side_of(replace(decoding(), diagnostics=(note,))))
+    own = products_of(side_of(decoding()))
+    assert {each.evidence for each in replayed} == {"ordered"}
+    assert {each.evidence for each in own} == {"named"}
+    assert basis_text((replayed, own)).endswith(
+        "Which product each of the baseline's is, is known by their order."
+    )
+    assert "order" not in basis_text((own, own))
 
 
 def test_weights_without_shapes_are_those_of_the_other_phase() -> None:

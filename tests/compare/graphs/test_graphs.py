@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import wording
+from analysis.advice.explanation.model_tree import tree_of_trace
 from analysis.columnar.tables import columnar
 from analysis.columnar.tables import trace_of as trace_of_columns
 from analysis.compare import compare
@@ -16,11 +17,13 @@ from analysis.compare.graphs.names_by_order import (
     with_names_by_order,
     with_own_names_by_order,
 )
+from analysis.compare.model_tree import model_tree
 from analysis.compare.side import side_of_trace
 from analysis.doctor import examine
 from analysis.redaction import redacted
 from analysis.trace import Trace
 from analysis.wording.explanation import leading_sentence
+from analysis.wording.trees.model_tree import basis_of_one, basis_with_shares
 from tests.compare.graphs.captures import LAYER, Step, capture, launched, replay, trace_of
 
 GRAPH = LAYER * 6  # 24 kernels, 810 us
@@ -188,10 +191,17 @@ def test_the_note_on_graphs_does_not_deny_names_that_travelled(extra: int) -> No
     assert [note.count for note in travelled] == [24] and denied not in told
     assert told.startswith(f"{24 + extra} kernels were launched by graphs")
     says = "24 of them have the operators" if extra else "They have the operators and modules"
-    assert says in told and ("the others belong to is not in the file" in told) is bool(extra)
+    assert says in told and ("the others belong to is in neither" in told) is bool(extra)
+    tree = model_tree(comparison)
+    assert tree is not None and tree.by_order == (0, 24)
+    assert "Of 24 kernels of the candidate, in replayed graphs," in basis_with_shares(tree)
+    assert "of the baseline, in" not in basis_with_shares(tree), "its own file names them"
 
 
 def test_the_note_of_a_file_that_has_capture_and_replay_says_so() -> None:
     whole = trace_of([*capture(GRAPH), *replay(GRAPH, begin=50_000)], "both.json")
     (noted,) = [note for note in examine(whole).noted if note.code == "graphs_launched"]
     assert "They have the operators and modules" in wording.diagnostic_sentence(noted)
+    traced = tree_of_trace(whole)
+    assert traced is not None
+    assert "Of 24 kernels, in replayed graphs, operators and modules" in basis_of_one(traced.tree)
