@@ -46,6 +46,9 @@ def trace(names: list[str], meta: Meta | None = None, **columns: object) -> Trac
     return build_trace(meta, rows)
 
 
+A_SIDE = side_of_trace(trace(["Conv"]))
+
+
 def names_of(value: Trace) -> list[str]:
     return [str(name) for name in value.operators["name"]]
 
@@ -230,6 +233,34 @@ def test_marked_fields_name_hosts_users_and_others() -> None:
     assert value.meta.file_name == "<host2>_12345.1699999999999.pt.trace.json"
     assert value.meta.files == ("<host3>_77_20250101101112000_ascend_pt/l2_cache.csv",)
     assert set(value.meta.redactable.values()) == {"<host1>", "<user1>", "<path>", "<private1>"}
+
+
+@pytest.mark.parametrize("name", ["eager.json.gz", "Eager.JSON", "run 2/eager.json"])
+def test_a_name_that_the_user_chose_stays_whatever_the_file_says_of_itself(name: str) -> None:
+    """PyTorch writes the name of the file into it: no user, host or path, so nothing to hide. The
+    pair of eager.json.gz and compiled.json.gz was "<private1>.gz" in its own report."""
+    meta = Meta("kineto", "t", file_name=name, redactable={"trace_name": "eager.json"})
+    [side, other] = redacted_sides(side_of_trace(trace(["eager.json"], meta)), A_SIDE)
+    assert side.trace.meta.file_name == side.label == name
+    assert names_of(side.trace) == ["eager.json"]
+    assert other.label == "a.json"
+
+
+@pytest.mark.parametrize(
+    ("redactable", "expected"),
+    [
+        ({"trace_name": "apollo.json"}, "run.json"),  # not what the user called the file
+        ({"host_name": "run"}, "<host1>.json"),
+        ({"user": "run"}, "<user1>.json"),
+    ],
+)
+def test_users_and_hosts_are_hidden_in_names_of_files_too(
+    redactable: dict[str, str], expected: str
+) -> None:
+    meta = Meta("kineto", "t", file_name="run.json", redactable=redactable)
+    value = redacted(trace(["apollo.json"], meta))
+    assert isinstance(value, Trace) and value.meta.file_name == expected
+    assert names_of(value) == (["<private1>"] if "trace_name" in redactable else ["apollo.json"])
 
 
 def exports(comparison: Comparison) -> str:

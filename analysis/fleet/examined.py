@@ -39,6 +39,13 @@ class Examined:
     delays: Delays
     straggler_free: StragglerFree | None
 
+    @property
+    def awaited(self) -> tuple[int, ...]:
+        """Ranks that another one waits for and that are not slow by their own delay, the one that
+        is waited for longest first."""
+        slow = {one.rank for one in self.slow}
+        return tuple(dict.fromkeys(w.awaited for w in self.waits if w.awaited not in slow))
+
 
 def examine(fleet: Fleet) -> Examined:
     """All answers."""

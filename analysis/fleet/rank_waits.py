@@ -11,11 +11,14 @@ from analysis.fleet.slow_ranks import MIN_COST, step_count, step_time
 from analysis.ranks.aligned import Aligned
 from analysis.ranks.awaited import awaited
 
+NEARLY_ALL = 0.8
+
 
 @dataclass(frozen=True)
 class RankWait:
     """A rank that waits for another one: `ns` in a step, which is that `share` of the step;
-    `kinds` are the collectives in which it does, with the time in each, the longest first."""
+    `kinds` are the collectives in which it does, with the time in each, the longest first.
+    `in_step` is the number of the one step of several that holds `NEARLY_ALL` of it, else None."""
 
     rank: int
     awaited: int
@@ -23,6 +26,7 @@ class RankWait:
     share: float
     step_ns: float
     kinds: tuple[tuple[str, float], ...]
+    in_step: int | None = None
 
 
 def rank_waits(fleet: Fleet, found: Aligned) -> tuple[RankWait, ...]:
@@ -40,6 +44,7 @@ def rank_waits(fleet: Fleet, found: Aligned) -> tuple[RankWait, ...]:
             "rank": found.rows["rank"].to_numpy("int64"),
             "awaited": waited.rank,
             "kind": found.rows["kind"].astype("str").to_numpy(),
+            "step": found.rows["step"].to_numpy("int64"),
             "ns": waited.ns,
         }
     )[waited.ends_alike & (waited.ns > 0)]
@@ -51,5 +56,13 @@ def rank_waits(fleet: Fleet, found: Aligned) -> tuple[RankWait, ...]:
             continue
         sums = of_pair.groupby("kind")["ns"].sum().sort_values(ascending=False, kind="stable")
         kinds = tuple((str(kind), float(took) / steps) for kind, took in sums.items())
-        waits.append(RankWait(rank, other, ns / steps, ns / total, total / steps, kinds))
+        in_step = _step_of_most(of_pair) if steps > 1 else None
+        waits.append(RankWait(rank, other, ns / steps, ns / total, total / steps, kinds, in_step))
     return tuple(sorted(waits, key=lambda wait: -wait.ns))
+
+
+def _step_of_most(table: pd.DataFrame) -> int | None:
+    """Return the step that holds nearly all of the `ns` of a table; None without one."""
+    sums = table.groupby("step")["ns"].sum()
+    step = int(sums.index[int(sums.to_numpy().argmax())])
+    return step if step >= 0 and sums.max() >= NEARLY_ALL * sums.sum() else None

@@ -19,10 +19,10 @@ MAX_RANKS = 1024
 
 @dataclass(frozen=True)
 class Split:
-    """A typical step of one rank, or of the ranks of a stage (medians over them), in ns.
+    """The mean step of one rank, or the mean of those of the ranks of a stage, in ns.
 
     step = computing + uncovered communication + free, of each step by a sweep over the intervals of
-    the device; medians over steps of each part, so they need not add up to the median step.
+    the device; means of each part, so they add up to the step.
     """
 
     stage: int
@@ -53,21 +53,21 @@ def by_rank(fleet: Fleet, stage_of: Mapping[int, int]) -> tuple[Split, ...]:
         return ()
     columns = ["split_ns", *PARTS, "communication_ns"]
     numbers = steps[columns].astype("float64").assign(rank=steps["rank"])
-    medians = numbers.groupby("rank").median()
+    means = numbers.groupby("rank").mean()
     counts = numbers.groupby("rank").size()
     return tuple(
         Split(stage_of.get(rank, 0), rank, 1, int(counts[rank]), *map(float, values))
-        for rank, values in zip(medians.index.tolist(), medians[columns].to_numpy(), strict=True)
+        for rank, values in zip(means.index.tolist(), means[columns].to_numpy(), strict=True)
     )
 
 
 def by_stage(ranks: tuple[Split, ...]) -> tuple[Split, ...]:
-    """The split of each stage: medians over its ranks."""
+    """The split of each stage: means over its ranks."""
     told = []
     for stage in sorted({split.stage for split in ranks}):
         mine = [split for split in ranks if split.stage == stage]
         values = [
-            float(np.median([getattr(split, name) for split in mine]))
+            float(np.mean([getattr(split, name) for split in mine]))
             for name in ("step_ns", *PARTS, "communication_ns")
         ]
         steps = max(split.steps for split in mine)

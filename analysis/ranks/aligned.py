@@ -20,7 +20,8 @@ class Aligned:
     """`rows` are executions of whole collectives, numbered by `of`; `table` has a row for each.
 
     A collective is whole where as many ranks have it as have any of its group, at least two, each
-    once, and all with the same kind and size. `left_out` counts those that are not.
+    once, and all with the same kind and size. `left_out` counts those that are not, without those
+    of groups of one rank, which nobody else could have.
     `table`: `group`, `members`, `size` of the group, `present` (ranks that have it), `kind`,
     `bytes`, `index`, `is_pair`, `step`, `least_ns`, `median_ns` and `most_ns` of an execution.
     """
@@ -68,7 +69,9 @@ def aligned(rows: pd.DataFrame) -> Aligned:
     number[kept] = np.arange(kept.sum())
     of = number[whole]
     inside = of >= 0
-    return _of(rows[inside].reset_index(drop=True), of[inside], int((~kept).sum()))
+    is_alone = (counts == 1) & (rows["size"].to_numpy("int64", na_value=0)[first] == 1)
+    left_out = int((~kept & ~is_alone).sum())
+    return _of(rows[inside].reset_index(drop=True), of[inside], left_out)
 
 
 def _numbered(one: pd.Series | np.ndarray, other: pd.Series | np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from analysis.compare.side import Side, side_of_trace, side_of_variant
 from analysis.experiment import Experiment
 from analysis.redaction.names import Names
 from analysis.redaction.replacement import Replacement
-from analysis.redaction.texts import all_texts, marked, texts_of_history
+from analysis.redaction.texts import all_texts, marked, names_of_files, texts_of_history
 from analysis.redaction.values import history_replaced, replaced
 from analysis.releases.history import History
 from analysis.trace import Trace
@@ -79,7 +79,8 @@ def text_without_paths(text: str) -> str:
 
 def _replacement(values: Iterable[Trace | Experiment], labels: Iterable[str] = ()) -> Replacement:
     """Placeholders for everything that these values say of users, hosts and paths."""
-    names = Names()
+    values, labels = tuple(values), tuple(labels)
+    names = Names([*labels, *(name for value in values for name in names_of_files(value))])
     for value in values:
         for field, text in marked(value):
             names.learn_field(field, text)

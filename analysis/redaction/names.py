@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
 from analysis.redaction.forms import (
@@ -31,7 +31,10 @@ _NOBODY = frozenset(
 class Names:
     """Placeholders of everything that was learnt; different names have different ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, shown: Iterable[str] = ()) -> None:
+        """`shown` are names of files that their user chose: of these only users, hosts and paths
+        are replaced, whatever else a file says of itself."""
+        self._shown = tuple(name.casefold() for name in shown)
         self.words: dict[str, str] = {}  # a name in lower case -> its placeholder
         self._numbers: dict[str, dict[str, str]] = {}
 
@@ -44,8 +47,11 @@ class Names:
             self._add_host(text)
         elif "user" in key or "owner" in key:
             self._add_user(text)
-        elif not text.replace(".", "").isdigit():
+        elif not text.replace(".", "").isdigit() and not self._is_shown(text):
             self._add("private", text, minimum=3)
+
+    def _is_shown(self, text: str) -> bool:
+        return any(text.casefold() in name for name in self._shown)
 
     def learn_all(self, texts: Sequence[str]) -> None:
         """Each of these texts, in their order; most of many tell nothing."""

@@ -29,6 +29,15 @@ def marked(value: Trace | Experiment) -> Iterator[tuple[str, str]]:
         yield from trace.meta.redactable.items()
 
 
+def names_of_files(value: Trace | Experiment) -> Iterator[str]:
+    """Name of the file, and of each file beside it, as its user chose them."""
+    if isinstance(value, Trace):
+        yield from (value.meta.file_name, *value.meta.files)
+        yield from (part.name for part in value.meta.parts)
+    else:
+        yield value.file_name
+
+
 def all_texts(value: Trace | Experiment) -> Iterator[str]:
     """Every text that may be exported; one may come more than once."""
     if isinstance(value, Trace):

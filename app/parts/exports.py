@@ -10,7 +10,7 @@ import streamlit as st
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.messages import language, say
+from analysis.messages import language, paragraph, say
 from analysis.recipes import RecipeTable
 from app.language import kept
 from app.parts import panels, tables
@@ -59,10 +59,7 @@ def downloads(shown: Shown) -> None:
         key="download_report",
         type="primary",
         icon=":material/description:",
-        help=say(
-            "One HTML file with everything on this page, which needs no network. Writing it takes "
-            "some seconds."
-        ),
+        help=_report_help(private),
     )
 
 
@@ -95,10 +92,23 @@ def several_downloads(multiple: MultipleComparison) -> None:
         key="download_several",
         type="primary",
         icon=":material/description:",
-        help=say(
+        help=_report_help(private),
+    )
+
+
+def _report_help(private: bool) -> str:
+    """What the report is, and whether names of users, hosts and paths are in it."""
+    return paragraph(
+        say(
             "One HTML file with everything on this page, which needs no network. Writing it takes "
             "some seconds."
         ),
+        say(
+            "Names of users, hosts and paths are left out, names of files are kept; a choice "
+            'behind "Other formats" changes that.'
+        )
+        if private
+        else say('Names of users, hosts and paths are in it, as chosen behind "Other formats".'),
     )
 
 
@@ -191,9 +201,9 @@ def _private(key: str = "redact") -> bool:
         help=panels.own(
             say(
                 "Names of users and hosts and absolute paths become placeholders such as <user1>, "
-                "the same ones on both sides, in everything that is downloaded. If this is off, "
-                "commands, settings and names are kept as recorded, which may name users and "
-                "projects."
+                "the same ones on both sides, in everything that is downloaded, the report too. "
+                "Names of files stay. If this is off, commands, settings and names are kept as "
+                "recorded, which may name users and projects."
             )
         ),
     )

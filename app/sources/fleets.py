@@ -67,11 +67,13 @@ def _examined_open(
 
 def median_rank(found: Examined, rank: int) -> int | None:
     """The rank whose computing time is the median of the stage of `rank`, without those that are
-    slow or differ; None without another one."""
+    slow, that differ, or that others wait for, as far as any is left; None without another one."""
     odd = {one.rank for one in found.slow} | {one.rank for one in found.stages.differing} | {rank}
     stage = found.stages.of.get(rank)
-    alike = [s for s in found.by_rank if s.stage == stage and s.rank not in odd]
-    return _middle(alike) if alike else _middle([s for s in found.by_rank if s.rank not in odd])
+    others = [split for split in found.by_rank if split.rank not in odd]
+    alike = [split for split in others if split.stage == stage]
+    usual = [split for split in alike if split.rank not in found.awaited]
+    return _middle(usual or alike or others)
 
 
 def _middle(splits: Iterable[Split]) -> int | None:

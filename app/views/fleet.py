@@ -37,10 +37,14 @@ MAX_ROWS = 12  # that are shown without scrolling
 _COMMANDS = "fusescope ingest traces/ --to ranks\nfusescope serve ranks"
 _NAME_CHARS = 60
 _PARTS = ("step_ns", "computing_ns", "uncovered_ns", "free_ns")
-_HINT = Message("A click on a rank compares it with the median rank of its stage.")
+_HINT = Message("A click on a rank compares it with a rank of median computing time.")
+_HINT_STAGES = Message(
+    "A click on a rank compares it with a rank of median computing time of its pipeline stage."
+)
 _WAITS = Message("{ns:duration} for rank {rank}")
 _OPEN = Message("Open files: ranks {ranks} of one job")
 _SLOW, _DIFFERS, _LINKED = Message("slow"), Message("other kernels"), Message("slow link")
+_AWAITED = Message("others wait for it")
 
 
 def show(compare_page: st.Page, shown_on: Mapping[Shows, StreamlitPage] | None = None) -> None:
@@ -122,17 +126,24 @@ def _ranks(found: Examined) -> int | None:
     differing = {one.rank for one in found.stages.differing}
     linked = {rank for link in found.links for rank in link.ranks}
     order = [*slow, *sorted(differing - set(slow))]
+    order += [rank for rank in found.awaited if rank not in order]
     ranks = [*order, *(split.rank for split in found.by_rank if split.rank not in order)]
     splits = {split.rank: split for split in found.by_rank}
     told: list[object] = []
     for rank in ranks:
-        marks = [(_SLOW, rank in slow), (_DIFFERS, rank in differing), (_LINKED, rank in linked)]
+        marks = [
+            (_SLOW, rank in slow),
+            (_DIFFERS, rank in differing),
+            (_LINKED, rank in linked),
+            (_AWAITED, rank in found.awaited),
+        ]
         told.append(", ".join(mark.text() for mark, is_so in marks if is_so))
     columns: dict[str, list[object]] = {
         say("rank"): list(ranks),
         say("what is wrong"): told,
-        say("stage"): [found.stages.of.get(rank or 0) for rank in ranks],
     }
+    if found.stages.count > 1:
+        columns[say("pipeline stage")] = [found.stages.of.get(rank or 0) for rank in ranks]
     for part in _PARTS:
         columns[PARTS[part].text()] = [
             units.duration(getattr(splits[rank], part)) if rank in splits else units.MISSING
@@ -143,12 +154,12 @@ def _ranks(found: Examined) -> int | None:
             units.duration(slow[rank].waited_ns) if rank in slow else "" for rank in ranks
         ]
     longest = {wait.rank: wait for wait in reversed(found.waits)}
-    columns[say("waits")] = [
+    columns[say("longest wait")] = [
         _WAITS.text(ns=longest[rank].ns, rank=longest[rank].awaited) if rank in longest else ""
         for rank in ranks
     ]
     st.subheader(say("Ranks"), anchor=False)
-    st.caption(_HINT.text())
+    st.caption((_HINT if found.stages.count == 1 else _HINT_STAGES).text())
     key = f"{TABLE}_{hashlib.sha256(repr(ranks).encode()).hexdigest()[:12]}"
     st.dataframe(
         pd.DataFrame(columns),
@@ -205,7 +216,7 @@ def _split(found: Examined) -> None:
     of = found.stages.of
     rows = [
         {
-            say("stage"): split.stage,
+            say("pipeline stage"): split.stage,
             say("ranks"): ranks_text([rank for rank in of if of[rank] == split.stage]),
             **{PARTS[part].text(): units.duration(getattr(split, part)) for part in _PARTS},
         }
@@ -223,7 +234,7 @@ def _links(found: Examined) -> None:
             say("collective"): KINDS[one.kind].text(),
             say("ranks"): one.size,
             say("data"): units.data_size(one.bytes),
-            say("groups"): one.groups,
+            say("process groups"): one.groups,
             say("transfer"): units.duration(one.transfer_ns),
             say("waiting"): units.duration(one.wait_ns),
             say("skew"): units.duration(one.skew_ns),
@@ -246,8 +257,8 @@ def _outliers(found: Examined) -> None:
             say("call"): units.duration(one.each_ns),
             say("median"): units.duration(one.median_ns),
             say("change"): units.percent(one.change, signed=True),
-            say("robust z"): units.small_number(one.score),
-            say("in all"): units.duration(one.total_ns, signed=True),
+            say("deviations"): units.small_number(one.score),
+            say("in a step"): units.duration(one.total_ns / max(1, found.steps), signed=True),
         }
         for one in found.outliers
     ]

@@ -64,11 +64,13 @@ def test_ranks_that_are_open_are_judged_without_a_store(tree: Path) -> None:
     assert page.subheader[0].value == "Open files: ranks 0 and 1 of one job"
     assert "Rank 0 waits 70.0 µs for rank 1" in " ".join(markdown_texts(page))
     table = page.dataframe[0].value
-    assert table["rank"].tolist() == [0, 1]
+    assert table["rank"].tolist() == [1, 0], "the one that is waited for longest comes first"
+    assert table["what is wrong"].tolist() == ["others wait for it"] * 2
+    assert "pipeline stage" not in table.columns, "there is one"
     assert "waited for" not in table.columns, "which would be empty beside who waits for whom"
-    assert table["waits"].tolist() == ["70.0 µs for rank 1", "20.0 µs for rank 0"]
+    assert table["longest wait"].tolist() == ["20.0 µs for rank 0", "70.0 µs for rank 1"]
     [key] = [name for name in page.session_state._state.filtered_state if "fleet_ranks" in name]
-    page.session_state[key] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    page.session_state[key] = {"selection": {"rows": [1], "columns": [], "cells": []}}
     page.run()
     query = address(page)
     assert (query["baseline"], query["candidate"]) == ("upload:b.json", "upload:a.json")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from analysis.fleet.binomial import share_interval
 from analysis.fleet.causes import causes
 from analysis.fleet.differing import stages
+from analysis.fleet.examined import examine
 from analysis.fleet.fleet import Fleet
 from analysis.fleet.links import slow_links, transfers
 from analysis.fleet.outliers import outliers
@@ -27,7 +28,7 @@ from analysis.ranks.aligned import Aligned
 from analysis.ranks.aligned import aligned as aligned_rows
 from analysis.ranks.bus import bus_bandwidth
 from analysis.ranks.grouped import Grouped
-from analysis.wording.fleet.sentences import free_parts, text_of
+from analysis.wording.fleet.sentences import cause_parts, free_parts, text_of
 from tests.fleet.jobs import by_hand
 
 # Four ranks, twenty collectives in two steps: rank 2 comes 40 ns late in each, transfers take 60.
@@ -90,6 +91,13 @@ def test_collectives_that_are_not_whole_are_left_out() -> None:
     assert found.wait_ns.min() == 0 and found.wait_ns.max() == 43
 
 
+def test_a_collective_of_a_group_of_one_rank_lacks_nobody() -> None:
+    alone = [{"rank": rank, "group": f"own {rank}", "size": 1} for rank in range(4)]
+    lost = {"rank": 0, "group": "pair", "size": 2}  # of which the other rank is missing
+    assert aligned(by_hand([*LATE, *alone], STEPS)).left_out == 0
+    assert aligned(by_hand([*LATE, *alone, lost], STEPS)).left_out == 1
+
+
 def test_without_the_slow_rank_the_replay_is_shorter_by_what_it_was_late() -> None:
     fleet = by_hand(LATE, STEPS)
     found = aligned(fleet)
@@ -126,6 +134,24 @@ def test_what_made_it_late_is_measured_or_said_not_to_be() -> None:
         assert cause.coverage == pytest.approx(coverage)
         assert cause.is_measured == (coverage >= 0.8)
         assert [(one.name, one.excess_ns) for one in cause.operators] == [("mm", 20 * (mm - 90))]
+
+
+def test_the_parts_of_a_delay_add_up_to_it() -> None:
+    """Two steps of ten collectives: 40 ns late before each, of which mm takes 50 more and the rest
+    10 less: 400 ns a step = 500 - 100."""
+    rows = {
+        rank: pd.DataFrame(
+            {"segment": [*range(20)] * 2, "name": ["mm"] * 20 + ["add"] * 20,
+             "dur_ns": ([90] * 20 + [10] * 20) if rank == 2 else ([40] * 20 + [20] * 20)}
+        )
+        for rank in range(4)
+    }  # fmt: skip
+    found = examine(by_hand(LATE, STEPS, rows=rows))
+    [cause] = found.causes
+    assert text_of(cause_parts(cause, found.steps)) == (
+        "Against the median of 3 other ranks, rank 2 was late before those collectives by 400 ns a "
+        "step: mm took 500 ns longer and everything else took 100 ns less."
+    )
 
 
 def test_a_slow_link_is_the_group_that_is_slowest_beyond_chance() -> None:
@@ -193,6 +219,17 @@ def test_split_by_rank_and_stage() -> None:
     ]  # fmt: skip
     assert splits[0].step_ns == 2000 == splits[0].computing_ns + splits[0].uncovered_ns + 200
     assert [(one.stage, one.ranks) for one in by_stage(splits)] == [(0, 2), (1, 2)]
+    # of steps of 1, 1 and 4 ms the mean, in which 1 + 0.5 + 0.5 ms are computing and so on
+    uneven = [
+        {"rank": rank, "number": n, "split_ns": ms * 1000, "computing_ns": ms * 500,
+         "uncovered_ns": ms * 250, "free_ns": ms * 250, "communication_ns": 0}
+        for rank in range(2)
+        for n, ms in enumerate((1, 1, 4))
+    ]  # fmt: skip
+    for one in (*(splits := by_rank(by_hand((), uneven), {0: 0, 1: 0})), *by_stage(splits)):
+        assert (one.step_ns, one.computing_ns, one.uncovered_ns, one.free_ns) == (
+            2000, 1000, 500, 500,
+        )  # fmt: skip
 
 
 def test_delays_are_the_share_of_a_step_that_a_rank_came_late() -> None:

@@ -14,6 +14,7 @@ from analysis.ranks.waits import waits_of_pair
 from analysis.report.fleets.fleet_json import fleet_values
 from analysis.trace import Trace
 from analysis.wording.fleet.sentences import answer_sentences, text_of
+from app.sources import fleets
 from tests.fleet.jobs import by_hand
 from tests.ranks.test_waits import EPOCH, US, rank_of
 
@@ -66,7 +67,7 @@ def test_waiting_is_said_where_no_rank_is_slow_by_its_own_delay() -> None:
     assert not found.slow
     *waits, slow = said(found)
     assert slow.startswith("No rank is slow by its own delay: none came last more often than ")
-    assert slow.endswith("Send and receive have no vote, since whoever sends is always last.")
+    assert slow.endswith("Send and receive do not count, since whoever sends is always last.")
     assert " ".join(waits) == (
         "Rank 0 waits 140 ms for rank 1 in a step of 500 ms: 140 ms in send and receive. Rank 1 "
         "computes for 300 ms in a step, rank 0 for 200 ms. "
@@ -75,8 +76,30 @@ def test_waiting_is_said_where_no_rank_is_slow_by_its_own_delay() -> None:
     [first, _] = fleet_values(found)["waits"]
     assert first == {
         "rank": 0, "awaited": 1, "ns": 140 * MS, "share": 0.28, "basis": "measured",
-        "kinds": [{"kind": "send_receive", "ns": 140 * MS}],
+        "kinds": [{"kind": "send_receive", "ns": 140 * MS}], "in_step": None,
     }  # fmt: skip
+
+
+def test_those_that_wait_for_one_rank_are_one_sentence_with_its_step() -> None:
+    """Rank 0 comes 60 and 50 ms after ranks 1 and 2, in step 0 alone: 30 and 25 ms of a mean step,
+    in which it computes 30 ms longer than rank 1."""
+    rows = [
+        one(0, 0, 160, 170), one(1, 0, 100, 170), one(2, 0, 110, 170),
+        *(one(rank, 2, 600, 610) for rank in range(3)),
+    ]  # fmt: skip
+    steps = [step(rank, 230 if rank == 0 else 200) for rank in range(3) for _ in range(2)]
+    found = examine(by_hand(rows, steps))
+    assert found.awaited == (0,)
+    assert said(found)[0] == (
+        "Ranks 1 and 2 wait for rank 0, rank 1 longest, 30.0 ms in a step of 500 ms: 30.0 ms in "
+        "all-reduce. Nearly all of that is in step 0. Rank 0 computes for 230 ms in a step, rank 1 "
+        "for 200 ms."
+    )
+    assert {wait["in_step"] for wait in fleet_values(found)["waits"]} == {0}
+    # 5 of 30 ms are no reason
+    steps = [step(rank, 205 if rank == 0 else 200) for rank in range(3) for _ in range(2)]
+    assert "computes" not in said(examine(by_hand(rows, steps)))[0]
+    assert fleets.median_rank(found, 2) == 1, "no rank that others wait for is the usual one"
 
 
 def test_what_does_not_end_together_is_no_waiting() -> None:

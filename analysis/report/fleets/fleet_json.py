@@ -96,6 +96,7 @@ def fleet_values(found: Examined, against: Versus | None = None) -> dict[str, An
                 "ns": wait.ns,
                 "share": wait.share,
                 "kinds": [{"kind": kind, "ns": ns} for kind, ns in wait.kinds],
+                "in_step": wait.in_step,
                 "basis": "measured",
             }
             for wait in found.waits

@@ -26,21 +26,22 @@ TITLES: Mapping[Question, Message] = {
 }
 BASES: Mapping[Question, Message] = {
     "slow": Message(
-        "Measured. In each collective the rank of the shortest execution came last; it has the "
-        "vote where it is shorter than the next by more than 5 % and 3 spreads (interquartile "
-        "range / 1.349) of the others, and at least half of its delay arose since the collective "
-        "before. Slow: share of votes above 1 / ranks of the group by the lower bound (Clopper and "
-        "Pearson, all ranks together at 99 %), and waiting of at least 1 % of the steps."
+        "Measured. In each collective the rank of the shortest execution came last; it came "
+        "clearly last by its own delay where it is shorter than the next by more than 5 % and 3 "
+        "spreads (interquartile range / 1.349) of the others, and at least half of its delay arose "
+        "since the collective before. Slow: share of the collectives with such a rank above "
+        "1 / ranks of the group by the lower bound (Clopper and Pearson, all ranks together at "
+        "99 %), and waiting of at least 1 % of the steps."
     ),
     "cause": Message(
         "Measured. Time since the collective before, on the slow rank minus the median of the "
-        "other ranks, summed over its votes; of operators and idle time likewise. Below 80 % "
-        "explained, the cause is not measured."
+        "other ranks, summed over the collectives in which it came clearly last, a step; of "
+        "operators and idle time likewise. Below 80 % explained, the cause is not measured."
     ),
     "waits": Message(
         "Measured. In each collective a rank waits for the rank of the shortest execution, by as "
-        "much as its own is longer; sum over the collectives of a step, send and receive too. Told "
-        "from 1 % of the step on."
+        "much as its own is longer; sum over all collectives of a step, send and receive too, "
+        "whether or not that rank is late by its own delay. Shown from 1 % of the step on."
     ),
     "links": Message(
         "Measured. Transfer: the shortest execution of a collective, which waits for nobody. Slow: "
@@ -56,12 +57,13 @@ BASES: Mapping[Question, Message] = {
     ),
     "split": Message(
         "Measured. Step = computing + communication not hidden + idle, by the union of "
-        "intervals on the device; medians over steps, and of a stage over its ranks."
+        "intervals on the device; means over steps, and of several ranks over these."
     ),
     "outliers": Message(
-        "Measured. Robust z = 0.6745 (median call − median of the ranks) / median absolute "
-        "deviation, this taken as 1 % of the median at the least. Shown: |z| of 3.5 or more, 5 % "
-        "from the median, and 0.5 % of the steps in sum."
+        "Measured. Deviations (robust z) = 0.6745 (median call − median of the ranks) / median "
+        "absolute deviation, this taken as 1 % of the median at the least. Shown: 3.5 or more "
+        "either way, 5 % from the median, and 0.5 % of the steps in sum. In a step: (median call − "
+        "median of the ranks) · calls in a step, before whichever collective."
     ),
     "differing": Message(
         "Measured. A rank differs where at least three times as many ranks that share its "

@@ -9,7 +9,6 @@ from analysis.fleet.differing import Difference, What
 from analysis.fleet.examined import Examined
 from analysis.fleet.fleet import DamageCode, Damaged
 from analysis.fleet.links import SlowLink
-from analysis.fleet.rank_waits import RankWait
 from analysis.fleet.slow_ranks import SlowRank
 from analysis.fleet.straggler_free import StragglerFree
 from analysis.messages import Message, Part, Said, Shown, listed, passage
@@ -21,13 +20,14 @@ NAME_CHARS = 60
 
 _HEAD = Message(
     "{present:count} of {world:count} ranks can be compared: {steps:steps} each, "
-    "{collectives:count} collectives, {decided:count} with a vote."
+    "{collectives:count} collectives; in {decided:count} of these one rank came clearly last by "
+    "its own delay."
 )
 _HEAD_UNKNOWN = Message(
-    "{present:count} rank can be compared: {steps:steps} each, {collectives:count} collectives, "
-    "{decided:count} with a vote.",
-    "{present:count} ranks can be compared: {steps:steps} each, {collectives:count} collectives, "
-    "{decided:count} with a vote.",
+    "{present:count} rank can be compared: {steps:steps} each, {collectives:count} collectives; in "
+    "{decided:count} of these one rank came clearly last by its own delay.",
+    "{present:count} ranks can be compared: {steps:steps} each, {collectives:count} collectives; "
+    "in {decided:count} of these one rank came clearly last by its own delay.",
 )
 _WRITTEN = Message("The store is being written: more ranks may come.")
 _MISSING = Message(
@@ -53,10 +53,10 @@ _DAMAGED: Mapping[DamageCode, Message] = {
 }
 _DAMAGED_FILE = Message("its part of the store is damaged")
 _SLOW = Message(
-    "**Rank {rank} is slow**: it came last by its own delay in {votes:count} of "
-    "{collectives:count} collectives ({low:percent} to {high:percent}; by chance "
-    "{chance:percent}), and the others waited {waited:duration} a step for it, {cost:percent} of "
-    "the step."
+    "**Rank {rank} is slow**: of the {collectives:count} collectives in which one rank came "
+    "clearly last by its own delay, it was rank {rank} in {votes:count} ({low:percent} to "
+    "{high:percent}; by chance {chance:percent}). There the median of the others waited "
+    "{waited:duration} a step for it, {cost:percent} of the step."
 )
 _NOT_SLOW = Message(
     "**No rank is slow**: none came last more often than chance explains while the others waited "
@@ -64,13 +64,18 @@ _NOT_SLOW = Message(
 )
 _NOT_SLOW_ITSELF = Message(
     "**No rank is slow by its own delay**: none came last more often than chance explains while "
-    "the others waited at least 1 % of the steps for it. Send and receive have no vote, since "
+    "the others waited at least 1 % of the steps for it. Send and receive do not count, since "
     "whoever sends is always last."
 )
 _WAITS = Message(
     "**Rank {rank} waits {waited:duration} for rank {other}** in a step of {step:duration}: "
     "{kinds}."
 )
+_RANKS_WAIT = Message(
+    "**Ranks {ranks} wait for rank {other}**, rank {rank} longest, {waited:duration} in a step of "
+    "{step:duration}: {kinds}."
+)
+_IN_ONE_STEP = Message("Nearly all of that is in step {number}.")
 _IN_KIND = Message("{ns:duration} in {kind}")
 _COMPUTES_LONGER = Message(
     "Rank {other} computes for {longer:duration} in a step, rank {rank} for {shorter:duration}."
@@ -79,14 +84,16 @@ _NO_COLLECTIVES = Message(
     "Which rank is slow **cannot be told**: no collective is in the traces of two ranks."
 )
 _CAUSE = Message(
-    "Rank {rank} was late before those collectives by {late:duration} in all: {causes} "
-    "({coverage:percent} of it is explained, against {others:count} other ranks)."
+    "Against the median of {others:count} other ranks, rank {rank} was late before those "
+    "collectives by {late:duration} a step: {causes}."
 )
 _BY_OPERATOR = Message("{name:name} took {excess:duration} longer")
+_BY_THE_REST = Message("everything else took {excess:duration} longer")
+_LESS_BY_THE_REST = Message("everything else took {excess:duration} less")
 _BY_IDLE = Message("its device had nothing to do for {excess:duration} longer")
 _NO_CAUSE = Message(
     "What made rank {rank} late is **not measured**: operators and idle time explain "
-    "{coverage:percent} of {late:duration}."
+    "{coverage:percent} of {late:duration} a step."
 )
 _LINK = Message(
     "**The link of ranks {ranks} is slow**: {kind} of {data:bytes} takes {transfer:duration}, "
@@ -137,7 +144,9 @@ _OTHERS_LATE = Message(
     "That is less than its group waits for it: in most steps the job then waits for another rank."
 )
 _MAX_WAITS = 3
-_SAID = 0.01  # of a wait, below which a kind of collectives is not told
+_SAID = 0.01  # of a wait, below which a kind of collectives is not said
+_NAMED_CAUSE = 0.05  # of a delay, from which on an operator or idle time is named
+_EXPLAINS = 0.5  # of a wait, from which on computing longer is the reason
 # A saving below this part of what is waited for needs a word.
 _LITTLE = 0.5
 KINDS: Mapping[str, Message] = {
@@ -191,11 +200,11 @@ def damaged_sentence(one: Damaged) -> str:
 
 def answer_sentences(found: Examined) -> list[Sentence]:
     """Which rank is slow and why, which link, whose kernels differ, and what that costs."""
-    waits = told_waits(found)
+    waits = [wait_parts(rank, found) for rank in found.awaited[:_MAX_WAITS]]
     if not found.collectives:
         told = [_NO_COLLECTIVES.parts()]
     elif not found.slow and waits:  # whom the others wait for is the answer
-        told = [*(wait_parts(wait, found) for wait in waits), _NOT_SLOW_ITSELF.parts()]
+        told = [*waits, _NOT_SLOW_ITSELF.parts()]
         waits = []
     elif not found.slow:
         told = [_NOT_SLOW.parts()]
@@ -204,8 +213,9 @@ def answer_sentences(found: Examined) -> list[Sentence]:
         told = []
         for slow in found.slow:
             cause = causes.get(slow.rank)
-            told.append(passage(slow_parts(slow), cause_parts(cause) if cause else ()))
-    told += [wait_parts(wait, found) for wait in waits]
+            why = cause_parts(cause, found.steps) if cause else ()
+            told.append(passage(slow_parts(slow), why))
+    told += waits
     if found.straggler_free is not None:
         told.append(free_parts(found.straggler_free, found.slow))
     told += [link_parts(link) for link in found.links]
@@ -227,48 +237,54 @@ def slow_parts(slow: SlowRank) -> Sentence:
     )
 
 
-def told_waits(found: Examined) -> list[RankWait]:
-    """Return the longest waits of a rank for another one, without those for a rank that is slow,
-    of which it is said how long others wait for it."""
-    slow = {one.rank for one in found.slow}
-    return [wait for wait in found.waits if wait.awaited not in slow][:_MAX_WAITS]
-
-
-def wait_parts(wait: RankWait, found: Examined) -> Sentence:
-    """Who waits for whom, in which collectives, and how long both compute where that tells why."""
+def wait_parts(awaited: int, found: Examined) -> Sentence:
+    """Who waits for a rank, in which collectives, and why where their computing or one step tells:
+    of several ranks those of the one that waits longest."""
+    waits = [wait for wait in found.waits if wait.awaited == awaited]
+    longest = waits[0]
     kinds = [
-        _IN_KIND.of(ns=ns, kind=KINDS[kind]) for kind, ns in wait.kinds if ns >= _SAID * wait.ns
+        _IN_KIND.of(ns=ns, kind=KINDS[kind])
+        for kind, ns in longest.kinds
+        if ns >= _SAID * longest.ns
     ]
-    told = _WAITS.parts(
-        rank=wait.rank, other=wait.awaited, waited=wait.ns, step=wait.step_ns, kinds=_joined(kinds)
+    message = _WAITS if len(waits) == 1 else _RANKS_WAIT
+    told = message.parts(
+        ranks=ranks_text([wait.rank for wait in waits]),
+        rank=longest.rank,
+        other=awaited,
+        waited=longest.ns,
+        step=longest.step_ns,
+        kinds=_joined(kinds),
     )
+    if longest.in_step is not None:
+        told = passage(told, _IN_ONE_STEP.parts(number=longest.in_step))
     computing = {split.rank: split.computing_ns for split in found.by_rank}
-    shorter, longer = computing.get(wait.rank), computing.get(wait.awaited)
-    if shorter is None or longer is None or longer <= shorter:
+    shorter, longer = computing.get(longest.rank), computing.get(awaited)
+    if shorter is None or longer is None or longer - shorter < _EXPLAINS * longest.ns:
         return told
-    why = _COMPUTES_LONGER.parts(rank=wait.rank, other=wait.awaited, shorter=shorter, longer=longer)
+    why = _COMPUTES_LONGER.parts(rank=longest.rank, other=awaited, shorter=shorter, longer=longer)
     return passage(told, why)
 
 
-def cause_parts(cause: Cause) -> Sentence:
-    """What made it late, or that this is not measured."""
+def cause_parts(cause: Cause, steps: int) -> Sentence:
+    """What made it late in the mean of the `steps`, in parts that add up; or that this is not
+    measured."""
+    late = cause.late_ns / steps
     if not cause.is_measured:
-        return _NO_CAUSE.parts(rank=cause.rank, coverage=cause.coverage, late=cause.late_ns)
+        return _NO_CAUSE.parts(rank=cause.rank, coverage=cause.coverage, late=late)
     short = short_names((one.name for one in cause.operators), NAME_CHARS)
+    named = [one for one in cause.operators if one.share >= _NAMED_CAUSE][:MAX_KERNELS]
     texts: list[Said] = [
-        _BY_OPERATOR.of(name=short[one.name], excess=one.excess_ns)
-        for one in cause.operators
-        if one.share >= 0.05
-    ][:MAX_KERNELS]
-    if cause.idle_share >= 0.05:
-        texts.append(_BY_IDLE.of(excess=cause.idle_ns))
-    return _CAUSE.parts(
-        rank=cause.rank,
-        late=cause.late_ns,
-        causes=_joined(texts),
-        coverage=cause.coverage,
-        others=cause.others,
-    )
+        _BY_OPERATOR.of(name=short[one.name], excess=one.excess_ns / steps) for one in named
+    ]
+    rest = cause.late_ns - sum(one.excess_ns for one in named)
+    if cause.idle_share >= _NAMED_CAUSE:
+        texts.append(_BY_IDLE.of(excess=cause.idle_ns / steps))
+        rest -= cause.idle_ns
+    if abs(rest) >= _SAID * cause.late_ns:
+        by_rest = _BY_THE_REST if rest > 0 else _LESS_BY_THE_REST
+        texts.append(by_rest.of(excess=abs(rest) / steps))
+    return _CAUSE.parts(rank=cause.rank, late=late, causes=_joined(texts), others=cause.others)
 
 
 def link_parts(link: SlowLink) -> Sentence:

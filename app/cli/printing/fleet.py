@@ -20,7 +20,6 @@ from analysis.wording.fleet.sentences import (
     answer_sentences,
     ranks_text,
     state_sentences,
-    told_waits,
 )
 from analysis.wording.fleet.versus import versus_sentences
 
@@ -40,7 +39,7 @@ def print_fleet(found: Examined, against: Versus | None) -> None:
     if found.slow:
         _basis(console, "slow")
         _basis(console, "cause")
-    if told_waits(found):
+    if found.awaited:
         _basis(console, "waits")
     if found.straggler_free is not None:
         _basis(console, "free")
@@ -86,7 +85,9 @@ def _splits(console: Console, found: Examined) -> None:
         return
     _title(console, "split")
     names = ("step_ns", "computing_ns", "uncovered_ns", "free_ns")
-    table = _table(say("stage"), say("ranks"), *(PARTS[name].text() for name in names), left=2)
+    table = _table(
+        say("pipeline stage"), say("ranks"), *(PARTS[name].text() for name in names), left=2
+    )
     for split in found.by_stage:
         ranks = [rank for rank, stage in found.stages.of.items() if stage == split.stage]
         cells = [units.duration(getattr(split, name)) for name in names]
@@ -105,7 +106,7 @@ def _transfers(console: Console, found: Examined) -> None:
         return
     _title(console, "transfers")
     table = _table(
-        say("collective"), say("ranks"), say("data"), say("groups"), say("transfer"),
+        say("collective"), say("ranks"), say("data"), say("process groups"), say("transfer"),
         say("waiting"), say("skew"), say("bus bandwidth"),
     )  # fmt: skip
     for one in found.transfers[:_MAX_ROWS]:
@@ -130,8 +131,8 @@ def _outliers(console: Console, found: Examined) -> None:
     shown = found.outliers[:_MAX_ROWS]
     names = short_names((one.name for one in shown), _NAME_CHARS)
     table = _table(
-        say("operator"), say("rank"), say("call"), say("median"), say("change"), say("robust z"),
-        say("in all"),
+        say("operator"), say("rank"), say("call"), say("median"), say("change"), say("deviations"),
+        say("in a step"),
     )  # fmt: skip
     for one in shown:
         table.add_row(
@@ -141,7 +142,7 @@ def _outliers(console: Console, found: Examined) -> None:
             units.duration(one.median_ns),
             units.percent(one.change, signed=True),
             units.small_number(one.score),
-            units.duration(one.total_ns, signed=True),
+            units.duration(one.total_ns / max(1, found.steps), signed=True),
         )
     console.print(table)
     _basis(console, "outliers")
