@@ -14,7 +14,7 @@ from app.parts.explanation.products import show_products
 from app.sources.alone import Drawn
 from app.sources.comparisons import Shown
 
-_MOST_ROWS = 5  # for which first_style.css keeps a height
+_MOST_LINES = 6  # for which first_style.css keeps a height
 _CHARS = 40  # of a name of a kernel, as sentences of an explanation have it
 
 
@@ -32,7 +32,8 @@ def show(shown: Shown) -> None:
         if rows.products is not None:
             show_products(rows.products)
         if rows.rows:
-            with st.container(key=f"rows_kept_{min(len(rows.rows), _MOST_ROWS)}"):
+            lines = len(rows.rows) + bool(rows.more)  # behind a title of their own
+            with st.container(key=f"rows_kept_{min(lines, _MOST_LINES)}"):
                 (show_changes if is_traced else show_groups)(rows, shown.key)
         for parts in rows.after:
             st.markdown(panels.parts_text(parts, "gray", _CHARS))
