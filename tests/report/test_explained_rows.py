@@ -88,7 +88,7 @@ def test_smaller_changes_add_up_with_what_is_told_and_the_rest() -> None:
     rows = rows_of(comparison)
     assert [row.change for row in rows.rows] == [f"+{us}.0 µs" for us in (80, 70, 60, 50, 40)]
     assert [row.change for row in rows.more] == [f"+{us}.0 µs" for us in (30, 20)]
-    assert (rows.more_title, rows.rest) == ("2 smaller changes", "+10.0 µs")
+    assert (rows.more_title, rows.rest) == ("2 smaller changes, +50.0 µs together", "+10.0 µs")
 
 
 def test_steps_from_baseline_to_candidate_are_the_changes_and_add_up() -> None:

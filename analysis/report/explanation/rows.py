@@ -21,6 +21,7 @@ from analysis.wording.explanation import (
     explained_parts,
     first_parts,
     rest_parts,
+    smaller_changes,
     told_changes,
 )
 from analysis.wording.explanation import details as words
@@ -106,7 +107,7 @@ def explained_rows(
         products = product_table(explanation)
         before = sentences if products is None else sentences[:1]
         return ExplainedRows(before, (), sentences[len(before) :], (), "", "", products)
-    others = [change for change in explanation.changes if not _is_in(change, first_changes)]
+    others = smaller_changes(explanation)
     maker = _Maker.of(comparison, explanation, shown)
     more = tuple(maker.row(change) for change in others)
     first = first_parts(explanation)
@@ -115,7 +116,7 @@ def explained_rows(
         tuple(maker.row(change) for change in first_changes),
         _after(comparison, explanation),
         more,
-        words.MORE.text(n=len(more)) if more else "",
+        words.MORE.text(n=len(more), ns=sum(change.change_ns for change in others)) if more else "",
         signed_duration(explanation.rest_ns),
     )
 
@@ -133,10 +134,6 @@ def _after(comparison: Comparison, explanation: Explanation) -> tuple[tuple[Part
     rest = passage(*earlier, rest_parts(explanation))
     last = rest if is_said else explained_parts(explanation)[-1]
     return (tuple(unbroken_parts(last)),) if last else ()
-
-
-def _is_in(change: Change, changes: Sequence[Change]) -> bool:
-    return any(change is each for each in changes)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,17 @@ _NAMES = Message(
     "in it repeats, and their order is not compared."
 )
 _REST_FROM = 0.002  # of a unit, below which what is not told is not worth a sentence
-_REST = Message("Everything else adds up to {ns:signed_duration} {per}.")
+_REST = Message("No change accounts for {rest:signed_duration} {per}.")
+_SMALLER = Message(
+    "{n:count} smaller change adds {smaller:signed_duration} {per}.",
+    "{n:count} smaller changes add {smaller:signed_duration} {per}.",
+)
+_SMALLER_AND_REST = Message(
+    "Everything else adds up to {ns:signed_duration} {per}: {n:count} smaller change adds "
+    "{smaller:signed_duration}, and no change accounts for {rest:signed_duration}.",
+    "Everything else adds up to {ns:signed_duration} {per}: {n:count} smaller changes add "
+    "{smaller:signed_duration}, and no change accounts for {rest:signed_duration}.",
+)
 _UNEXPLAINED = Message("No single cause is large enough to be named.")
 
 
@@ -113,12 +123,27 @@ def cause_parts(explanation: Explanation) -> tuple[Part, ...]:
 
 
 def rest_parts(explanation: Explanation) -> tuple[Part, ...]:
-    """Return what all changes that are not told add up to; none where that is next to nothing."""
-    unit = explanation.unit
-    rest_ns = unit.change_ns - sum(change.change_ns for change in told_changes(explanation))
-    if abs(rest_ns) < _REST_FROM * unit.before_ns:
+    """Return what the smaller changes, which are not told, add up to, and what no change accounts
+    for; none where both together are next to nothing."""
+    unit, smaller = explanation.unit, smaller_changes(explanation)
+    smaller_ns = sum(change.change_ns for change in smaller)
+    rest_ns = explanation.rest_ns
+    if abs(smaller_ns + rest_ns) < _REST_FROM * unit.before_ns:
         return ()
-    return _REST.parts(ns=rest_ns, per=PER[unit.kind])
+    message = _SMALLER_AND_REST if smaller and rest_ns else _SMALLER if smaller else _REST
+    return message.parts(
+        n=len(smaller),
+        smaller=smaller_ns,
+        rest=rest_ns,
+        ns=smaller_ns + rest_ns,
+        per=PER[unit.kind],
+    )
+
+
+def smaller_changes(explanation: Explanation) -> list[Change]:
+    """Return the changes that are not told, the largest first."""
+    told = told_changes(explanation)
+    return [change for change in explanation.changes if not any(change is each for each in told)]
 
 
 def told_changes(explanation: Explanation) -> list[Change]:

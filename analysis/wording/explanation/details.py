@@ -53,7 +53,10 @@ SHOW_ALONE = Message("Show it in the timeline")
 SHOW_MEDIAN_ALONE = Message("Show the median place in the timeline")
 SHOW_FIRST = Message("Show the first place")
 IN_TABLE = Message("Show {operator:name} in the table of operators")
-MORE = Message("{n:count} smaller change", "{n:count} smaller changes")
+MORE = Message(
+    "{n:count} smaller change, {ns:signed_duration}",
+    "{n:count} smaller changes, {ns:signed_duration} together",
+)
 REST = Message("No change accounts for")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from analysis.compare.comparison import Comparison
 from analysis.compare.explanation.explanation import Change, ChangeCode
 from analysis.messages import Message, Shown
-from analysis.wording.explanation import told_changes
+from analysis.wording.explanation import smaller_changes, told_changes
 from analysis.wording.explanation.details import where_names
 from analysis.wording.explanation.kernels import names_text
 from analysis.wording.waterfall import Step, waterfall_steps
@@ -68,7 +68,7 @@ def steps_of(comparison: Comparison) -> tuple[Step, ...]:
     if found is None or not comparison.is_explained:
         return waterfall_steps(comparison)
     told = told_changes(found)
-    others = [change for change in found.changes if not any(change is each for each in told)]
+    others = smaller_changes(found)
     smaller = sum(change.change_ns for change in others)
     steps = [
         Step(comparison.baseline.name, found.unit.before_ns, "total"),

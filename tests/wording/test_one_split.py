@@ -1,0 +1,97 @@
+"""What changes are told, smaller ones together and what no change accounts for is one split of the
+change, wherever it is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from analysis.compare import compare
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import side_of_trace
+from analysis.report.explanation.rows import explained_rows
+from analysis.wording.explanation import explained_parts
+from analysis.wording.explanation.answer import answer_lines
+from analysis.wording.explanation.waterfall import steps_of as waterfall_of
+from tests.step_traces import Kernel, steps_of
+
+LAYER = (
+    Kernel("gemm_qkv", 400, "matrix_product"),
+    Kernel("flash_fwd_kernel", 300, "attention"),
+    Kernel("gelu_kernel", 300, "activation"),
+)  # 1 ms
+WAITS = (replace(LAYER[0], after_us=50), *LAYER[1:])  # 50 us more
+
+
+@pytest.fixture(scope="module")
+def plain() -> Comparison:
+    before, after = (steps_of([layer] * 9) for layer in (LAYER, WAITS))
+    return compare(side_of_trace(before), side_of_trace(after))
+
+
+def with_changes(plain: Comparison, *changes_us: int) -> Comparison:
+    """The comparison of +50 us with changes of so many us each."""
+    found = plain.explanation
+    assert found is not None and found.unit.change_ns == 50_000
+    changes = tuple(replace(found.changes[0], change_ns=1000 * us) for us in changes_us)
+    return replace(plain, explained=replace(found, changes=changes))
+
+
+@pytest.mark.parametrize(
+    ("changes_us", "smaller", "said"),
+    [  # five changes are told; what is left of the 50 us is the rest
+        (
+            (12, 10, 8, 6, 5, 3, -1),
+            ("2 smaller changes, +2.00 µs together", "2 smaller changes", 2_000, 7_000),
+            (
+                "Everything else adds up to +9.00 µs per step: 2 smaller changes add +2.00 µs, "
+                "and no change accounts for +7.00 µs."
+            ),
+        ),
+        (
+            (20, 12, 8, 6, 5, 4),
+            ("1 smaller change, +4.00 µs", "1 smaller change", 4_000, -5_000),
+            "",  # −1 us is next to nothing of 1 ms
+        ),
+        (
+            (12, 10, 8, 6, 5, 4),
+            ("1 smaller change, +4.00 µs", "1 smaller change", 4_000, 5_000),
+            (
+                "Everything else adds up to +9.00 µs per step: 1 smaller change adds +4.00 µs, "
+                "and no change accounts for +5.00 µs."
+            ),
+        ),
+        (
+            (20, 10, 6, 5, 4, 3, 2),
+            ("2 smaller changes, +5.00 µs together", "2 smaller changes", 5_000, 0),
+            "2 smaller changes add +5.00 µs per step.",
+        ),
+        ((30, 10), ("", "", 0, 10_000), "No change accounts for +10.0 µs per step."),
+    ],
+)
+def test_told_smaller_and_rest_are_the_same_everywhere(
+    plain: Comparison,
+    changes_us: tuple[int, ...],
+    smaller: tuple[str, str, int, int],
+    said: str,
+) -> None:
+    shown = with_changes(plain, *changes_us)
+    found = shown.explanation
+    assert found is not None
+    title, label, smaller_ns, rest_ns = smaller
+    told_us = changes_us[:5]
+    steps = [(step.label, step.value_ns) for step in waterfall_of(shown)[1:-1]]
+    assert [ns for _, ns in steps[: len(told_us)]] == [1000 * us for us in told_us]
+    left = [(label, smaller_ns), ("no change accounts for", rest_ns)]
+    assert steps[len(told_us) :] == [each for each in left if each[1]]
+    rows = explained_rows(shown, [None] * len(changes_us))
+    assert rows is not None and rows.more_title == title and len(rows.rows) == len(told_us)
+    assert [row.change for row in rows.more] == [
+        f"{us:+.2f} µs".replace("-", "−") for us in changes_us[5:]
+    ]
+    texts = ["".join(part.text for part in parts) for parts in rows.after]
+    assert (texts[-1] if texts else "") == said
+    assert "".join(part.text for part in explained_parts(found)[-1]).endswith(said or ").")
+    assert answer_lines(shown)[-1].endswith(said or ").")
+    assert 1000 * sum(told_us) + smaller_ns + rest_ns == found.unit.change_ns
