@@ -45,9 +45,8 @@ def trace_rows(
     if not savings:
         before.append(passage(*(said.parts() for said in sentences[2])))
     names = _rows_by_name(trace)
-    largest = max((saving.ns for saving in savings), default=1)
     rows = tuple(
-        _row(saving, explanation, largest, names, place)
+        _row(saving, explanation, names, place)
         for saving, place in zip(savings, shown, strict=False)
     )
     after = [passage(*(said.parts() for said in whole_said(explanation)))]
@@ -58,17 +57,17 @@ def trace_rows(
 def _row(
     saving: Saving,
     explanation: TraceExplanation,
-    largest_ns: int,
     names: Mapping[str, int],
     shown: ShownChange | None,
 ) -> ChangeRow:
-    on_device = explanation.unit.on_device
+    """Return a finding as a row, whose bar is its part of the unit's time."""
+    on_device, unit_ns = explanation.unit.on_device, max(1, explanation.unit.wall_ns)
     return ChangeRow(
         tuple(saving_said(saving, explanation.unit).parts()),
         units.duration(saving.ns),
         "same",
         0.0,
-        100 * saving.ns / max(1, largest_ns),
+        min(100.0, 100 * saving.ns / unit_ns),
         _facts(saving),
         words.head_of_trace(saving.code, on_device=on_device),
         tuple(

@@ -218,6 +218,8 @@ def test_one_execution_far_longer_than_those_of_other_steps() -> None:
     assert outlier.values["of"] == 32
     assert [kernel.ns for kernel in outlier.before] == [90_000], "the others are told apart"
     (row,) = trace_rows(found, trace, [None]).rows
+    assert row.width == pytest.approx(100 * 90_000 / found.unit.wall_ns), "its part of a step"
+    assert row.width < 100
     [kernel] = row.kernels
     assert (kernel.before, kernel.before_each) == (
         "90.0 µs", "one takes 400 µs, the others 40.0 µs",
