@@ -83,7 +83,7 @@ def show(
         if side.trace.ends_early:
             _timeline_alone(side, found, id_)
             return
-        explained.show_trace(found, side.trace, f"trace:{id_}")
+        explained.show_trace(found, side, id_)
         _facts(side, compare_page, id_)
         if is_told_last:
             files.show_fates()

@@ -13,9 +13,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from analysis.timeline.highlight import Highlight
+from app import state
 from app.sources import places
 from tests import two_processes
 from tests.app.pages import address, is_clean, markdown_texts, texts
+from tests.app.test_copying import data as copied
 from tests.factories import CONV, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.patience import GIVE_UP_S
 from tests.serving_traces import DECODE, serving_json
@@ -270,6 +272,25 @@ def test_what_a_trace_shows_leads_its_page(tree: Path, open_trace: Open) -> None
     assert rows["rows"][0]["parts"][0][1].startswith("The device is idle for")
 
 
+@pytest.mark.parametrize(
+    ("asked", "begins"),
+    [
+        ("text", "A step of p.json takes 350 µs as profiled\nA step takes 350 µs"),
+        ("markdown", "### A step of p.json takes 350 µs as profiled\n\nA step takes 350 µs"),
+    ],
+)
+def test_the_answer_on_a_trace_can_be_taken_along(
+    tree: Path, open_trace: Open, monkeypatch: pytest.MonkeyPatch, asked: str, begins: str
+) -> None:
+    [sample] = (SAMPLES / "kineto").glob("*.json*")
+    shutil.copy(sample, tree / "open" / "p.json")
+    assert copied(open_trace(trace="file:p.json"))["text"] is None
+    monkeypatch.setattr(state.timeline, "asked", lambda _key: asked)
+    text = str(copied(open_trace(trace="file:p.json"))["text"])
+    assert text.startswith(begins)
+    assert "\n- The device is idle for" in text and "p.json, recorded" in text
+
+
 def test_a_variant_of_a_recording_keeps_its_own_words(open_trace: Open) -> None:
     page = open_trace(trace="sample:mobilenetv2/unfused")
     assert not any("takes" in text and "the mean of" in text for text in markdown_texts(page))
@@ -292,7 +313,8 @@ def test_what_need_not_be_is_rows_that_lead_to_the_timeline(tree: Path, open_tra
     assert data["heads"] == ["Time"]
     first = data["rows"][0]
     assert "885 µs" in "".join(text for _, text in first["parts"])
-    assert (first["width"], first["ways"]) == (100.0, ["Show it in the timeline"])
+    assert first["width"] == pytest.approx(88.5), "its part of a step"
+    assert first["ways"] == ["Show it in the timeline"]
 
 
 def test_operators_of_two_streams_are_said_to_be_a_sum(tree: Path, open_trace: Open) -> None:

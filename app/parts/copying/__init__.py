@@ -1,1 +1,1 @@
-"""The answer of a comparison to take along: into the clipboard, and as text to select."""
+"""The answer of a page to take along: into the clipboard, and as text to select."""

@@ -1,13 +1,15 @@
-"""Two buttons beside the answer: copy it as text, or as Markdown."""
+"""Two buttons beside an answer: copy it as text, or as Markdown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 
 import streamlit as st
 
+from analysis.compare.side import Side
 from analysis.messages import say
+from analysis.report.explanation.rows import ExplainedRows
 from analysis.wording.explanation.answer import answer_lines
 from app import state
 from app.language import spoken
@@ -28,15 +30,32 @@ _component = st.components.v2.component(
 @spoken
 def show(shown: Shown) -> None:
     """Draw the buttons; what one of them asks for is written when it is clicked."""
+    _draw(shown.key, {"text": lambda: _text(shown), "markdown": lambda: _markdown(shown)})
+
+
+@st.fragment
+@spoken
+def show_of_trace(side: Side, rows: ExplainedRows, id_: str) -> None:
+    """Draw them for the answer on one trace, which `id_` names."""
+    from analysis.report.explanation.trace_answer import trace_markdown, trace_text
+
+    writers = {
+        "text": lambda: trace_text(side, rows),
+        "markdown": lambda: trace_markdown(side, rows),
+    }
+    _draw(f"trace:{id_}", writers)
+
+
+def _draw(of: str, writers: Mapping[str, Callable[[], str]]) -> None:
     with panels.guarded():
-        write = _WRITERS.get(str(state.timeline.asked(KEY)))
+        write = writers.get(str(state.timeline.asked(KEY)))
         data = {
-            "of": shown.key,
+            "of": of,
             "ways": [["text", say("Copy as text")], ["markdown", say("Copy as Markdown")]],
             "copied": say("Copied. You can also select it here:"),
             "refused": say("The browser does not allow copying. Select it here:"),
             "hide": say("Hide"),
-            "text": None if write is None else write(shown),
+            "text": None if write is None else write(),
         }
         _component(key=KEY, data=data, on_asked_change=_rerun)
 
@@ -53,9 +72,6 @@ def _markdown(shown: Shown) -> str:
     from analysis.report.exports.comparison_markdown import comparison_markdown
 
     return comparison_markdown(shown.comparison)
-
-
-_WRITERS: dict[str, Callable[[Shown], str]] = {"text": _text, "markdown": _markdown}
 
 
 def _rerun() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from analysis.compare.side import Side
 from analysis.report.explanation.group_rows import group_rows
 from analysis.report.explanation.rows import explained_rows
 from analysis.report.explanation.trace_rows import trace_rows
-from analysis.trace import Trace
 from app.parts import panels
+from app.parts.copying import buttons
 from app.parts.explanation.changes import show_changes, show_findings, show_groups
 from app.parts.explanation.products import show_products
 from app.sources.alone import Drawn
@@ -39,18 +40,19 @@ def show(shown: Shown) -> None:
             st.markdown(panels.parts_text(parts, "gray", _CHARS))
 
 
-def show_trace(found: Drawn, trace: Trace, of: str) -> None:
-    """Draw what one trace shows: its unit of work, where the time goes, what need not be, each with
-    its kernels behind it; nothing where there is no explanation."""
-    explained = found.explained
+def show_trace(found: Drawn, side: Side, id_: str) -> None:
+    """Draw what the trace `id_` shows: its unit of work, where the time goes, what need not be,
+    each with its kernels behind it, and buttons that copy it; nothing where there is no
+    explanation."""
+    explained, trace = found.explained, side.trace
     if explained is None:
         return
-    places = found.places(trace)
-    rows = trace_rows(explained, trace, places)
+    rows = trace_rows(explained, trace, found.places(trace))
+    buttons.show_of_trace(side, rows, id_)
     with panels.guarded(), st.container(key="explained", gap="xsmall"):
         for parts in rows.before:
             st.markdown(panels.parts_text(parts, "blue", _CHARS))
         if rows.rows:
-            show_findings(rows, of)
+            show_findings(rows, f"trace:{id_}")
         for parts in rows.after:
             st.markdown(panels.parts_text(parts, "blue", _CHARS))
