@@ -57,7 +57,7 @@ AnswerCode = Literal[
     "samples", "runs", "enough", "few", "one_process", "no_times", "unknown_classes", "by_type",
     "by_name", "means", "each", "starts", "some_flops", "no_heavy_operators", "classes_unknown",
     "measured_peak", "public_peak", "no_peak", "graph", "sizes", "some_sizes", "recorded", "named",
-    "graphs", "members", "ends_early", "inferred", "missing", "kernels_missing",
+    "graphs", "members", "ends_early", "inferred", "missing", "kernels_missing", "memory_over_time",
 ]  # fmt: skip
 _MEANS = ("averaged", "averaged_all", "means_only")
 _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
@@ -225,7 +225,9 @@ def answers(trace: Trace, experiment: Experiment | None = None) -> tuple[Answer,
         _utilisation(trace, has, peak),
         _bytes(trace, has, has_graph),
         _either("cache", has_graph, "graph", "graph"),
-        _either("memory", memory, "recorded", ""),
+        Answer("memory", False, "memory_over_time")
+        if has["memory"] and not memory
+        else _either("memory", memory, "recorded", ""),
         Answer(
             "counters", True, "named", values={"count": len(named), "names": shown, "more": more}
         )

@@ -13,8 +13,8 @@ Reason = Literal[
     "kernels_missing", "memory_over_time",
     "no_bandwidth", "no_counter", "no_flops", "no_graph", "no_heavy_operators", "no_idle",
     "no_int8_peak", "no_kernels",
-    "no_launch_times", "no_launches", "no_misses", "no_peak", "no_samples", "no_sizes",
-    "no_start_times",
+    "no_large_copies", "no_launch_times", "no_launches", "no_misses", "no_peak", "no_samples",
+    "no_sizes", "no_start_times",
     "no_such_operator", "no_times", "no_type_peak", "not_recorded", "on_device",
     "outputs_not_numbers", "outputs_zero", "runs_unknown",
 ]  # fmt: skip

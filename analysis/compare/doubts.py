@@ -24,6 +24,7 @@ from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
 from analysis.compare.timing.verdict import ONE_JOB, OTHER_WORK, Verdict
 from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
+from analysis.metrics.device import device_use
 from analysis.metrics.utilisation import MAX_UNKNOWN
 from analysis.metrics.warmup import steady_runs
 from analysis.ranks.pair import RankPair
@@ -345,6 +346,10 @@ def _profiled_headline(
         found = causes(baseline, candidate, fusion, ledger)
         is_fusion = ran[1] < ran[0] and found[:1] == (Cause("fusion"),)
         values |= {"before": ran[0], "after": ran[1], "is_fusion": is_fusion}
+        uses = [device_use(side.trace) for side in (baseline, candidate)]
+        copies = [round(use.copies) if use is not None else 0 for use in uses]
+        if copies[0] != copies[1]:
+            values |= {"copies_before": copies[0], "copies_after": copies[1]}
     yield _note("warning", "profiled_headline", **values)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from analysis.compare.comparison import ChangeKind, CounterCode, Figure, FigureCode
@@ -48,6 +48,12 @@ OF_RUNS = ("latency", "throughput", "cpu_time", "compute_utilisation", "memory")
 DEVICE_FIGURES = (
     "kernels", "device_busy", "device_idle", "launches", "launch_time", "copies", "copy_time",
 )  # fmt: skip
+
+# Of measures that are no counters of the device: why there is none.
+_NO_COUNTER: Mapping[str, Reason] = {
+    "occupancy": "not_recorded",
+    "copy_bandwidth": "no_large_copies",
+}
 
 
 def figures(
@@ -343,7 +349,7 @@ def _counter_figures(sides: tuple[Side, Side]) -> tuple[Figure, ...]:
         basis: Basis = "modelled" if is_estimate else "counter"
         if code == "copy_bandwidth":  # bytes / time of a copy: no counter of the device
             basis = "measured"
-        pair = _pair(values, measure.unit, "no_counter", basis)
+        pair = _pair(values, measure.unit, _NO_COUNTER.get(code, "no_counter"), basis)
         shown.append(Figure(CounterCode(code), *pair, kind=kind))
     return tuple(shown)
 

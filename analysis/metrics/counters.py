@@ -146,6 +146,7 @@ _HIT = re.compile(
 _MISS = re.compile(
     r"(?:ai[cv]_)?(?:(?:write|r0_read|r1_read)_cache_miss_allocate|(?:read|write)_local_l2_miss)"
 )
+_LEAST_BYTES = 2.0**20  # GB/s x ns, of a copy: smaller ones say nothing about the bandwidth
 _TIME_UNITS = {"ns": 1e-3, "us": 1.0, "ms": 1e3}
 
 
@@ -374,6 +375,8 @@ class _Counted:
             values = self.column(head)
             if values is None:
                 continue
+            if measure.code == "copy_bandwidth":  # of few bytes, time is what starting takes
+                values = np.where(values * self.dur_ns < _LEAST_BYTES, np.nan, values)
             weight = self.n if measure.is_total else self._weight(core)
             if measure.code in ("l2_hit_rate", "l2_victim_rate"):
                 weight = np.where(self._is_first(values), 0.0, weight)

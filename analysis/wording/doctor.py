@@ -278,6 +278,10 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
     ),
     ("cache", "graph"): _FROM_GRAPH,
     ("memory", "recorded"): Message("As recorded."),
+    ("memory", "memory_over_time"): Message(
+        "Only an experiment that FuseScope recorded contains it; this file has memory over time "
+        "instead, which the page Trace shows."
+    ),
     ("memory", "missing"): Message("Only an experiment that FuseScope recorded contains it."),
     ("counters", "named"): Message(
         "{n:count} counter: {names:name}.", "{n:count} counters: {names:name}."

@@ -472,8 +472,8 @@ FIGURES: Mapping[str, FigureText] = {
     "copy_bandwidth": FigureText(
         Message("copy bandwidth"),
         Message(
-            "Bytes / time of copies and fills of memory as the profiler gives it, weighted by "
-            "their duration."
+            "Bytes / time of copies and fills of 1 MiB of memory or more as the profiler gives it, "
+            "weighted by their duration. Smaller ones say nothing about the bandwidth."
         ),
         "higher",
     ),
@@ -513,11 +513,16 @@ REASONS: Mapping[Reason, Message] = {
     "no_misses": Message("no byte misses the modelled cache"),
     "not_recorded": Message("the file does not have it"),
     "memory_over_time": Message(
-        "the file has memory over time instead, which the page Trace shows"
+        "only an experiment that FuseScope recorded contains it; this file has memory over time "
+        "instead, which the page Trace shows"
     ),
     "no_start_times": Message("the file has no runs with start times"),
     "no_kernels": Message("the file has no kernels of a device"),
     "no_launches": Message("the file does not hold the calls of the host that launch kernels"),
+    "no_large_copies": Message(
+        "the file has no copy or fill of 1 MiB or more with its rate, and smaller ones say nothing "
+        "about the bandwidth"
+    ),
     "no_launch_times": Message(
         "the file says when the host launched kernels, but not how long these calls took"
     ),

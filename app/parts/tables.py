@@ -28,7 +28,7 @@ EXECUTIONS = Counted(Message("Executions {per}."), Message("Executions in the fi
 MEAN = Message("Mean of the executions.")
 _RATIO = Figure(
     "share",
-    Head(Message("Of operator time"), "%"),
+    Head(Message("Of time without communication"), "%"),
     Message("Share of the time in all operators of that side, without communication."),
     0.01,
     "%.1f",

@@ -53,7 +53,7 @@ def test_units_are_microseconds_and_percent() -> None:
     table = tables.operator_table(frame()).frame
     assert table[("Duration per run, µs", "baseline")][0] == 2.5
     assert list(table[("Duration per run, µs", "change")]) == [-1.5, 0.5]
-    assert list(table[("Of operator time, %", "candidate")]) == [50.0, 25.0]
+    assert list(table[("Of time without communication, %", "candidate")]) == [50.0, 25.0]
     assert list(table[("Bytes moved, kB", "candidate")]) == [1.0, 0.5]
     assert table[("", "Core type")][0] == "CPU"
 

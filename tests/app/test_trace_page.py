@@ -84,7 +84,7 @@ def test_a_variant_by_itself(open_trace: Open) -> None:
     ]  # fmt: skip
     [types] = [frame.value for frame in page.dataframe if "OP type" in frame.value]
     assert list(types["OP type"]) == ["Conv", "Gemm", "BatchNormalization", "Relu"]
-    assert list(types["Of operator time, %"]) == [50.0, 25.0, 15.0, 10.0]
+    assert list(types["Of time without communication, %"]) == [50.0, 25.0, 15.0, 10.0]
 
 
 def test_the_address_follows_the_selector(open_trace: Open) -> None:

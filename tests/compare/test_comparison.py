@@ -371,11 +371,19 @@ def test_one_file_on_both_sides_is_not_two_separate_recordings() -> None:
 
 def test_the_bandwidth_of_copies_is_no_hardware_counter() -> None:
     trace = trace_of(profile_json(FUSED_OPERATORS))
-    calls = trace.calls.assign(**{"memory bandwidth (GB/s)": [12.5] * len(trace.calls)})
+    calls = trace.calls.assign(
+        dur_ns=[100_000] * len(trace.calls),  # 1.25 MB
+        **{"memory bandwidth (GB/s)": [12.5] * len(trace.calls)},
+    )
     sides = [side_of_trace(replace(trace, calls=calls)) for _ in range(2)]
     figure = compare(*sides).figure("copy_bandwidth")
     assert figure.baseline.value == 12.5 and figure.baseline.basis == "measured"
     assert hardware_counters(sides[0].trace) == ()
+    small = replace(trace, calls=calls.assign(dur_ns=[1000] * len(calls)))  # 12.5 kB each
+    both = compare(side_of_trace(small), sides[1])
+    assert both.figure("copy_bandwidth").baseline.reason == "no_large_copies"
+    neither = compare(side_of_trace(small), side_of_trace(small))
+    assert "copy_bandwidth" not in {figure.code for figure in neither.figures}
 
 
 def test_what_moves_inside_a_part_that_a_provider_compiled_is_not_known() -> None:

@@ -11,6 +11,7 @@ from analysis.compare.runs.entered import with_entered_runs
 from analysis.compare.side import side_of_trace
 from analysis.metrics.device import DeviceUse, device_use
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from analysis.wording import diagnostic_sentence
 
 META = Meta(format="kineto", tool="PyTorch profiler")
 
@@ -104,6 +105,22 @@ def test_launches_entered_runs_share_them_out() -> None:
     # The file cannot be cut, so one average run stands for both: 9 / 2, rounded as counts are.
     assert use is not None and use.launches == 5.0 and use.launch_ns is None
     assert list(side.trace.runs["launches"]) == [5]
+
+
+def test_copies_are_counted_apart_where_the_profiler_favours_a_side() -> None:
+    """The candidate runs as many kernels, and its copy four times more often."""
+    made = trace()
+    other = replace(made.meta, sha256="1" * 64)
+    copied = replace(made, meta=other, calls=made.calls.assign(n=[1, 1, 5, 1, 1]))
+    told = [
+        diagnostic_sentence(note)
+        for note in compare(side_of_trace(made), side_of_trace(copied)).diagnostics
+        if note.code == "profiled_headline"
+    ]
+    assert told[0].endswith(
+        "The candidate runs more of them together (9 executions instead of 5, of which 5 instead "
+        "of 1 are copies and fills), so the profiler favours the baseline."
+    )
 
 
 def test_a_comparison_tells_launches_or_why_not() -> None:

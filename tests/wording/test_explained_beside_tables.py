@@ -201,6 +201,11 @@ def test_a_time_without_a_long_execution_says_how_much_it_leaves_out(side: int) 
     name, column = ("flash_fwd", "sage_fwd")[side], f"per_run_ns_{which}"
     table = comparison.operators
     assert int(table[table["name"] == name][column].sum()) == (510_000, 468_000)[side]
+    sign = "−+"[side]
+    assert (
+        f"The row of {name} also holds the {sign}{shown} of one long execution."
+        in beside_explanation(comparison)
+    )
     values = explanation_values(comparison.explanation)
     assert values is not None
     (entry,) = [entry for entry in values["changes"] if entry["code"] == "replaced"]

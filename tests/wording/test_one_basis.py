@@ -24,7 +24,7 @@ from analysis.metrics.hierarchy import Node
 from analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
 from analysis.wording import opened_sentence
 from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.doctor import has_sentence
+from analysis.wording.doctor import answer_text, has_sentence
 from analysis.wording.single import trace_facts, trace_parts
 from analysis.wording.waterfall import waterfall_steps, waterfall_terms
 from tests.whole_files import trace_of
@@ -156,6 +156,9 @@ def test_sizes_of_tensors_and_memory_over_time_are_two_facts() -> None:
         assert [fields(trace)[name] for name in ("sizes", "peak_memory", "memory")] == [
             "sizes" in told, False, "memory" in told,
         ]  # fmt: skip
+        [answer] = [each for each in examine(trace).answers if each.figure == "memory"]
+        assert "Only an experiment that FuseScope recorded" in answer_text(answer)
+        assert ("memory over time instead" in answer_text(answer)) is ("memory" in told)
 
 
 def test_a_group_without_types_of_the_model_is_called_after_what_ran() -> None:

@@ -78,7 +78,7 @@ def trace_tree_rows(traced: TracedTree, trace: Trace) -> TreeRows:
         say("Kernels and copies") if _has_kernels(trace) else say("Executions"),
         say("Time"),
         say("Each"),
-        say("Share of the time"),
+        say("Share of operator time"),
         "",
     )
     rows = _rows_of_one(tree, tree.roots, is_open=True)

@@ -241,7 +241,8 @@ def charged(note: Diagnostic) -> NoteText:
         return told(_PROFILED, _NOT_ALIKE)
     if note.values.get("is_fusion"):
         return told(_PROFILED, _FUSION_OVERSTATED)
-    return told(_PROFILED, _FAVOURS_CANDIDATE if after < before else _FAVOURS_BASELINE)
+    has_copies = "copies_after" in note.values
+    return told(_PROFILED, _FAVOURS[after < before, has_copies])
 
 
 _NOT_ALIKE = Message("A profiler slows runs down, and may not slow down both sides equally.")
@@ -249,14 +250,29 @@ _FUSION_OVERSTATED = Message(
     "Profilers add time to every operator. Fusion leaves fewer operators ({after:count} executions "
     "instead of {before:count}), so its gain is overstated."
 )
-_FAVOURS_CANDIDATE = Message(
-    "Profilers add time to every operator. The candidate runs fewer operators ({after:count} "
-    "executions instead of {before:count}), so the profiler favours the candidate."
-)
-_FAVOURS_BASELINE = Message(
-    "Profilers add time to every operator. The candidate runs more operators ({after:count} "
-    "executions instead of {before:count}), so the profiler favours the baseline."
-)
+# By whether the candidate runs fewer, and whether copies and fills are among what differs.
+_FAVOURS: Mapping[tuple[bool, bool], Message] = {
+    (True, False): Message(
+        "Profilers add time to every operator. The candidate runs fewer operators ({after:count} "
+        "executions instead of {before:count}), so the profiler favours the candidate."
+    ),
+    (False, False): Message(
+        "Profilers add time to every operator. The candidate runs more operators ({after:count} "
+        "executions instead of {before:count}), so the profiler favours the baseline."
+    ),
+    (True, True): Message(
+        "Profilers add time to every operator, copy and fill of memory. The candidate runs fewer "
+        "of them together ({after:count} executions instead of {before:count}, of which "
+        "{copies_after:count} instead of {copies_before:count} are copies and fills), so the "
+        "profiler favours the candidate."
+    ),
+    (False, True): Message(
+        "Profilers add time to every operator, copy and fill of memory. The candidate runs more "
+        "of them together ({after:count} executions instead of {before:count}, of which "
+        "{copies_after:count} instead of {copies_before:count} are copies and fills), so the "
+        "profiler favours the baseline."
+    ),
+}
 
 
 def communication(note: Diagnostic) -> NoteText:

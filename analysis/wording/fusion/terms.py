@@ -14,6 +14,7 @@ from analysis.wording.texts import TIME_SOURCES
 
 if TYPE_CHECKING:
     from analysis.compare.comparison import Comparison
+    from analysis.compare.explanation.explanation import Explanation
     from analysis.compare.ledger import Ledger, NoShares
     from analysis.compare.ledger.reconciliation import Reconciliation
 
@@ -117,20 +118,35 @@ def reconciliation_sentence(sum_: Reconciliation, word: RunWord = "runs") -> str
 
 def beside_explanation(comparison: Comparison) -> str:
     """Return how groups that nothing proves and what changed by the order of operators belong
-    together; '' where the one is not shown beside the other, or all operators are in groups."""
+    together, and which row holds an execution that is far longer than the others; '' where the one
+    is not shown beside the other, or all operators are in groups and none stands out."""
     found = comparison.explanation if comparison.is_explained else None
-    if (
-        found is None
-        or found.has_other_kernels
-        or not comparison.ledger.reconciliation.ungrouped_ns
-    ):
+    if found is None:
         return ""
+    long_ones = [
+        _LONG_ONE.text(kernel=(each.after or each.before)[0].name, ns=each.change_ns)
+        for each in found.changes
+        if each.code == "outlier"
+    ]
+    if found.has_other_kernels or not comparison.ledger.reconciliation.ungrouped_ns:
+        return paragraph(*long_ones)
+    return paragraph(_beside(found), _ALL_EXECUTIONS.text(), *long_ones)
+
+
+def _beside(found: Explanation) -> str:
     fused_ns = sum(each.change_ns for each in found.changes if each.code in ("fused", "split"))
     if fused_ns:
         return _BESIDE_FUSED.text(ns=fused_ns)
     return _BESIDE.text()
 
 
+_ALL_EXECUTIONS = Message(
+    "A row holds every execution of the operators that it names, so its change need not be that of "
+    "one sentence above."
+)
+_LONG_ONE = Message(
+    "The row of {kernel:name} also holds the {ns:signed_duration} of one long execution."
+)
 _BESIDE = Message(
     "These groups join operators by class and by what launched them. What changed, above, follows "
     "the order of the operators: what was replaced, added or removed there is in no group here "

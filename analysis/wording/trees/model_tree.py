@@ -68,6 +68,10 @@ _LONGEST_LAYER = Message(
 _SHOWN = 2  # modules of a path that are told, the innermost ones
 _MUCH = 0.1  # of the time, from which it is told that it runs in no module
 SHARES = Message("Shares are of the change of all operators together, {ns:signed_duration}.")
+_SHARES_OF_ONE = Message(
+    "Shares are of the time of all operators together, {ns:duration}, in which those that run at "
+    "the same time count in full."
+)
 _BY_ORDER = (
     Message(
         "Of {n:count} kernel of the baseline, in a replayed graph, operator and module are known "
@@ -120,8 +124,11 @@ def basis_with_shares(tree: ModelTree) -> str:
 def basis_of_one(tree: ModelTree) -> str:
     """Return what the times of the tree of one trace are, and in which order its parts stand."""
     count = tree.by_order[0]
-    by_order = _BY_ORDER_OF_ONE.text(n=count) if count else ""
-    return paragraph(BASIS[tree.unit_kind].text(order=_TIMES_OF_ONE.text()), by_order)
+    return paragraph(
+        BASIS[tree.unit_kind].text(order=_TIMES_OF_ONE.text()),
+        _SHARES_OF_ONE.text(ns=tree.total_ns[0] / max(1, tree.unit_counts[0])),
+        _BY_ORDER_OF_ONE.text(n=count) if count else "",
+    )
 
 
 def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Said]:

@@ -44,7 +44,7 @@ def print_trace_tree(console: Console, traced: TracedTree | None) -> None:
     tree, most = traced.tree, traced.costliest
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("part of the model"))
-    for head in (say("executions"), say("time"), say("share")):
+    for head in (say("executions"), say("time"), say("of operator time")):
         table.add_column(head, justify="right", no_wrap=True)
     parts = list(tree.walk())
     for place in sorted(_largest(tree)):

@@ -16,7 +16,7 @@ from analysis.messages import language
 from analysis.report.exports.findings_json import advice_json
 from analysis.report.model_tree.rows import TreeRow, trace_tree_rows
 from analysis.trace import Trace
-from analysis.wording.trees.model_tree import costliest_said
+from analysis.wording.trees.model_tree import basis_of_one, costliest_said
 from app.cli.printing.model_tree import print_trace_tree
 from tests.module_traces import Launch, model, trace_of
 from tests.step_traces import Kernel, steps_of
@@ -45,6 +45,7 @@ def test_the_tree_of_one_trace_adds_up_and_counts_modules() -> None:
     tree = tree_of(trace).tree
     assert tree.total_ns == (497_000, 0)
     assert sum(leaf.total_ns[0] for leaf in tree.leaves()) == 497_000
+    assert "Shares are of the time of all operators together, 497 µs," in basis_of_one(tree)
     rows = rows_of(trace)
     layer = rows["Layer"]
     assert (layer.instances, layer.executions, layer.before, layer.after) == (
