@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.compare.assumptions import Assumptions, cache_size, tau
 from analysis.compare.comparison import Comparison, explanation_of
 from analysis.compare.doubts import doubts
-from analysis.compare.figures import OF_RUNS, figures
+from analysis.compare.figures import OF_RUNS, OF_TIMES, figures
 from analysis.compare.graphs.names_by_order import with_names_by_order
 from analysis.compare.groups.detail import with_shared_detail
 from analysis.compare.groups.eager import with_originals
@@ -98,6 +98,8 @@ def compare(
     shown = figures(baseline, candidate, verdict, small, short, under, cache)
     shown = assumed_per_run(shown, entered)
     gains = ledger(baseline, candidate, fusion, verdict)
+    if verdict.reason == "no_change":
+        shown = without_changes_of(shown, OF_TIMES)
     if verdict.reason == "marked":
         shown = without_changes_of(shown, OF_RUNS)
     if work.reason is not None:

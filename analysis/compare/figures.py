@@ -44,6 +44,12 @@ from analysis.quantity import Basis, Quantity, Reason, ratio
 Pair = tuple[Quantity, Quantity]
 # Of whole runs, and of the process that makes them.
 OF_RUNS = ("latency", "throughput", "cpu_time", "compute_utilisation", "memory")
+# Times, and what follows from them: counts and sizes are as they are whatever runs differ by.
+OF_TIMES = (
+    "latency", "throughput", "cpu_time", "device_busy", "device_idle", "dispatch_gap",
+    "light_time", "launch_time", "copy_time", "small_op_time", "short_op_time",
+    "compute_utilisation", "operator_utilisation", "roofline_share", "cache_utilisation",
+)  # fmt: skip
 # Of traces with kernels of a device; launch time and copies only where there are any.
 DEVICE_FIGURES = (
     "kernels", "device_busy", "device_idle", "launches", "launch_time", "copies", "copy_time",

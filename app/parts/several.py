@@ -72,11 +72,10 @@ def _names(table: Table, entries: list[Entry]) -> None:
 
 
 def _speedups(table: Table, multiple: MultipleComparison, entries: list[Entry]) -> None:
-    speedups = pd.Series([entry.verdict.speedup if entry.verdict else None for entry in entries])
-    speedup = Message("Time of the baseline / time of the variant; above 1 is faster.")
-    table.number(
-        NO_HEAD, Head(Message("Speedup")), speedups.astype(float), speedup, "%.2f×", units.factor
-    )
+    speedups = pd.Series([words.shown_speedup(entry) for entry in entries], dtype=float)
+    if words.has_speedups(multiple):
+        speedup = Message("Time of the baseline / time of the variant; above 1 is faster.")
+        table.number(NO_HEAD, Head(Message("Speedup")), speedups, speedup, "%.2f×", units.factor)
     intervals = pd.Series([words.interval_text(entry) or None for entry in entries])
     if intervals.notna().any():
         help_ = Message("Of the speedup, wide enough for all of them to hold together at 95 %.")

@@ -59,6 +59,8 @@ _PATTERN_ORDER = (
     "difference_relative", "hurts", "inside", "ran",
 )  # fmt: skip
 
+_BOUNDS = ["low_ns", "high_ns"]
+
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
@@ -98,7 +100,7 @@ class Ledger:
     when it got slower, its interval at level `alpha` = 0.05 / groups with a time (Bonferroni) lies
     below 0, and its loss is more than a file in whole µs and the profiler's shortest duration of
     each further operator explain; not paired, only beyond what the machine may add between two
-    recordings (latency.uncontrolled).
+    recordings (latency.uncontrolled). Where the verdict is that no change is shown there is none.
     """
 
     rows: pd.DataFrame
@@ -207,13 +209,18 @@ def ledger(
         delta = change_ns(times[0], times[1], of) if of == "unprofiled_wall" else None
         total = Reconciliation(of, None if delta is None else round(delta))
     total = total if verdict is None else with_typical(total, verdict)
+    is_unchanged = verdict is not None and verdict.reason == "no_change"
     tested = int(((before.executions > 0) | (after.executions > 0)).sum())
     rows = _rows(groups, gains)
+    if is_unchanged:
+        rows[_BOUNDS] = np.nan
     has_intervals = bool(rows["low_ns"].notna().any())
     alpha = SHOWN_ALPHA / tested if has_intervals and tested else None
     if alpha is not None:
         rows["hurts"] = hurts(gains, alpha)
     patterns = _patterns(rows, gains, partly_held(groups, rows["key"].tolist(), traces))
+    if is_unchanged:
+        patterns[_BOUNDS] = np.nan
     sides = (baseline, candidate)
     is_marked = any(side.variant is not None and side.variant.is_marked for side in sides)
     no_shares = _no_shares(total, patterns["gain_ns"], is_marked)

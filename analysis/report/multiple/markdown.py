@@ -22,7 +22,8 @@ def multiple_markdown(multiple: MultipleComparison) -> str:
     """The answer, the table, the Pareto front and doubts; nothing that comes from a file is
     interpreted."""
     table = several_table(multiple)
-    heads = [say("variant"), say("speedup"), str(words.interval_head(multiple)), say("result")]
+    speedups = [say("speedup"), str(words.interval_head(multiple))] if table.has_speedups else []
+    heads = [say("variant"), *speedups, say("result")]
     heads += [fact.label.text() for fact in table.facts]
     heads += [column.label for column in table.columns]
     out = [
@@ -31,13 +32,15 @@ def multiple_markdown(multiple: MultipleComparison) -> str:
         *(f"{_told(note)}  " for note in table.notes),
         "",
         table_row(heads),
-        f"|---|---:|---:|---|{'---|' * len(table.facts)}{'---:|' * len(table.columns)}",
+        (
+            f"|---|{'---:|' * len(speedups)}---|"
+            f"{'---|' * len(table.facts)}{'---:|' * len(table.columns)}"
+        ),
     ]
     for row in table.rows:
-        out.append(
-            table_row([row.name, row.speedup, row.interval, row.result, *row.facts, *row.cells])
-        )
-    blank = ["", "", "", *("" for _ in table.facts)]
+        of_row = [row.speedup, row.interval] if speedups else []
+        out.append(table_row([row.name, *of_row, row.result, *row.facts, *row.cells]))
+    blank = ["", *("" for _ in speedups), *("" for _ in table.facts)]
     out.append(table_row([say("basis"), *blank, *(column.basis for column in table.columns)]))
     out.append("")
     if table.pareto is not None:

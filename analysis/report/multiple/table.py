@@ -56,6 +56,7 @@ class SeveralTable:
     notes: tuple[str, ...]
     pareto: Pareto | None
     interval_head: str
+    has_speedups: bool
 
     @property
     def has_intervals(self) -> bool:
@@ -114,6 +115,7 @@ def several_table(multiple: MultipleComparison, recorded: int = 0) -> SeveralTab
         facts=told,
         columns=tuple(_column(multiple, code) for code in codes),
         interval_head=str(words.interval_head(multiple)),
+        has_speedups=words.has_speedups(multiple),
         rows=tuple(rows),
         notes=tuple(filter(None, notes)),
         pareto=found,

@@ -193,13 +193,25 @@ _CORRECTED_LOOKS = Message(
 
 
 def speedup_text(entry: Entry) -> str:
-    """'2.15×'; a dash for the baseline and where there is no time."""
-    return say("{speedup:factor}", speedup=entry.verdict.speedup if entry.verdict else None)
+    """'2.15×'; a dash where none is shown."""
+    return say("{speedup:factor}", speedup=shown_speedup(entry))
+
+
+def shown_speedup(entry: Entry) -> float | None:
+    """Return the speedup; None of the baseline, where there is no time, and where no change is
+    shown, of which a ratio would be one."""
+    verdict = entry.verdict
+    return None if verdict is None or verdict.reason == "no_change" else verdict.speedup
+
+
+def has_speedups(multiple: MultipleComparison) -> bool:
+    """Return whether a speedup of any side is shown."""
+    return any(shown_speedup(entry) is not None for entry in multiple.entries)
 
 
 def interval_text(entry: Entry) -> str:
     """'2.14× to 2.17×', corrected for several candidates; '' without one."""
-    interval = entry.verdict.corrected if entry.verdict else None
+    interval = entry.verdict.corrected if entry.verdict and shown_speedup(entry) else None
     return "" if interval is None else range_text(interval)
 
 

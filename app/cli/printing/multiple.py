@@ -40,7 +40,7 @@ def print_multiple(multiple: MultipleComparison, *, is_brief: bool) -> None:
     costs = [code for code in multiple.columns if code not in _TIMES]
     is_wide, chars = console.width >= _WIDE, _NAME_CHARS[console.width >= _NARROW]
     console.print()
-    console.print(_table(multiple, [*times, *costs] if is_wide else times, chars, has_speedup=True))
+    console.print(_table(multiple, [*times, *costs] if is_wide else times, chars, has_result=True))
     if told := facts(multiple):
         console.print()
         console.print(_facts(multiple, told, chars))
@@ -49,7 +49,7 @@ def print_multiple(multiple: MultipleComparison, *, is_brief: bool) -> None:
         return
     for part in _fitting(multiple, costs, console.width - chars - _GAP) if not is_wide else ():
         console.print()
-        console.print(_table(multiple, part, chars, has_speedup=False))
+        console.print(_table(multiple, part, chars, has_result=False))
     found = pareto(multiple)
     if found is not None:
         console.print(f"\n{words.PARETO_TITLE}", style="bold")
@@ -117,28 +117,34 @@ def _width(multiple: MultipleComparison, code: str) -> int:
 
 
 def _table(
-    multiple: MultipleComparison, columns: Sequence[str], chars: int, *, has_speedup: bool
+    multiple: MultipleComparison, columns: Sequence[str], chars: int, *, has_result: bool
 ) -> Table:
-    """A row for each side, and what each figure rests on."""
+    """A row for each side, and what each figure rests on; `has_result` puts in front what each is
+    told to be, and speedups where any is shown."""
+    speedup_heads: list[str] = []
+    if has_result and words.has_speedups(multiple):
+        speedup_heads = [say("speedup"), str(words.interval_head(multiple))]
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("variant"), no_wrap=True)
-    if has_speedup:
-        table.add_column(say("speedup"), justify="right", no_wrap=True)
-        table.add_column(str(words.interval_head(multiple)), justify="right", no_wrap=True)
+    for head in speedup_heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    if has_result:
         table.add_column(say("result"), no_wrap=True)
     for code in columns:
         label = words.column_text(multiple, code).label
-        width = None if has_speedup else _width(multiple, code)
+        width = None if has_result else _width(multiple, code)
         table.add_column(label, justify="right", overflow="fold", width=width)
     entries = multiple.entries
     names = cut_names([entry.side.name for entry in entries], chars)
     for at in multiple.order:
         entry = entries[at]
         cells = [words.figure_cell(entry, code).replace(" ", _FIXED) for code in columns]
-        if has_speedup:
-            result = words.result_text(entry)
-            cells = [words.speedup_text(entry), words.interval_text(entry), result, *cells]
+        if has_result:
+            cells = [words.result_text(entry), *cells]
+        if speedup_heads:
+            cells = [words.speedup_text(entry), words.interval_text(entry), *cells]
         table.add_row(names[at], *cells)
     bases = [words.column_basis(multiple, code) for code in columns]
-    table.add_row(say("basis"), *(["", "", ""] if has_speedup else []), *bases, style="dim")
+    blank = [""] * (len(speedup_heads) + has_result)
+    table.add_row(say("basis"), *blank, *bases, style="dim")
     return table

@@ -9,15 +9,19 @@ from analysis.compare import compare
 from analysis.compare.multiple.comparison import MultipleComparison, compare_several
 from analysis.compare.side import Side, side_of_trace
 from analysis.compare.trust import trust
+from analysis.report.multiple.html import multiple_html
+from analysis.report.multiple.markdown import multiple_markdown
 from analysis.trace import Trace
 from analysis.wording.diagnostics import diagnostic_sentence
 from analysis.wording.multiple.comparison import (
     basis_sentences,
     best_sentence,
     doubt_lines,
+    has_speedups,
     result_text,
+    speedup_text,
 )
-from analysis.wording.sentences import samples_text
+from analysis.wording.sentences import change_text, samples_text
 from tests.step_traces import Kernel, steps_of
 
 
@@ -75,3 +79,27 @@ def test_what_did_not_change_is_said_of_several_too() -> None:
     assert several.comparisons[0].verdict.reason == "no_change"
     assert [result_text(entry) for entry in several.entries][:2] == ["baseline", "no change"]
     assert best_sentence(several).endswith("may be as fast.")
+
+
+def test_where_no_change_is_shown_no_speedup_and_no_change_of_a_time_stands_beside_it() -> None:
+    """Repetitions of 400 and 401.6 us; of three sides the slower third keeps its speedup."""
+    again, third = repeated("again", 100.4, 5), repeated("third", 150, 5)
+    alone, several = (
+        compare_several(sides_of(FIRST, *more)) for more in ((again,), (again, third))
+    )
+    assert [entry.verdict and entry.verdict.reason for entry in alone.entries] == [
+        None, "no_change"
+    ]  # fmt: skip
+    assert [speedup_text(entry) for entry in alone.entries] == ["–", "–"]
+    assert not has_speedups(alone) and has_speedups(several)
+    assert [speedup_text(entry) for entry in several.entries[:2]] == ["–", "–"]
+    assert speedup_text(several.entries[2]) != "–"
+    for multiple, is_shown in ((alone, False), (several, True)):
+        assert ("Speedup" in multiple_html(multiple)) == is_shown
+        assert ("speedup" in multiple_markdown(multiple)) == is_shown
+    pair = alone.comparisons[0]
+    changed = {figure.code: change_text(figure) for figure in pair.figures}
+    assert changed["latency"] == changed["throughput"] == changed["device_busy"] == ""
+    assert changed["kernels"] == "0.0 %", "a count is no time"
+    assert pair.ledger.rows["low_ns"].isna().all() and not pair.ledger.rows["hurts"].any()
+    assert compare(*sides_of(FIRST, third)).figure("latency").change == pytest.approx(0.5)
