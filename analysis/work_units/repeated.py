@@ -15,7 +15,7 @@ from analysis.metrics.memo import once
 from analysis.metrics.spans import busy_until, call_times
 from analysis.operators.kernel_names import kernel_type, memory_type
 from analysis.trace import Trace
-from analysis.work_units.units import OUTSIDE, Units
+from analysis.work_units.units import OUTSIDE, UnitEnd, Units
 
 _COVERED = 0.5  # of the kernels of the busiest stream, which repeats must hold
 _ROCM_COPIES = "__amd_rocclr_"  # ROCm copies and fills memory by kernels of these names
@@ -64,9 +64,11 @@ def common_repeats(before: Trace, after: Trace) -> tuple[Units, Units] | None:
     one_side, other = first.units(first.phase, counts[0]), second.units(shift, counts[1])
     if one_side is None or other is None:
         return None
-    if first.are_calls_apart(one_side) or second.are_calls_apart(other):
-        one_side = first.calls_apart(first.phase, counts[0])
-        other = second.calls_apart(shift, counts[1])
+    are_apart = (first.are_calls_apart(one_side), second.are_calls_apart(other))
+    if any(are_apart):
+        ends: list[UnitEnd] = ["last_kernel" if apart else "last_as_other" for apart in are_apart]
+        one_side = replace(first.calls_apart(first.phase, counts[0]), end=ends[0])
+        other = replace(second.calls_apart(shift, counts[1]), end=ends[1])
     is_own = (counts[0] == 1, counts[1] == 1 and shift == second.phase)
     return replace(one_side, is_shared=not is_own[0]), replace(other, is_shared=not is_own[1])
 
@@ -146,7 +148,7 @@ class _Repeated:
         starts, _ = call_times(self.trace.calls)
         ends = np.append(units.starts_ns + lengths, 0)
         unit_of = np.where(starts < ends[units.unit_of], units.unit_of, OUTSIDE)
-        return replace(units, unit_of=unit_of, walls_ns=lengths)
+        return replace(units, unit_of=unit_of, walls_ns=lengths, end="last_kernel")
 
     def _lengths(self, units: Units) -> np.ndarray:
         """Return the time from the start of each unit to the end of its last kernel."""

@@ -120,7 +120,7 @@ def _notes(units: Units) -> Iterator[Diagnostic]:
     host: dict[str, Value] = {"host": units.host_ns}
     if units.kind == "repeat":
         code: DiagnosticCode = "runs_cut_alike" if units.is_shared else "runs_repeated"
-        yield Diagnostic("info", code, units.count)
+        yield Diagnostic("info", code, units.count, values={"end": units.end})
     elif units.kind == "annotation":
         name: dict[str, Value] = {"name": clean_text(units.name, _CHARS)}
         yield Diagnostic("info", "runs_annotated", units.count, values=name)

@@ -17,6 +17,8 @@ from analysis.work_units.work import Work, work_of
 # *earlier* is what a device ran before its only step: work that was launched before the file began.
 UnitKind = Literal["step", "annotation", "repeat", "file", "earlier"]
 UnitEvidence = Literal["named", "ordered", "guessed"]
+# What a repeat lasts to: the next one, its last kernel, or that because those of another trace do.
+UnitEnd = Literal["next", "last_kernel", "last_as_other"]
 OUTSIDE = -1
 NUMBER = re.compile(r"\d+")
 
@@ -31,7 +33,8 @@ class Units:
     for none, `name` stands for all of them. `host_ns` is the median unit of the host where the
     walls are those of the device, whose period is another, None elsewhere. A single unit that
     `is_behind` begins where the device is done with what was launched before the file began.
-    Repeats that `is_shared` are cut as those of another trace, and otherwise alone.
+    Repeats that `is_shared` are cut as those of another trace, and otherwise alone; `end` is what
+    they last to.
     """
 
     kind: UnitKind
@@ -44,6 +47,7 @@ class Units:
     host_ns: int | None = None
     is_behind: bool = False
     is_shared: bool = False
+    end: UnitEnd = "next"
 
     @cached_property
     def work(self) -> tuple[Work, ...]:
@@ -60,6 +64,14 @@ class Units:
     def mean_ns(self) -> float:
         """Return how long one unit takes on average."""
         return float(self.walls_ns.mean())
+
+    @property
+    def end_with_kernels(self) -> bool:
+        """Return whether these are repeats with time between them that is in none."""
+        if self.kind != "repeat":
+            return False
+        between = self.starts_ns[1:] - (self.starts_ns + self.walls_ns)[:-1]
+        return bool(np.median(between) > 0) if len(between) else False
 
     def kinds_of_work(self) -> tuple[Work, ...]:
         """Return the distinct kinds of work, the one that takes most time first."""
@@ -89,6 +101,7 @@ class Units:
             self.host_ns,
             self.is_behind,
             self.is_shared,
+            self.end,
         )
 
 

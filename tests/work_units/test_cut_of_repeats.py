@@ -10,11 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.advice.explanation import explain_trace
 from analysis.advice.sides import advised
 from analysis.compare import compare
+from analysis.compare.explanation import explain
 from analysis.compare.side import side_of_trace
 from analysis.metrics.step import mean_step
+from analysis.report.explanation.explanation_json import explanation_values
 from analysis.trace import Trace
+from analysis.wording.diagnostics import diagnostic_sentence
+from analysis.wording.explanation import leading_sentence
+from analysis.wording.explanation.traced_unit import unit_said
 from analysis.work_units import with_common_runs, with_unit_runs
 from tests.host.hosts import Call, Span, host_of
 from tests.step_traces import Kernel, steps_of
@@ -32,6 +38,24 @@ def window(first: int, kernels: int, pause_us: float = 30, name: str = "t") -> T
     return steps_of(
         [[block[(first + at) % len(block)] for at in range(kernels)]], marked=False, name=name
     )
+
+
+def with_host(trace: Trace, loads_us: int) -> Trace:
+    """A trace of blocks far apart, before each of which the host loads data for so long."""
+    starts = trace.calls["start_ns"].to_numpy("int64")
+    spans: list[Span] = [
+        (0, "frame", "loader.py(1): load", at - 450_000, at - 450_000 + loads_us * 1000)
+        for at in starts[::6].tolist()
+    ]
+    calls: list[Call] = [(at, at + 1, 0, at - 2_000) for at in starts.tolist()]
+    rows = pd.array(np.arange(len(starts)), dtype="Int64")
+    return replace(trace, calls=trace.calls.assign(source_row=rows), host=host_of(spans, calls))
+
+
+def said_of(trace: Trace) -> str:
+    found = explain_trace(trace)
+    assert found is not None
+    return str(unit_said(found.unit)[0]).replace("**", "")
 
 
 def codes(trace: Trace) -> set[str]:
@@ -103,15 +127,48 @@ def test_blocks_far_apart_end_with_their_last_kernel_where_the_host_shows_little
 ) -> None:
     """Of 500 us between blocks the host loads data in 100: what calls the next one is as little
     known as without a host. Where it does so in 400, that is why, and a part of the block."""
-    trace = window(2, 48, 500)
-    starts = trace.calls["start_ns"].to_numpy("int64")
-    begins = starts[::6]  # of blocks, each behind its pause
-    spans: list[Span] = [
-        (0, "frame", "loader.py(1): load", at - 450_000, at - 450_000 + loads_us * 1000)
-        for at in begins.tolist()
-    ]
-    calls: list[Call] = [(at, at + 1, 0, at - 2_000) for at in starts.tolist()]
-    rows = np.arange(len(starts))
-    frame = trace.calls.assign(source_row=pd.array(rows, dtype="Int64"))
-    known = replace(trace, calls=frame, host=host_of(spans, calls))
+    known = with_host(window(2, 48, 500), loads_us)
     assert set(with_unit_runs(known).runs["dur_ns"]) == {takes}
+
+
+def test_each_place_says_what_the_time_of_a_repetition_holds() -> None:
+    """Blocks of 150 us, 500 us apart. Of one file the host explains the pauses, so a block lasts
+    650 us there; the other one has no host. Compared, both end with their last kernel."""
+    shown, hidden = with_host(window(2, 48, 500), 400), window(2, 48, 500)
+    assert (
+        "takes 650 µs until the next one begins, the mean of 7; its last kernel ends after 150 µs."
+    ) in said_of(shown)
+    assert (
+        "takes 150 µs from its first kernel to its last, the mean of 8. The time until the next "
+        "one begins is left out, as the file does not show what the host does then."
+    ) in said_of(hidden)
+    for pair in ((shown, hidden), (hidden, shown)):
+        found = explain(*pair)
+        assert found is not None
+        assert (found.unit.before_ns, found.unit.after_ns) == (150_000, 150_000)
+        assert "first kernel to its last here: not both files show" in leading_sentence(found)
+        notes = [_note(trace) for trace in with_common_runs(*pair)]
+        own = "as the file does not show what the host does until the next one"
+        other = "where this file is shown alone, each lasts until the next one begins"
+        assert [(own in note, other in note) for note in notes] == [
+            (trace is hidden, trace is shown) for trace in pair
+        ]
+        values = explanation_values(found)
+        assert values is not None and values["unit"]["lasts_to"] == "last_kernel"
+
+
+def test_repetitions_without_a_pause_need_no_word_of_their_end() -> None:
+    """Blocks of 180 us begin behind their pause of 30 us, which is a sixth of each. With two pauses
+    of 10 us none stands out: a file that begins behind neither has its blocks begin there."""
+    assert "until the next one begins" in said_of(window(2, 48))
+    assert "until the next one begins" not in said_of(window(1, 50, 10))
+    found = explain(window(2, 48), window(2, 54))
+    assert found is not None and "to its last here" not in leading_sentence(found)
+    values = explanation_values(found)
+    assert values is not None and values["unit"]["lasts_to"] == "next"
+
+
+def _note(trace: Trace) -> str:
+    codes_of_repeats = ("runs_repeated", "runs_cut_alike")
+    notes = [note for note in trace.diagnostics if note.code in codes_of_repeats]
+    return " ".join(map(diagnostic_sentence, notes))

@@ -71,7 +71,9 @@ class TracedUnit:
     in `behind_layers` layers. `kernels` counts those of a unit, with `other_kernels` besides those
     that compute. Without `has_starts` the file has no start of each call, so that nothing is known
     of idle time. `unlaunched` counts the calls of the whole file that were launched before it.
-    of idle time. `unprofiled_ns` is the mean of the un-profiled runs of the file, 0 without any.
+    `unprofiled_ns` is the mean of the un-profiled runs of the file, 0 without any. Of repeats
+    `last_kernel_ns` is the mean time until their last kernel ends, None of others; where they
+    `end_with_kernels`, that is all of it, and the time until the next one is in none.
     """
 
     kind: UnitKind
@@ -97,6 +99,8 @@ class TracedUnit:
     behind_layers: int = 0
     unlaunched: int = 0
     unprofiled_ns: int = 0
+    last_kernel_ns: int | None = None
+    end_with_kernels: bool = False
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,8 @@ def unit_of(traced: Traced) -> TracedUnit:
         *_behind(traced),
         int(launched_earlier(trace).sum()),
         round(leading_ns(trace, "unprofiled_wall") or 0.0),
+        _last_kernel_ns(traced),
+        units.end_with_kernels,
     )
 
 
@@ -66,6 +68,19 @@ def uneven(walls_ns: np.ndarray, busy_ns: np.ndarray) -> Uneven | None:
         (int(walls_ns[fast].min()), int(walls_ns[fast].max())),
         (round(float(busy_ns[slow].mean())), round(float(busy_ns[fast].mean()))),
     )
+
+
+def _last_kernel_ns(traced: Traced) -> int | None:
+    """Return the mean time from the start of a repeat to the end of its last kernel; None of other
+    units."""
+    units = traced.units
+    if units.kind != "repeat" or not traced.has_starts:
+        return None
+    starts, lasts = call_times(traced.trace.calls)
+    inside = units.unit_of >= 0
+    ends = units.starts_ns.copy()
+    np.maximum.at(ends, units.unit_of[inside], (starts + lasts)[inside])
+    return round(float(np.minimum(ends - units.starts_ns, units.walls_ns).mean()))
 
 
 def _behind(traced: Traced) -> tuple[int, int]:

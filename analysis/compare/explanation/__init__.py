@@ -255,6 +255,7 @@ def _times(sides: tuple[ExplainedSide, ExplainedSide]) -> UnitTimes:
         frozenset(kind for side in sides for kind in side.others),
         all(side.has_starts for side in sides),
         not any(side.trace.sampled_runs.empty for side in sides),
+        any(side.units.end_with_kernels for side in sides),
     )
 
 

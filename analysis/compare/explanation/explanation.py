@@ -159,6 +159,7 @@ class UnitTimes:
     others: frozenset[OtherKernels] = frozenset()  # that `kernels` counts on either side
     has_starts: bool = True  # else `busy_ns` is the sum of all that runs
     has_unprofiled: bool = False  # the files have un-profiled runs as well, which are shorter
+    end_with_kernels: bool = False  # repeats without the time until the next one begins
 
     @property
     def change_ns(self) -> int:

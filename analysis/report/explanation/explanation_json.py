@@ -18,6 +18,7 @@ from analysis.compare.explanation.product import Product
 from analysis.ranks.pair import RankPair
 from analysis.wording.explanation import change_sentence, leading_sentence
 from analysis.wording.explanation.earlier import earlier_sentence
+from analysis.work_units.units import UnitKind
 
 Of = TypeVar("Of")
 
@@ -103,6 +104,14 @@ def _ranks(ranks: RankPair | None) -> dict[str, Any] | None:
     }
 
 
+def last_of(kind: UnitKind, end_with_kernels: bool) -> str | None:
+    """Return what a repeat lasts to: *next*, the start of the next one, or *last_kernel*, the end
+    of its last kernel; None of other units."""
+    if kind != "repeat":
+        return None
+    return "last_kernel" if end_with_kernels else "next"
+
+
 def _unit(unit: UnitTimes) -> dict[str, Any]:
     return {
         "kind": unit.kind,
@@ -116,6 +125,7 @@ def _unit(unit: UnitTimes) -> dict[str, Any]:
         "kernels_after": unit.kernels[1],
         "busy_before_ns": unit.busy_ns[0],
         "busy_after_ns": unit.busy_ns[1],
+        "lasts_to": last_of(unit.kind, unit.end_with_kernels),
         "work": {"before": asdict(unit.works[0]), "after": asdict(unit.works[1])},
     }
 

@@ -15,7 +15,7 @@ from analysis.advice.explanation.explanation import (
     TraceExplanation,
 )
 from analysis.compare.explanation.explanation import KernelTime
-from analysis.report.explanation.explanation_json import product_values
+from analysis.report.explanation.explanation_json import last_of, product_values
 from analysis.wording.explanation.savings import saving_said
 from analysis.wording.explanation.trace import trace_sentence
 
@@ -49,6 +49,8 @@ def _unit(unit: TracedUnit) -> dict[str, Any]:
         "wall_ns": unit.wall_ns,
         "shortest_ns": unit.range_ns[0],
         "longest_ns": unit.range_ns[1],
+        "lasts_to": last_of(unit.kind, unit.end_with_kernels),
+        "last_kernel_ns": unit.last_kernel_ns,
         "parts": asdict(unit.parts),
         "kernels": unit.kernels,
         "work": asdict(unit.work),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from analysis.messages import Message, listed
 from analysis.trace import Diagnostic, DiagnosticCode
 from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
+from analysis.work_units.units import UnitEnd
 
 # Of the clock, while executions at once add up to more.
 _BESIDE_ONE = Message("Beside that run the file shows {parts}, by the clock.")
@@ -25,6 +26,32 @@ _PARTS = {
     "between": Message("{ns:duration} between them"),
     "after": Message("{ns:duration} after the last"),
 }
+_REPEATED = Message(
+    "The file does not mark its runs, but its kernels repeat in the same order: each of {n:count} "
+    "repetition that it holds whole counts as one run.",
+    "The file does not mark its runs, but its kernels repeat in the same order: each of {n:count} "
+    "repetitions that it holds whole counts as one run.",
+)
+_CUT_ALIKE = Message(
+    "They begin with the same kernel as those of the other file, and with another one where this "
+    "file is shown alone, so that the time of single parts differs there."
+)
+_ENDS: Mapping[UnitEnd, Message] = {
+    "last_kernel": Message(
+        "Each lasts from its first kernel to its last, as the file does not show what the host "
+        "does until the next one."
+    ),
+    "last_as_other": Message(
+        "Each lasts from its first kernel to its last, as the other file does not show what the "
+        "host does until the next one; where this file is shown alone, each lasts until the next "
+        "one begins."
+    ),
+}
+
+
+def _end(note: Diagnostic) -> list[Message]:
+    """Return until when a repetition lasts, where that is not the next one."""
+    return [message for end, message in _ENDS.items() if note.values.get("end") == end]
 
 
 def _beside(note: Diagnostic) -> NoteText:
@@ -50,26 +77,8 @@ UNIT_RUNS: Mapping[DiagnosticCode, NoteTexts] = {
             "called {name:name} counts as one run.",
         ),
     ),
-    "runs_repeated": told(
-        Message(
-            "The file does not mark its runs, but its kernels repeat in the same order: each of "
-            "{n:count} repetition that it holds whole counts as one run.",
-            "The file does not mark its runs, but its kernels repeat in the same order: each of "
-            "{n:count} repetitions that it holds whole counts as one run.",
-        ),
-    ),
-    "runs_cut_alike": told(
-        Message(
-            "The file does not mark its runs, but its kernels repeat in the same order: each of "
-            "{n:count} repetition that it holds whole counts as one run.",
-            "The file does not mark its runs, but its kernels repeat in the same order: each of "
-            "{n:count} repetitions that it holds whole counts as one run.",
-        ),
-        Message(
-            "They begin with the same kernel as those of the other file, and with another one "
-            "where this file is shown alone, so that the time of single parts differs there."
-        ),
-    ),
+    "runs_repeated": lambda note: told(_REPEATED, *_end(note)),
+    "runs_cut_alike": lambda note: told(_REPEATED, _CUT_ALIKE, *_end(note)),
     "runs_of_device": told(
         Message(
             "The host runs more than a step ahead of the device, so its own steps of "

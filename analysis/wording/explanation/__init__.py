@@ -20,6 +20,7 @@ from analysis.wording.explanation.same_kernels import common_kernels_said, same_
 from analysis.wording.explanation.units import (
     PER,
     batch_sentence,
+    end_said,
     profiled_said,
     same_sentence,
     unit_sentence,
@@ -85,15 +86,22 @@ def leading_said(explanation: Explanation) -> Sequence[Said]:
         return (*first, _MODELS.of())
     if explanation.outcome == "no_change":
         recorded = recorded_devices_said(explanation)
-        return (*first, same_sentence(unit), *recorded, *earlier_said(explanation))
+        return (*first, same_sentence(unit), *end_said(unit), *recorded, *earlier_said(explanation))
     lead = leading_change(explanation)
     if lead is None:
-        return (*first, unit_sentence(unit), _UNEXPLAINED.of(), *earlier_said(explanation))
+        return (
+            *first,
+            unit_sentence(unit),
+            *end_said(unit),
+            _UNEXPLAINED.of(),
+            *earlier_said(explanation),
+        )
     return (
         *first,
         change_said(lead, unit),
         unit_sentence(unit),
         *profiled_said(unit),
+        *end_said(unit),
         *earlier_said(explanation),
     )
 
@@ -110,7 +118,9 @@ def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
     unit = explanation.unit
     first = first_parts(explanation)
     said = (change_said(change, unit) for change in told_changes(explanation))
-    more = (said.parts() for said in (*profiled_said(unit), *earlier_said(explanation)))
+    more = (
+        said.parts() for said in (*profiled_said(unit), *end_said(unit), *earlier_said(explanation))
+    )
     last = passage(unit_sentence(unit).parts(), *more, rest_parts(explanation))
     return [*([first] if first else []), *(each.parts() for each in said), last]
 

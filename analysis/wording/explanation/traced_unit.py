@@ -60,6 +60,29 @@ _REPEAT_RANGE = Message(
     "The file marks no steps, but its kernels repeat: one repetition of {kernels} "
     "takes **{wall:duration}**, the mean of {n:count} from {low:duration} to {high:duration}."
 )
+# Of repeats between which the device pauses: what their time holds.
+_REPEAT_TO_NEXT = Message(
+    "The file marks no steps, but its kernels repeat: one repetition of {kernels} takes "
+    "**{wall:duration}** until the next one begins, the mean of {n:count}; its last kernel ends "
+    "after {last:duration}."
+)
+_REPEAT_TO_NEXT_RANGE = Message(
+    "The file marks no steps, but its kernels repeat: one repetition of {kernels} takes "
+    "**{wall:duration}** until the next one begins, the mean of {n:count} from {low:duration} to "
+    "{high:duration}; its last kernel ends after {last:duration}."
+)
+_REPEAT_TO_LAST = Message(
+    "The file marks no steps, but its kernels repeat: one repetition of {kernels} takes "
+    "**{wall:duration}** from its first kernel to its last, the mean of {n:count}. The time until "
+    "the next one begins is left out, as the file does not show what the host does then."
+)
+_REPEAT_TO_LAST_RANGE = Message(
+    "The file marks no steps, but its kernels repeat: one repetition of {kernels} takes "
+    "**{wall:duration}** from its first kernel to its last, the mean of {n:count} from "
+    "{low:duration} to {high:duration}. The time until the next one begins is left out, as the "
+    "file does not show what the host does then."
+)
+_PAUSE = 0.05  # of a repeat, in which no kernel runs at its end: below it the end is not told
 _FILE = {
     True: Message(
         "The file marks no steps, and its kernels do not repeat as a whole: it spans "
@@ -186,8 +209,19 @@ def _takes(unit: TracedUnit) -> Said:
     if unit.kind == "file":
         return _FILE[unit.on_device].of(**values)
     if unit.kind == "repeat":
-        return (_REPEAT if is_alike else _REPEAT_RANGE).of(**values)
+        return _repeat(unit)[not is_alike].of(**values, last=unit.last_kernel_ns or 0)
     return (_ONE if is_alike else _ONE_RANGE)[word(unit.kind, unit.name)].of(**values)
+
+
+def _repeat(unit: TracedUnit) -> tuple[Message, Message]:
+    """Return the sentences of repeats that are alike and of those that are not, by what their time
+    holds."""
+    if unit.end_with_kernels:
+        return _REPEAT_TO_LAST, _REPEAT_TO_LAST_RANGE
+    last_ns = unit.last_kernel_ns
+    if last_ns is not None and unit.wall_ns - last_ns >= _PAUSE * unit.wall_ns:
+        return _REPEAT_TO_NEXT, _REPEAT_TO_NEXT_RANGE
+    return _REPEAT, _REPEAT_RANGE
 
 
 def _parts(unit: TracedUnit) -> Said:

@@ -116,6 +116,15 @@ def profiled_said(unit: UnitTimes) -> list[Said]:
     return [_AS_PROFILED.of()] if unit.has_unprofiled else []
 
 
+def end_said(unit: UnitTimes) -> list[Said]:
+    """Return that the time between repeats is left out; nothing of other units."""
+    return [_TO_LAST.of()] if unit.end_with_kernels else []
+
+
+_TO_LAST = Message(
+    "A repetition lasts from its first kernel to its last here: not both files show what the host "
+    "does until the next one begins."
+)
 _AS_PROFILED = Message("That is as profiled; the verdict is on un-profiled runs.")
 
 
