@@ -21,6 +21,7 @@ from analysis.metrics.breakdown import by_operator, steady_calls
 from analysis.metrics.spans import run_spans
 from analysis.metrics.step import place_of_shown, shown_run
 from analysis.metrics.stretch import Stretch
+from analysis.metrics.warmup import steady_runs
 from analysis.operators.classes import LABELS, OP_CLASSES
 from analysis.quantity import Quantity
 from analysis.timeline.depth import MAX_DEPTH, rows_of
@@ -306,11 +307,16 @@ def _run(trace: Trace, max_calls: int | None) -> _Run:
 
 
 def _place(trace: Trace) -> Said | None:
-    """Return which of several runs is shown, and why that one."""
+    """Return which of several runs is shown, and why that one; where none is near it the mean."""
     place = place_of_shown(trace)
     if place is None:
         return None
-    return wording.place_said(*place, is_median=trace.has_blocks)
+    if trace.has_blocks:
+        return wording.median_said(place[1])
+    runs = trace.profiled_runs
+    dur_ns = runs[runs["run"].isin(steady_runs(trace).runs)]["dur_ns"]
+    shown_ns = int(runs[runs["run"] == shown_run(trace)]["dur_ns"].iloc[0])
+    return wording.nearest_said(*place, shown_ns, float(dur_ns.mean()))
 
 
 def _beside(trace: Trace, row: pd.DataFrame) -> pd.DataFrame:

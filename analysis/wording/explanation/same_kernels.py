@@ -37,6 +37,11 @@ _AS_LONG_WITHOUT_COPIES = Message(
     "**{idle_after:duration}** instead of **{idle_before:duration}** {per}."
 )
 
+_MORE_THAN_BUSY = Message(
+    "Their times add up to more than the device is busy for: some kernels run at the same time, or "
+    "outside the run that launched them."
+)
+
 
 _ON_ONE_SIDE: tuple[ChangeCode, ...] = ("added", "removed")
 _COMMON = Message(
@@ -86,12 +91,16 @@ def same_kernels_said(explanation: Explanation) -> list[Said]:
         idle_before=idle[0],
         idle_after=idle[1],
     )
+    is_more = any(
+        kernels > busy for kernels, busy in zip((before, after), unit.busy_ns, strict=True)
+    )
+    more = [_MORE_THAN_BUSY.of()] if is_more else []
     if not are_same:
-        return [said(_AS_LONG_WITHOUT_COPIES if "copies" in unit.others else _AS_LONG)]
+        return [said(_AS_LONG_WITHOUT_COPIES if "copies" in unit.others else _AS_LONG), *more]
     waits = _waits_of_both(explanation)
     message = _BUT_COLLECTIVES if "collectives" in unit.others else _SAME_KERNELS
     kernels = kernels_said(round(unit.kernels[0]), unit.others)
-    return [said(message, kernels=kernels), *([] if waits is None else [waits])]
+    return [said(message, kernels=kernels), *more, *([] if waits is None else [waits])]
 
 
 def _are_same(explanation: Explanation) -> bool:

@@ -18,6 +18,11 @@ EXECUTIONS = Message(
     "{operators:distinct} in {n:count} execution", "{operators:distinct} in {n:count} executions"
 )
 _NEAREST = Message("run {number:count} of {n:count}, the one nearest to the mean run")
+_NEAR = 0.01  # of the mean run, by which the time of the run that is drawn may differ
+_NONE_NEAR = Message(
+    "run {number:count} of {n:count} (they take {mean:duration} on average, and none is nearer to "
+    "that)"
+)
 _MEDIAN = Message("the median of {n:runs}")
 PROFILED = Message("{time:duration} as profiled")
 BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
@@ -67,9 +72,17 @@ def caption(facts: Sequence[Said], sentences: Sequence[Said]) -> Said:
     return reduce(lambda told, text: _THEN.of(facts=told, sentence=text), sentences, whole)
 
 
-def place_said(number: int, count: int, *, is_median: bool) -> Said:
-    """Return which of several runs is drawn, and why that one."""
-    return _MEDIAN.of(n=count) if is_median else _NEAREST.of(number=number, n=count)
+def median_said(count: int) -> Said:
+    """Return that the median of so many runs is drawn."""
+    return _MEDIAN.of(n=count)
+
+
+def nearest_said(number: int, count: int, time_ns: float, mean_ns: float) -> Said:
+    """Return which of several runs is drawn, the one nearest to the mean run; the mean where this
+    one takes another time, so that its times are not taken for those of the mean."""
+    if abs(time_ns - mean_ns) <= _NEAR * mean_ns:
+        return _NEAREST.of(number=number, n=count)
+    return _NONE_NEAR.of(number=number, n=count, mean=mean_ns)
 
 
 def time_of_file(busy_ns: float, time_ns: float) -> Said:

@@ -139,6 +139,10 @@ def test_other_kernels_that_take_as_long_together_are_said_to() -> None:
         "All kernels together, without copies and fills of memory, take as long on both sides "
         "(100 µs, before 100 µs)"
     )
+    assert "more than the device is busy" not in leading_sentence(found)
+    # Of 100 us of kernels 96 are in the step, as where some run at once: busy is less than the sum.
+    at_once = replace(found, unit=replace(found.unit, busy_ns=(96_000, 104_000)))
+    assert "Their times add up to more than the device is busy for" in leading_sentence(at_once)
     longer = explain(launching(step, 2), launching([replace(GEMM, us=55), RELU, TALK], 30))
     assert longer is not None and "as long on both sides" not in leading_sentence(longer)
 
