@@ -25,6 +25,7 @@ COLLECTIVE_COLUMNS = {
     "bytes": "Int64",  # that the group moves as a whole
     "number": "Int64",  # among the collectives of the group
     "transfer_ns": "Int64",  # in which data moved, by the profiler's own count
+    "link_bytes": "Int64",  # that moved over the links of this rank in that time, likewise
 }
 
 

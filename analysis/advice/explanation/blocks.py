@@ -171,7 +171,8 @@ def collectives_of(traced: Traced) -> tuple[Collective, ...]:
     for (name, size, counts), ns in totals.items():
         each_ns = round(sum(ns) / len(ns))
         ranks = _ranks_and_bus(trace, calls_of[name, size, counts], each_ns)
-        found.append(Collective(name, len(ns) / units.count, each_ns, size, counts, *ranks))
+        moved = _moved(trace, calls_of[name, size, counts])
+        found.append(Collective(name, len(ns) / units.count, each_ns, size, counts, *ranks, *moved))
     return tuple(sorted(found, key=lambda one: -one.count * one.each_ns))
 
 
@@ -189,6 +190,23 @@ def _ranks_and_bus(trace: Trace, calls: list[int], each_ns: int) -> tuple[int | 
     kind, size, data = told.iloc[0]
     known = None if pd.isna(data) else int(data)
     return int(size), bus_bandwidth(str(kind), int(size), known, each_ns)
+
+
+def _moved(trace: Trace, calls: list[int]) -> tuple[int | None, float | None]:
+    """Return how long data moves in one of these calls on average, and the bytes per second over
+    the links of the rank meanwhile, as the profiler counts them; None where it counts nothing of
+    one of them, or no data moved."""
+    if trace.collectives is None:
+        return None, None
+    table = trace.collectives.table
+    rows = trace.calls["source_row"].to_numpy("int64", na_value=-1)[calls]
+    mine = table[table["source_row"].isin(rows)]
+    if len(mine) < len(calls) or mine[["transfer_ns", "link_bytes"]].isna().any(axis=None):
+        return None, None
+    moving_ns, moved = int(mine["transfer_ns"].sum()), int(mine["link_bytes"].sum())
+    if not moving_ns or not moved:
+        return None, None
+    return round(moving_ns / len(mine)), moved / moving_ns * 1e9
 
 
 def message_bytes(trace: Trace) -> list[int | None]:

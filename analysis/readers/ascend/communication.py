@@ -3,7 +3,7 @@
 Steps -> p2p or collective -> name of a task and the number of its group -> times in ms. Of the time
 of a task all is waiting for other ranks but that in which its parts moved data: over links inside
 a node (SDMA, which HCCS, PCIe and SIO are parts of) and between nodes (RDMA). Its `Wait Time` is
-that of one of its planes before the first transfer, so it is less.
+that of one of its planes before the first transfer, so it is less. A MB is 10^6 bytes.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ _MAX_BYTES = 256 * 2**20
 _WAYS = ("SDMA", "RDMA")
 _NS = 1_000_000  # of a ms
 _MOST_MS = 10**9
+_MB = 1_000_000
+_MOST_MB = 10**9
 _OFF = 0.02  # by which the time of a task may differ from that of its kernel
 
 
@@ -35,6 +37,7 @@ class _Times(msgspec.Struct):
 
 class _Link(msgspec.Struct):
     time: float = msgspec.field(default=0.0, name="Transit Time(ms)")
+    size: float = msgspec.field(default=0.0, name="Transit Size(MB)")
 
 
 class _Task(msgspec.Struct):
@@ -47,11 +50,12 @@ class _Task(msgspec.Struct):
 @dataclass(frozen=True)
 class Task:
     """One execution of a collective: its group's number as text, how long it took, and the time in
-    which data moved, in ns."""
+    which data moved, in ns, with the bytes that moved."""
 
     group: str
     elapsed_ns: int
     transfer_ns: int
+    link_bytes: int
 
 
 # By step without the word in front, and name.
@@ -88,6 +92,7 @@ def _task(group: str, task: _Task) -> Task:
         group if group.isdecimal() and len(group) <= 20 else "",
         round(elapsed * _NS),
         round(min(moving, elapsed) * _NS),
+        round(sum(min(max(0.0, link.size), _MOST_MB) for link in links) * _MB),
     )
 
 
@@ -122,6 +127,7 @@ def collectives_of(
             is_pair=[parts.kind == SEND_RECEIVE for _, parts, _ in told],
             number=[parts.number for _, parts, _ in told],
             transfer_ns=[task.transfer_ns for _, _, task in told],
+            link_bytes=[task.link_bytes for _, _, task in told],
         )
     )
 

@@ -71,6 +71,26 @@ _ONE_SIZED = Message("{name:name} of {size:bytes} ({each:duration}, {rate:bandwi
 _MANY_SIZED = Message(
     "{n:count} times {name:name} of {size:bytes} ({each:duration} each, {rate:bandwidth})"
 )
+# By the profiler's own count: a collective waits for other ranks in the rest of its time.
+_ONE_MOVES = Message(
+    "{name:name} ({each:duration}; data moves for {transfer:duration} of it, at {rate:bandwidth})"
+)
+_MANY_MOVE = Message(
+    "{n:count} times {name:name} ({each:duration} each; data moves for {transfer:duration} of it, "
+    "at {rate:bandwidth})"
+)
+_ONE_SIZED_MOVES = Message(
+    "{name:name} of {size:bytes} ({each:duration}; data moves for {transfer:duration} of it, at "
+    "{rate:bandwidth})"
+)
+_MANY_SIZED_MOVE = Message(
+    "{n:count} times {name:name} of {size:bytes} ({each:duration} each; data moves for "
+    "{transfer:duration} of it, at {rate:bandwidth})"
+)
+_COUNTED = Message(
+    "How long data moves, and at what rate over the links of this rank, is what the profiler "
+    "counts."
+)
 _FAR_BELOW = 0.3  # of the rate of all links, where something else limits a collective
 _OF_LINKS = Message(
     "Of these, {name:name} among {ranks:count} ranks carries {bus:bandwidth} over the bus, waiting "
@@ -104,6 +124,8 @@ def blocks_said(found: TraceExplanation) -> list[Said]:
         told.append(_AFTER[which].of(after=unit.after_ns))
     if found.collectives:
         told.append(_COMMUNICATION.of(collectives=collectives_text(found.collectives)))
+        if any(one.link_bytes_per_s is not None for one in _told(found.collectives)):
+            told.append(_COUNTED.of())
         told += _links(found)
     return told
 
@@ -182,14 +204,29 @@ def classes_text(classes: Sequence[ClassOfUnit]) -> str:
 def collectives_text(collectives: Sequence[Collective]) -> str:
     """Return the collectives that take most time, with the size of their messages, what each takes
     and at what rate, where the file has sizes."""
+    return listed([str(_collective(each)) for each in _told(collectives)])
+
+
+def _told(collectives: Sequence[Collective]) -> Sequence[Collective]:
+    """Return the collectives that take most time."""
     least_ns = _SHARE * sum(each.count * each.each_ns for each in collectives)
-    told = [each for each in collectives if each.count * each.each_ns >= least_ns]
-    return listed([str(_collective(each)) for each in told[:_COLLECTIVES]])
+    return [each for each in collectives if each.count * each.each_ns >= least_ns][:_COLLECTIVES]
 
 
 def _collective(one: Collective) -> Said:
     count = round(one.count)
     rate = None if one.bytes_per_s is None else one.bytes_per_s / 1e9
+    if one.link_bytes_per_s is not None:
+        is_sized = one.bytes is not None
+        moves = (_ONE_SIZED_MOVES, _MANY_SIZED_MOVE) if is_sized else (_ONE_MOVES, _MANY_MOVE)
+        return moves[count > 1].of(
+            n=count,
+            name=one.name,
+            each=one.each_ns,
+            size=one.bytes,
+            transfer=one.transfer_ns,
+            rate=one.link_bytes_per_s / 1e9,
+        )
     if one.bytes is None:
         return (_MANY if count > 1 else _ONE).of(n=count, name=one.name, each=one.each_ns)
     return (_MANY_SIZED if count > 1 else _ONE_SIZED).of(

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.advice.explanation import explain_trace
 from analysis.job import Group, Job
 from analysis.readers import read
 from analysis.readers.ascend.ranks import job_of_facts, read_metadata
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
+from analysis.wording.explanation.blocks import blocks_said
 
 KERNELS = (
     "Step Id,Device_id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n"
@@ -93,6 +95,24 @@ def test_time_without_a_transfer_is_known_of_each_collective() -> None:
     assert trace.meta.job == Job(ids=("4000000128", "5000000170"))
     calls = trace.calls.set_index("source_row")
     assert calls.loc[table["source_row"], "dur_ns"].tolist() == [100_000, 20_000]
+
+
+def test_a_collective_is_told_with_its_transfer_apart_from_its_wait() -> None:
+    """SDMA and RDMA carry 1 MB each in 60 of 100 us: 2 MB / 60 us = 33.3 GB/s. HCCS is a part of
+    SDMA. Of what never moved data no rate is known."""
+    found = explain_trace(trace_of(**{"communication.json": transfers()}))
+    assert found is not None
+    by_name = {one.name: (one.transfer_ns, one.link_bytes_per_s) for one in found.collectives}
+    assert by_name["send"] == (None, None)
+    assert by_name["allReduce"] == (60_000, pytest.approx(33.333e9, rel=1e-4))
+    told = " ".join(map(str, blocks_said(found)))
+    assert (
+        "allReduce (100 µs; data moves for 60.0 µs of it, at 33.3 GB/s) and send (20.0 µs). How "
+        "long data moves, and at what rate over the links of this rank, is what the profiler "
+        "counts."
+    ) in told
+    without = explain_trace(trace_of())
+    assert without is not None and "data moves" not in " ".join(map(str, blocks_said(without)))
 
 
 def test_times_of_another_recording_are_not_taken() -> None:
