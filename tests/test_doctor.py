@@ -363,5 +363,5 @@ def test_a_file_with_shapes_is_not_told_to_record_shapes_for_sizes(format_name: 
     rows = {"name": ["a"], "op_type": ["Add"], "dur_ns": [1000]}
     for inputs, remedy in ((None, reader.fields["sizes"]), ("?[8]", "No setting of the")):
         trace = build_trace(Meta(format_name, "a profiler"), {**rows, "inputs": [inputs]})
-        [said] = [text for text in words.lack_sentences(examine(trace)) if "sizes" in text]
+        [said] = [text for text in words.lack_sentences(examine(trace)) if "read and write" in text]
         assert remedy is not None and remedy in said

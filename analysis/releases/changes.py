@@ -42,7 +42,8 @@ class GroupChange:
 @dataclass(frozen=True)
 class Change:
     """What the release `newer` makes different from `older`, its neighbour. `nodes` are operators
-    before and after, `types` how many more or fewer there are of each op type, in all. It `lasts`
+    before and after, `types` those of each op type that are more or fewer, before and after, and
+    `inserted` likewise those that belong to no group since they only move data. It `lasts`
     where the newest release has still lost one of the lost fused operators at least; where none was
     lost, where it still has the won ones; else, where it has the operators of `newer`."""
 
@@ -50,7 +51,8 @@ class Change:
     newer: str
     groups: tuple[GroupChange, ...]
     nodes: tuple[int, int]
-    types: Mapping[str, int]
+    types: Mapping[str, tuple[int, int]]
+    inserted: Mapping[str, tuple[int, int]]
     lasts: bool
 
     @cached_property
@@ -129,8 +131,7 @@ def _change(history: History, fused: _Fused, older: Release, newer: Release) -> 
     if older.made == newer.made:
         return None
     before, after = history.made_by(older), history.made_by(newer)
-    types = _types(after.graph)
-    types.subtract(_types(before.graph))
+    moved = _counts(_types(before.graph), _types(after.graph))
     graphs = (before.graph, after.graph)
     fusion = group_graphs(history.graph, _optimised(before), _optimised(after))
     inserted = (
@@ -142,7 +143,10 @@ def _change(history: History, fused: _Fused, older: Release, newer: Release) -> 
         for group in fusion.groups
         if (found := _group_change(group, fusion.fused, graphs, inserted)) is not None
     )
-    moved = {name: count for name, count in types.items() if count}
+    beside = (
+        Counter(graph.node[name].op_type for name in names)
+        for graph, names in zip(graphs, inserted, strict=True)
+    )
     if not groups and not moved:
         return None
     return Change(
@@ -151,6 +155,7 @@ def _change(history: History, fused: _Fused, older: Release, newer: Release) -> 
         groups=groups,
         nodes=(len(before.graph.nodes), len(after.graph.nodes)),
         types=moved,
+        inserted=_counts(*beside),
         lasts=_lasts(history, fused, groups, newer),
     )
 
@@ -224,6 +229,13 @@ def _lasts(history: History, fused: _Fused, groups: Sequence[GroupChange], newer
 
 def _types(graph: Graph) -> Counter[str]:
     return Counter(node.op_type for node in graph.nodes)
+
+
+def _counts(before: Counter[str], after: Counter[str]) -> dict[str, tuple[int, int]]:
+    """Each name of which there are more or fewer, with both numbers: what loses most first."""
+    found = {name: (before[name], after[name]) for name in before.keys() | after.keys()}
+    differing = (one for one in found.items() if one[1][0] != one[1][1])
+    return dict(sorted(differing, key=lambda one: (one[1][1] - one[1][0], one[0])))
 
 
 def _summed(counters: Iterable[Counter[str]]) -> Counter[str]:

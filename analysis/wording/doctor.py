@@ -27,7 +27,7 @@ FIELD_LABELS: Mapping[str, Message] = {
     "members": Message("names of the operators inside fused ones"),
     "stream": Message("streams"),
     "communication": Message("communication"),
-    "sizes": Message("sizes of tensors"),
+    "sizes": Message("bytes that operators read and write"),
     "peak_memory": Message("peak memory"),
     "memory": Message("memory over time"),
     "graph": Message("graph of the model"),
@@ -35,7 +35,7 @@ FIELD_LABELS: Mapping[str, Message] = {
 # What to call a field that too few operators have for a figure: the answer that says so, the label.
 _PARTLY: Mapping[str, tuple[AnswerCode, Message]] = {
     "flops": ("some_flops", Message("FLOPs of some operators")),
-    "sizes": ("some_sizes", Message("sizes of some tensors")),
+    "sizes": ("some_sizes", Message("bytes that some operators read and write")),
 }
 
 _FOUND_RUNS = Message("runs that it does not mark")
@@ -272,7 +272,7 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
     ),
     ("compute_utilisation", "no_times"): _NO_TIMES,
     ("bytes_moved", "graph"): _FROM_GRAPH,
-    ("bytes_moved", "sizes"): Message("From sizes of tensors."),
+    ("bytes_moved", "sizes"): Message("From shapes and data types."),
     ("bytes_moved", "some_sizes"): Message(
         "Sizes are missing for operators with more than 5 % of the time."
     ),

@@ -23,6 +23,11 @@ _RUN = Message(
     "({low:duration} to {high:duration}). Measured: {measured:duration} less. The predicted run is "
     "{error:percent} off."
 )
+_LONGER_RUN = Message(
+    "Predicted from the baseline alone: the mean run as profiled takes {value:duration} less "
+    "({low:duration} to {high:duration}). Measured: it takes {measured:duration} more. The "
+    "predicted run is {error:percent} off."
+)
 _OUTSIDE = Message("The measured saving is outside the predicted interval.")
 
 
@@ -30,11 +35,11 @@ def scorecard_sentence(card: Scorecard) -> str:
     """How far the prediction of the run and of its places held."""
     whole = card.run_predicted
     sentences = [
-        _RUN.text(
+        (_RUN if card.run_measured_ns >= 0 else _LONGER_RUN).text(
             value=whole.value,
             low=whole.low,
             high=whole.high,
-            measured=card.run_measured_ns,
+            measured=abs(card.run_measured_ns),
             error=card.run_error,
         )
     ]

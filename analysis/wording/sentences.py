@@ -263,15 +263,30 @@ def verdict_basis(verdict: Verdict) -> str:
     if verdict.speedup is not None and cannot_tell and verdict.reason != "no_change":
         guess = say("Best guess {speedup:factor}.", speedup=verdict.speedup)
     if verdict.visible_change is not None:
-        seen = (_SEEN_BEYOND_CONTROL if _is_control(verdict) else _SEEN).text(
-            change=verdict.visible_change
-        )
+        seen = _visible_change(verdict, verdict.visible_change)
     apart = "" if verdict.outcome == "noise_unknown" else apart_text(verdict)  # it is in the title
     return paragraph(
         why_not_told(verdict) if cannot_tell else "", guess, samples_text(verdict), apart, seen
     )
 
 
+def _visible_change(verdict: Verdict, change: float) -> str:
+    """The smallest change that would have been seen; where nothing was or only a change beyond
+    100 % would have been, what shows smaller ones."""
+    more = _MORE_BLOCKS if "blocks" in (verdict.pairing or "") else _MORE_RUNS
+    if change > 1:
+        return paragraph(_ONLY_BEYOND.text(factor=1 + change), more.text())
+    seen = (_SEEN_BEYOND_CONTROL if _is_control(verdict) else _SEEN).text(change=change)
+    is_unseen = verdict.outcome == "cannot_tell" and verdict.reason != "no_change"
+    return paragraph(seen, more.text() if is_unseen else "")
+
+
+_ONLY_BEYOND = Message(
+    "This measurement is too noisy: only a time more than {factor:factor} that of the baseline, or "
+    "less than its reciprocal, would have been seen."
+)
+_MORE_BLOCKS = Message("A longer time budget and a quiet machine show smaller changes.")
+_MORE_RUNS = Message("More runs on a quiet machine show smaller changes.")
 _SEEN = Message("This measurement would have seen a change of {change:percent}.")
 _SEEN_BEYOND_CONTROL = Message(
     "This measurement would have seen a change of {change:percent}, as much as two copies of the "

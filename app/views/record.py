@@ -41,7 +41,10 @@ _HOW = (
     ),
     Message("The baseline runs **twice** under two names, which shows the noise."),
     Message("The headline is **un-profiled** time. Profiled runs only show where the time went."),
-    Message("Recording stops after 8, 14 or 24 blocks, as soon as the answer is clear."),
+    Message(
+        "Recording stops after 8, 14 or 24 blocks, as soon as the answer is clear, or when the "
+        "time budget ends."
+    ),
     Message("Do not use the machine for other work while the recording runs."),
 )
 

@@ -150,11 +150,11 @@ def test_sizes_of_tensors_and_memory_over_time_are_two_facts() -> None:
     bare = trace_of("f", [("c", "convolution", 5, 5)])
     sized = replace(bare, operators=bare.operators.assign(bytes_in=pd.array([4], dtype="Int64")))
     use = MemoryUse("GPU", np.array([0, 5]), np.array([1, 2]))
-    for trace, told in ((sized, "sizes of"), (replace(bare, memory=(use,)), "memory over")):
+    for trace, told in ((sized, "read and write"), (replace(bare, memory=(use,)), "memory over")):
         held = has_sentence(examine(trace))
         assert told in held and "peak" not in held
         assert [fields(trace)[name] for name in ("sizes", "peak_memory", "memory")] == [
-            "sizes" in told, False, "memory" in told,
+            "read" in told, False, "memory" in told,
         ]  # fmt: skip
         [answer] = [each for each in examine(trace).answers if each.figure == "memory"]
         assert "Only an experiment that FuseScope recorded" in answer_text(answer)

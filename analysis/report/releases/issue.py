@@ -13,7 +13,7 @@ from analysis.releases.changes import Change
 from analysis.releases.history import History
 from analysis.report.exports.markdown import plain
 from analysis.text import clean_text
-from analysis.wording.releases import change_lines, skipped_text
+from analysis.wording.releases import change_lines, skipped_text, what_changed
 from analysis.wording.releases.costs import cost_lines, cost_sentence
 
 _SCRIPT = """```python
@@ -68,6 +68,7 @@ def _lines(
         ),
         "",
         *(f"- {plain(line)}" for line in change_lines(change)),
+        f"- Operators by type: {plain(what_changed(change))}.",
         "",
     ]
     if measured is not None:

@@ -52,6 +52,10 @@ def _change(change: Change) -> dict[str, object]:
         "won": _counted(change.won),
         "nodes_before": change.nodes[0],
         "nodes_after": change.nodes[1],
+        "op_types": [
+            {"op_type": clean_text(name), "before": before, "after": after}
+            for name, (before, after) in change.types.items()
+        ],
         "lasts": change.lasts,
     }
 

@@ -207,15 +207,17 @@ _LOADED = Message(
 )
 _UNDER_LOAD = {
     False: Message("The sign of the change is reliable, its size may not be."),
-    True: Message("On a quiet machine the noise may be smaller, and tell more."),
+    True: Message("On a quiet machine the noise may be smaller, and the answer clearer."),
 }
 _LOAD_NOT_KNOWN = Message(
-    "No quiet reference of this machine was stored, so whether it was under load during the "
-    "measurement is not known."
+    "No quiet reference of this machine was stored, so how much other work slowed the measured "
+    "runs is not known."
 )
 _IF_LOADED = {
-    False: Message("If it was, the sign of the change is reliable, and its size may not be."),
-    True: Message("If it was, the noise may be smaller on a quiet machine, and tell more."),
+    False: Message("If it did, the sign of the change is reliable, and its size may not be."),
+    True: Message(
+        "If it did, the noise may be smaller on a quiet machine, and the answer clearer."
+    ),
 }
 
 

@@ -293,8 +293,8 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message("The host prepares or starts the next operators, reads data or results, or waits."),
         Message(
-            "Look at the largest gaps in the timeline and at what the host does there; start fewer "
-            "operators, and prepare data ahead."
+            "Look at the largest gaps in the timeline, and at what the host does there, which the "
+            "profiler may have to record; start fewer operators, and prepare data ahead."
         ),
         Message("Measured: start times of operators as profiled."),
     ),
@@ -394,20 +394,21 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         _PROFILE,
     ),
     "fallback": FindingText(
-        Message("Operators on the host"),
+        Message("Operators on a CPU"),
         Message(
             "One operator on {provider:name} takes {time_ns:duration}, {share:percent} of the "
-            "time, while others run on an accelerator.",
+            "time, while others run on the faster units of an accelerator.",
             "{n:count} operators on {provider:name} take {time_ns:duration}, {share:percent} of "
-            "the time, while others run on an accelerator.",
+            "the time, while others run on the faster units of an accelerator.",
         ),
         Message(
-            "The accelerator has no kernel for them, so their data may travel to the host and "
-            "back. The largest is {operator:name}."
+            "A CPU computes them, that of the host or one on the device; the file does not say "
+            "why. If it is the host's, their data may travel there and back. The largest is "
+            "{operator:name}."
         ),
         Message(
-            "Use an operator, data type or shape that the accelerator supports, or move these to "
-            "the start or end of the model."
+            "See whether another operator, data type or shape has a kernel of the accelerator, or "
+            "move these to the start or end of the model."
         ),
         _PROFILE,
     ),

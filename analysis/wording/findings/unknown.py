@@ -54,7 +54,8 @@ REASONS: Mapping[Unknown, Message] = {
     "no_samples": Message("The file has no un-profiled runs"),
     "no_shapes": Message("The file has no shapes"),
     "no_sizes": Message(
-        "The sizes of inputs and outputs are not known of the operators that are looked at"
+        "How many bytes the operators that are looked at read and write is not known: shapes of "
+        "outputs or data types are missing"
     ),
     "no_start_times": Message("The file has no start times"),
     "no_threads": Message("The file does not say how many threads there were"),

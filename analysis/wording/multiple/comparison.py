@@ -29,8 +29,8 @@ MULTIPLE_TITLE = Message("Several variants against {baseline:name}")
 BASELINE = Message("baseline")
 MULTIPLE_HELP = Message(
     "Speedup: time of the baseline / time of the variant, above 1 is faster. Each interval is wide "
-    "enough for all of them to hold together at 95 %. Result: whether the variant is told from the "
-    "baseline."
+    "enough for all of them to hold together at 95 %. Result: whether the variant can be told from "
+    "the baseline."
 )
 _OUTCOMES: Mapping[VerdictOutcome, Message] = {
     "faster": Message("faster"),
@@ -41,7 +41,8 @@ _OUTCOMES: Mapping[VerdictOutcome, Message] = {
 _NOT_COMPARED = Message("not compared")
 _NO_CHANGE = Message("no change")
 _FASTEST = Message(
-    "**{best:name}** is the fastest of the {n:count}: every other one is slower beyond the noise."
+    "**{best:name}** is the fastest of the {n:count}: every other one is slower than "
+    "it beyond the noise."
 )
 _ONE_OF = Message("The fastest of the {n:count} is **one of these**: {names}.")
 _NONE_APART = Message(
@@ -50,6 +51,10 @@ _NONE_APART = Message(
 _NOT_APART = Message("At this noise they cannot be told apart.")
 _DETECTABLE = Message(
     "A difference of {change:percent} between the first and another would have shown."
+)
+_DETECTABLE_BEYOND = Message(
+    "Only one of them taking more than {factor:factor} the time of the first would have shown: a "
+    "longer time budget and a quiet machine show smaller differences."
 )
 _UNKNOWN = Message(
     "{best:name} has the shortest time. The noise is unknown, so {others} may be as fast."
@@ -85,7 +90,7 @@ def best_parts(multiple: MultipleComparison) -> tuple[Part, ...]:
         else:
             told.append(_NONE_APART.parts(n=total, names=_names(members)))
         if best.detectable is not None:
-            told.append(_DETECTABLE.parts(change=best.detectable))
+            told.append(_detectable(best.detectable))
     if best.unranked and members:
         out = _names([names[at] for at in best.unranked])
         told.append(_UNRANKED.parts(baseline=names[0], names=out))
@@ -93,6 +98,13 @@ def best_parts(multiple: MultipleComparison) -> tuple[Part, ...]:
 
 
 _NAME, _NEXT_NAME = Message("{name:name}"), Message("{names}, {name:name}")
+
+
+def _detectable(change: float) -> tuple[Part, ...]:
+    """The smallest difference that would have shown; beyond 100 % as a factor, and what to do."""
+    if change > 1:
+        return _DETECTABLE_BEYOND.parts(factor=1 + change)
+    return _DETECTABLE.parts(change=change)
 
 
 def _names(names: Sequence[str]) -> Said:
@@ -380,8 +392,8 @@ TIMELINES_HELP = Message(
 PARETO_TITLE = Message("Speed against accuracy and memory")
 PARETO_HELP = Message(
     "Each variant by its latency, and by what it costs: the largest difference of its outputs "
-    "/ their largest value, and its peak memory. Filled: no variant that is told faster costs no "
-    "more (Pareto front). Differences up to 1e-4 are rounding and count as equal."
+    "/ their largest value, and its peak memory. Filled: no variant that is shown to be faster "
+    "costs no more (Pareto front). Differences up to 1e-4 are rounding and count as equal."
 )
 PARETO_FRONT = Message("Pareto front")
 ROUNDING = Message("What lies below this line is rounding.")

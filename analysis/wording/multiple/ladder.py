@@ -139,8 +139,8 @@ _NOT_TOLD = Message(
 )
 _NO_INTERVAL = Message("It saves {gain:signed_duration}; the noise is unknown.")
 _DIRECT: Mapping[VerdictOutcome, Message] = {
-    "faster": Message("Compared with {before:name} alone, {after:name} is told to be faster."),
-    "slower": Message("Compared with {before:name} alone, {after:name} is told to be slower."),
+    "faster": Message("Compared with {before:name} alone, {after:name} is shown to be faster."),
+    "slower": Message("Compared with {before:name} alone, {after:name} is shown to be slower."),
     "cannot_tell": Message(
         "Compared with {before:name} alone, {after:name} cannot be told from it."
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -25,23 +24,21 @@ _SOME = Message(
     "{n:count} of {of:count} releases from {first:name} to {last:name} change the operators "
     "that run.",
 )
-_LOST = Message("lost {types:name}")
-_WON = Message("won {types:name}")
-_BOTH = Message("{lost}; {won}")
-_SPLIT = Message("{n:count} group runs as more operators", "{n:count} groups run as more operators")
-_JOINED = Message(
-    "{n:count} group runs as fewer operators", "{n:count} groups run as fewer operators"
+_OTHER_KERNELS = Message(
+    "as many of each type, {n:count} group in other kernels",
+    "as many of each type, {n:count} groups in other kernels",
 )
-_OTHERS = Message("no fusion was lost or won: {types:name}")
+_GONE = Message("No longer run as one fused operator: {types:name}.")
+_COME = Message("Run as one fused operator now: {types:name}.")
 _INTO_LAYOUT = Message("In the blocked layout (NCHWc) now: {types:name}.")
 _OUT_OF_LAYOUT = Message("No longer in the blocked layout (NCHWc): {types:name}.")
-_IN_ALL = Message("Operators that came and went in all: {types:name}.")
+_INSERTED = Message("Operators that only move data, in no group: {types:name}.")
 _MODEL = Message("{model:name} ({inputs:name})")
-_NODES = Message("{before:count} operators became {after:count}.")
-_SAME_NODES = Message("There are {n:count} operators in both.")
+_NODES = Message("{before:count} operators became {after:count}: {what}.")
+_SAME_NODES = Message("There are {n:count} operators in both: {what}.")
 _LASTS = Message("It lasts up to {newest:name}.")
 _ENDED = Message("It does not last: in {newest:name} it is undone.")
-_CHANGE = Message("{older:name} → {newer:name}: {what}.")
+_CHANGE = Message("{older:name} → {newer:name}: {nodes}")
 _REASONS: Mapping[Reason, Message] = MappingProxyType(
     {
         "no_wheel": Message("there is no wheel for this Python and machine"),
@@ -72,39 +69,35 @@ def model_text(history: History) -> str:
 
 
 def what_changed(change: Change) -> str:
-    """'lost BiasGelu ×2; won Gelu ×2': what a row of a table has room for."""
-    lost, won = (_types(counted) for counted in (change.lost, change.won))
-    split, joined = len(change.of("split")), len(change.of("joined"))
-    told = [
-        message
-        for message, is_told in (
-            (_LOST.of(types=lost), lost),
-            (_SPLIT.of(n=split), split),
-            (_WON.of(types=won), won),
-            (_JOINED.of(n=joined), joined and not (lost or split or won)),
-        )
-        if is_told
-    ]
-    if told:
-        return str(functools.reduce(lambda first, then: _BOTH.of(lost=first, won=then), told))
-    return _OTHERS.text(types=_signed(change.types))
+    """'BiasGelu 2 → 0, Gelu 0 → 2': of which types there are more or fewer; they add up."""
+    if not change.types:
+        return _OTHER_KERNELS.text(n=len(change.groups))
+    return _counts(change.types)
 
 
 def change_sentence(change: Change, newest: str) -> str:
-    """The two releases, what is different, operators before and after, and whether it lasts."""
+    """The two releases, operators before and after, in all and by type, which fused ones are gone
+    or have come, and whether it lasts."""
     before, after = change.nodes
-    nodes = _SAME_NODES.text(n=after)
+    what = what_changed(change)
+    nodes = _SAME_NODES.of(n=after, what=what)
     if before != after:
-        nodes = _NODES.text(before=before, after=after)
+        nodes = _NODES.of(before=before, after=after, what=what)
     lasts = (
         "" if change.newer == newest else (_LASTS if change.lasts else _ENDED).text(newest=newest)
     )
-    said = _CHANGE.text(older=change.older, newer=change.newer, what=what_changed(change))
-    return paragraph(said, nodes, lasts)
+    fused = [
+        message.text(types=_types(types))
+        for message, types in ((_GONE, change.lost), (_COME, change.won))
+        if types
+    ]
+    return paragraph(
+        _CHANGE.text(older=change.older, newer=change.newer, nodes=nodes), *fused, lasts
+    )
 
 
 def change_lines(change: Change) -> list[str]:
-    """What ran and what runs, alike groups in one sentence, and what came and went in all."""
+    """What ran and what runs, alike groups in one sentence, and what was inserted beside them."""
     as_others = [one.group for one in change.groups if not _is_layout(one)]
     lines = group_lines(as_others)
     for layout, message in ((1, _INTO_LAYOUT), (-1, _OUT_OF_LAYOUT)):
@@ -116,7 +109,7 @@ def change_lines(change: Change) -> list[str]:
         )
         if types:
             lines.append(message.text(types=_types(types)))
-    return [*lines, *([_IN_ALL.text(types=_signed(change.types))] if change.types else [])]
+    return [*lines, *([_INSERTED.text(types=_counts(change.inserted))] if change.inserted else [])]
 
 
 def skipped_text(release: Release) -> str:
@@ -136,11 +129,11 @@ def _is_layout(change: GroupChange) -> bool:
     return bool(change.layout) and before == after
 
 
-def _signed(types: Mapping[str, int]) -> str:
-    """'BiasGelu -2, Gelu +2', what is gone first."""
-    ranked = sorted(types.items(), key=lambda item: (item[1], item[0]))
+def _counts(types: Mapping[str, tuple[int, int]]) -> str:
+    """'BiasGelu 2 → 0, Gelu 0 → 2' of counts before and after."""
     return ", ".join(
-        f"{clean_text(name, _CHARS)} {units.grouped(count, '+d')}" for name, count in ranked
+        f"{clean_text(name, _CHARS)} {units.grouped(before)} → {units.grouped(after)}"
+        for name, (before, after) in types.items()
     )
 
 

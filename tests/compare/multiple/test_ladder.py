@@ -211,7 +211,9 @@ def test_steps_inside_the_noise_are_told_as_such() -> None:
     kinds = [step.kind for step in ladder_steps(found)]
     assert kinds == ["total", "same", "faster", "faster", "total"]
     direct = replace(found.steps[0], direct="slower")
-    assert step_result(direct).endswith("Compared with eager alone, captured is told to be slower.")
+    assert step_result(direct).endswith(
+        "Compared with eager alone, captured is shown to be slower."
+    )
     nothing = of({name: [10.0 * one for one in noisy[at:] + noisy[:at]]
                   for at, name in enumerate(TORCH)})  # fmt: skip
     assert nothing.outcome == "cannot_tell"

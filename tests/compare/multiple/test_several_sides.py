@@ -100,7 +100,7 @@ def test_a_pair_without_the_baseline_decides_who_is_the_fastest() -> None:
     assert members(multiple) == ["fused"]
     assert (2, 3) in multiple.best.faster and (3, 2) not in multiple.best.faster
     assert best_sentence(multiple) == (
-        "fused is the fastest of the 4: every other one is slower beyond the noise."
+        "fused is the fastest of the 4: every other one is slower than it beyond the noise."
     )
 
 
