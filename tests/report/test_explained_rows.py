@@ -148,13 +148,32 @@ def test_idle_time_is_told_by_call_on_both_sides_and_adds_up() -> None:
     ]
 
 
+def test_a_longer_wait_that_is_one_gap_is_said_to_be_one() -> None:
+    """Before the kernel an operator takes 95 us more inside aten::mm; the gap was 10 us long."""
+    sides = []
+    for name, inner_us in (("a.json", 0), ("b.json", 95)):
+        launch = (5 + inner_us) * 1000
+        spans = [
+            (0, "operator", "aten::mm", 0, launch + 5000),
+            (0, "operator", "aten::empty", 5000, launch),
+            (0, "runtime", "cudaLaunchKernel", launch, launch + 5000),
+        ]
+        kernel = Kernel("gemm", 500, after_us=10 + inner_us)
+        launches = [(0, launch / 1000 + 5)]
+        sides.append(Side(name, trace_of([[kernel]], name=name, spans=spans, launches=launches)))
+    (row,) = rows_of(compare(*sides)).rows
+    assert "".join(part.text for part in row.parts).endswith(
+        "+95.0 µs per step, nearly all of it in aten::empty and in one gap of 105 µs."
+    )
+
+
 @pytest.mark.parametrize(
     ("inner_us", "call_us", "start_us", "end"),
     [
         # 100 of 90 us are not nearly all of them: others cancel more than a tenth.
         (100, 10, 20, "+90.0 µs per step."),
         (95, 10, 25, "+90.0 µs per step, nearly all of it in aten::empty."),
-        (70, 30, 30, "+90.0 µs per step (each cudaLaunchKernel takes 30.0 µs, before 10.0 µs)."),
+        (70, 30, 30, "takes 30.0 µs instead of 10.0 µs, +20.0 µs in all)."),
     ],
 )
 def test_launching_has_the_time_under_each_call_and_0_where_a_side_has_none(

@@ -104,6 +104,15 @@ def test_what_only_one_side_has_is_not_known_by_names_of_both(code: str) -> None
     assert known_by(ordered, on_device=False) == "the order of the operators"
 
 
+@pytest.mark.parametrize(("code", "side"), [("added", "candidate"), ("removed", "baseline")])
+def test_nothing_is_new_of_two_sides_that_stand_beside_each_other(code: str, side: str) -> None:
+    """Ranks, devices and phases do not follow one another."""
+    kernel = (KernelTime("gemm", 1, 100, "matrix_product"),)
+    change = Change(code, 100, 1, ("gemm",), kernel, kernel)  # type: ignore[arg-type]
+    assert change_label(change, are_two=True) == f"only in the {side}: gemm"
+    assert change_label(change) == f"{'new' if code == 'added' else 'gone'}: gemm"
+
+
 @pytest.mark.parametrize("code", ["operator", "replaced"])
 def test_no_kernel_runs_instead_of_one_that_is_shown_alike(code: str) -> None:
     """Two kernels of 100 and 300 ns whose names were cut to the same text."""

@@ -27,8 +27,11 @@ def explained(before: int, after: int) -> Explanation:
 @pytest.mark.parametrize(
     ("counts", "told"),
     [
-        ((1, 8), "The baseline's file has such kernels of 1 device, the candidate's of 8; one"),
-        ((8, 1), "The baseline's file has such kernels of 8 devices, the candidate's of 1; one"),
+        ((1, 8), "The baseline's file has the same kernels of 1 device, the candidate's of 8; one"),
+        (
+            (8, 1),
+            "The baseline's file has the same kernels of 8 devices, the candidate's of 1; one",
+        ),
     ],
 )
 def test_other_numbers_of_devices_are_named(counts: tuple[int, int], told: str) -> None:

@@ -132,6 +132,7 @@ def test_advice_has_the_explanation_in_json() -> None:
     assert (change["code"], change["ns"]) == ("communication", 40_000)
     assert change["before"] == [{"name": "AllReduce", "count": 1.0, "ns": 60_000}]
     assert change["sentence"] in values["sentence"]
+    assert "of 60.0 µs of communication, the largest part of it in AllReduce" in change["sentence"]
 
 
 def test_idle_time_of_steps_that_only_annotations_mark_is_told_of_all_of_them() -> None:

@@ -93,14 +93,14 @@ _COUNTED = Message(
 )
 _FAR_BELOW = 0.3  # of the rate of all links, where something else limits a collective
 _OF_LINKS = Message(
-    "Of these, {name:name} among {ranks:count} ranks carries {bus:bandwidth} over the bus, waiting "
-    "included: "
+    "Over the bus, {name:name} of {size:bytes} among {ranks:count} ranks carries {bus:bandwidth}, "
+    "by what each rank has to send instead of the size of the message, waiting included: "
     "{share:percent} of what {link:name} of the {device:name} carries in one direction, "
     "{peak:bandwidth} (assumed, if all ranks are on one host)."
 )
 _FAR_BELOW_LINKS = Message(
-    "Of these, {name:name} among {ranks:count} ranks carries {bus:bandwidth} over the bus, waiting "
-    "included: "
+    "Over the bus, {name:name} of {size:bytes} among {ranks:count} ranks carries {bus:bandwidth}, "
+    "by what each rank has to send instead of the size of the message, waiting included: "
     "{share:percent} of what {link:name} of the {device:name} carries in one direction, "
     "{peak:bandwidth} (assumed, if all ranks are on one host). So it is not these links that limit "
     "it: it waits for other ranks, sends little at a time, or crosses a slower network."
@@ -143,6 +143,7 @@ def _links(found: TraceExplanation) -> list[Said]:
     return [
         message.of(
             name=first.name,
+            size=first.bytes,
             ranks=first.ranks,
             bus=first.bus_bytes_per_s / 1e9,
             share=share,

@@ -45,8 +45,8 @@ _MORE_THAN_BUSY = Message(
 
 _ON_ONE_SIDE: tuple[ChangeCode, ...] = ("added", "removed")
 _COMMON = Message(
-    "The kernels that both stages run take as long on both ({after:duration}, before "
-    "{before:duration})."
+    "The kernels that both stages run take as long on both ({before:duration} in the baseline, "
+    "{after:duration} in the candidate)."
 )
 
 

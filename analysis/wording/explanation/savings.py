@@ -163,6 +163,7 @@ def _communication(saving: Saving, unit: TracedUnit) -> Sentence:
         largest = saving.before[0]
         n = max(1, round(largest.count))
         told = {"name": largest.name, "n": n, "each": round(largest.ns / n)}
+        told["all"] = sum(each.ns for each in saving.before)
     if waits is None:
         return _COMMUNICATION, told
     return _COMMUNICATION_PARTED, {**told, "waits": waits.of(**values)}
@@ -181,21 +182,25 @@ WAITS: Mapping[str | int | float | None, Message] = {
 }
 _COMMUNICATION_PARTED = Message(
     "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time, "
-    "with most of all communication in {name:name} ({n:count} × {each:duration}). {waits}"
+    "of {all:duration} of communication, the largest part of it in {name:name} ({n:count} × "
+    "{each:duration}). "
+    "{waits}"
 )
 _COMMUNICATION = Message(
     "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time, "
-    "with most of all communication in {name:name} ({n:count} × {each:duration})."
+    "of {all:duration} of communication, the largest part of it in {name:name} ({n:count} × "
+    "{each:duration})."
 )
 
 
 def _copies(saving: Saving, unit: TracedUnit) -> Sentence:
-    return _COPIES, {"kernel": saving.before[0].name}
+    all_ns = sum(each.ns for each in saving.before)
+    return _COPIES, {"kernel": saving.before[0].name, "all": all_ns}
 
 
 _COPIES = Message(
     "Copies and fills of memory that nothing hides take **{ns:duration}** {per}, {share:percent} "
-    "of the time; the largest of them is {kernel:name}."
+    "of the time, of {all:duration} of copies and fills; the largest of them is {kernel:name}."
 )
 
 

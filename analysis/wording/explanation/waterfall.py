@@ -43,9 +43,13 @@ _LABELS: Mapping[ChangeCode, Message] = {
     "place": Message("layer {layer:count} of {layers:count}"),
     "outlier": Message("one long execution of {either}"),
     "repeats": Message("layers"),
-    "clocks": Message("clocks"),
+    "clocks": Message("the same kernels, as with other clocks"),
     "idle": Message("idle time"),
     "communication": Message("{where:name}"),
+}
+_ON_ONE_SIDE: Mapping[ChangeCode, Message] = {
+    "added": Message("only in the candidate: {after}"),
+    "removed": Message("only in the baseline: {before}"),
 }
 _IDLE_BY = {
     "data_loading": Message("waiting for data"),
@@ -70,9 +74,10 @@ def steps_of(comparison: Comparison) -> tuple[Step, ...]:
     told = told_changes(found)
     others = smaller_changes(found)
     smaller = sum(change.change_ns for change in others)
+    are_two = found.ranks is not None or found.difference is not None or found.has_other_kernels
     steps = [
         Step(comparison.baseline.name, found.unit.before_ns, "total"),
-        *(_step(change_label(change), change.change_ns) for change in told),
+        *(_step(change_label(change, are_two=are_two), change.change_ns) for change in told),
     ]
     if others:
         steps.append(_step(_SMALLER.text(n=len(others)), smaller))
@@ -81,8 +86,9 @@ def steps_of(comparison: Comparison) -> tuple[Step, ...]:
     return (*steps, Step(comparison.candidate.name, found.unit.after_ns, "total"))
 
 
-def change_label(change: Change) -> str:
-    """Return a few words for a change: what it is, and the kernels that it is about."""
+def change_label(change: Change, *, are_two: bool = False) -> str:
+    """Return a few words for a change: what it is, and the kernels that it is about. Where the
+    sides `are_two` that stand beside each other, such as ranks, nothing is new or gone."""
     if change.code == "idle" and change.values.get("kind") in _IDLE_BY:
         return _IDLE_BY[str(change.values["kind"])].text()
     values: dict[str, Shown] = {
@@ -94,6 +100,8 @@ def change_label(change: Change) -> str:
         "layers": change.values.get("layers", 0),
     }
     is_alike = change.code == "replaced" and str(values["before"]) == str(values["after"])
+    if are_two and change.code in _ON_ONE_SIDE:
+        return _ON_ONE_SIDE[change.code].text(**values)
     return _LABELS["time" if is_alike else change.code].text(**values)
 
 

@@ -54,9 +54,9 @@ _WAITS = (
     ),
 )
 _RECORDED = Message(
-    "The baseline's file has such kernels of {n:count} device, the candidate's of "
+    "The baseline's file has the same kernels of {n:count} device, the candidate's of "
     "{after:count}; one device of each is compared.",
-    "The baseline's file has such kernels of {n:count} devices, the candidate's of "
+    "The baseline's file has the same kernels of {n:count} devices, the candidate's of "
     "{after:count}; one device of each is compared.",
 )
 _WORTH = 0.02  # of the device's time, from which it is told what a product could win

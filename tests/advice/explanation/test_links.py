@@ -36,13 +36,13 @@ def traced(us: int, *, ranks: int | None = 8, device: str = "AMD Instinct MI300X
 def said(trace: Trace) -> str:
     found = explain_trace(trace)
     assert found is not None
-    return " ".join(str(each) for each in blocks_said(found) if "over the bus" in str(each))
+    return " ".join(str(each) for each in blocks_said(found) if "Over the bus, " in str(each))
 
 
 def test_a_collective_far_below_the_links() -> None:
     """80 MB · 2 · 7/8 in 10 ms are 14 GB/s, 3.1 % of 448."""
     text = said(traced(10_000))
-    assert "among 8 ranks carries 14.0 GB/s over the bus" in text
+    assert "among 8 ranks carries 14.0 GB/s, by what each rank has to send" in text
     assert "3.1 % of what Infinity Fabric of the AMD Instinct MI300X carries" in text
     assert "448 GB/s (assumed, if all ranks are on one host)" in text
     assert "not these links that limit it" in text

@@ -170,7 +170,7 @@ def test_the_launches_of_a_sentence_are_those_of_the_figures() -> None:
     assert [call[side]["count"] for side in ("before", "after")] == [34 / 7, 5]
     assert took.baseline.value is not None
     assert (call["before"]["ns"], call["after"]["ns"]) == (round(took.baseline.value), 150_000)
-    assert "(each cudaLaunchKernel takes 30.0 µs, before 2.00 µs)" in change["sentence"]
+    assert "takes 30.0 µs instead of 2.00 µs, +140 µs in all)" in change["sentence"]
 
 
 def test_kernels_that_two_stages_have_in_common_are_said_to_take_as_long() -> None:
@@ -185,7 +185,8 @@ def test_kernels_that_two_stages_have_in_common_are_said_to_take_as_long() -> No
         assert found is not None and found.outcome == "changed"
         (told,) = common_kernels_said(replace(found, difference="stages"))
         assert str(told) == (
-            "The kernels that both stages run take as long on both (600 µs, before 600 µs)."
+            "The kernels that both stages run take as long on both (600 µs in the baseline, 600 µs "
+            "in the candidate)."
         )
         assert common_kernels_said(found) == []
     slower = [GEMM, replace(RELU, us=60)] * 6
@@ -203,10 +204,11 @@ def test_launches_of_another_name_are_named_on_both_sides() -> None:
     assert found is not None
     (idle,) = [change for change in found.changes if change.values.get("kind") == "launching"]
     told = change_sentence(idle, found.unit)
-    assert "(each hipLaunchKernel takes 30.0 µs, before each cudaLaunchKernel 2.00 µs)" in told
+    assert (
+        "(each hipLaunchKernel takes 30.0 µs, each cudaLaunchKernel of the baseline 2.00 µs, "
+        "+56.0 µs in all)"
+    ) in told
     same = explain(before, after)
     assert same is not None
     (idle,) = [change for change in same.changes if change.values.get("kind") == "launching"]
-    assert "(each cudaLaunchKernel takes 30.0 µs, before 2.00 µs)" in change_sentence(
-        idle, same.unit
-    )
+    assert "takes 30.0 µs instead of 2.00 µs, +56.0 µs in all)" in change_sentence(idle, same.unit)

@@ -25,12 +25,17 @@ def idle(change: Change, unit: UnitTimes) -> Sentence:
     if not values["took"] and kind in _IDLE_ONLY_AFTER:
         return _IDLE_ONLY_AFTER[str(kind)], values
     if "inside" in change.values:
-        return _IDLE_INSIDE, {**values, "inside": change.values["inside"]}
+        values |= {"inside": change.values["inside"]}
+        gap_ns = _one_gap_ns(change, unit)
+        return (_IDLE_INSIDE, values) if gap_ns is None else (_ONE_GAP, {**values, "gap": gap_ns})
     calls = _IDLE_CALLS.get(str(kind))
     if calls is not None and "call" in change.values:
         call, each, was = (change.values[name] for name in ("call", "each_ns", "was_ns"))
         if abs(float(each) - float(was)) > _AS_LONG * float(was):
             values |= {"call": call, "each": each, "was": was}
+            values["calls_ns"] = float(change.values["call_after_ns"]) - float(
+                change.values["call_before_ns"]
+            )
             other = change.values.get("call_before")
             if kind == "launching" and other is not None:
                 return _IDLE_OTHER_LAUNCHES, {**values, "other": other}
@@ -38,11 +43,24 @@ def idle(change: Change, unit: UnitTimes) -> Sentence:
     return (IDLE_BY.get(str(kind)) or _IDLE[unit.on_device]), values
 
 
+def _one_gap_ns(change: Change, unit: UnitTimes) -> int | None:
+    """Return the length in ns of the one gap that nearly all of a longer wait is; None of others,
+    and of means of several units."""
+    before, after = change.longest
+    if unit.counts[1] != 1 or after is None or change.change_ns <= 0:
+        return None
+    shorter_ns = before.end_ns - before.start_ns if before is not None else 0
+    gap_ns = after.end_ns - after.start_ns
+    is_it = gap_ns - shorter_ns >= _NEARLY_ALL * change.change_ns
+    return gap_ns if is_it and shorter_ns <= (1 - _NEARLY_ALL) * gap_ns else None
+
+
 # Causes that name a call of the host, which it may make on both sides.
 _NAMED_CALLS = (
     "data_loading", "synchronisation", "allocation", "copy_waits", "compilation",
     "garbage_collection", "python",
 )  # fmt: skip
+_NEARLY_ALL = 0.8  # of a wait that is longer, which is in one gap
 _AS_LONG = 0.02  # by which calls of both sides may differ that take the same time
 _AS_OFTEN = 0.05  # by which the calls of both sides may differ that are made as often
 # Of idle time of which the baseline has none under a call that it makes, too.
@@ -60,24 +78,29 @@ _IDLE_INSIDE = Message(
     "The device is idle for {takes:duration} instead of {took:duration} while the host launches "
     "the next kernel: **{ns:signed_duration}** {per}, nearly all of it in {inside:name}."
 )
+_ONE_GAP = Message(
+    "The device is idle for {takes:duration} instead of {took:duration} while the host launches "
+    "the next kernel: **{ns:signed_duration}** {per}, nearly all of it in {inside:name} and in one "
+    "gap of {gap:duration}."
+)
 # With how long the calls of the host take by themselves: each launch, or all loading of a unit.
 _IDLE_CALLS = {
     "data_loading": Message(
         "The device waits {takes:duration} instead of {took:duration} for data loading: "
-        "**{ns:signed_duration}** {per} ({cause:name} takes {each:duration}, before "
+        "**{ns:signed_duration}** {per} ({cause:name} takes {each:duration} instead of "
         "{was:duration})."
     ),
     "launching": Message(
         "The device is idle for {takes:duration} instead of {took:duration} while the host "
         "launches the next kernel: **{ns:signed_duration}** {per} (each {call:name} takes "
-        "{each:duration}, before {was:duration})."
+        "{each:duration} instead of {was:duration}, {calls_ns:signed_duration} in all)."
     ),
 }
 # Of launches that have another name on each side, as on devices of two makers.
 _IDLE_OTHER_LAUNCHES = Message(
     "The device is idle for {takes:duration} instead of {took:duration} while the host launches "
-    "the next kernel: **{ns:signed_duration}** {per} (each {call:name} takes {each:duration}, "
-    "before each {other:name} {was:duration})."
+    "the next kernel: **{ns:signed_duration}** {per} (each {call:name} takes {each:duration}, each "
+    "{other:name} of the baseline {was:duration}, {calls_ns:signed_duration} in all)."
 )
 _IDLE = {
     True: Message(
