@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+
+import pytest
 
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
+from analysis.compare.model_tree import model_tree
 from analysis.compare.side import Side
 from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.html import report_html
@@ -86,6 +90,20 @@ def test_shares_are_left_out_where_parts_cancel_each_other_out() -> None:
     assert rows is not None
     assert rows.heads[-1] == ""
     assert [(row.change, row.share) for row in rows.rows] == [("+100 µs", ""), ("−95.0 µs", "")]
+
+
+def test_the_head_of_changes_is_left_out_where_no_row_has_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    comparison = layers()
+    rows = tree_rows(comparison)
+    assert rows is not None and rows.heads[4] == "Change" and rows.rows[0].change
+    tree = model_tree(comparison)
+    assert tree is not None
+    without = replace(tree, has_changes=False)
+    monkeypatch.setattr("analysis.report.model_tree.rows.model_tree", lambda _: without)
+    rows = tree_rows(comparison)
+    assert rows is not None and rows.heads[4] == "" and not rows.rows[0].change
 
 
 def test_report_folds_rows_without_a_script() -> None:

@@ -72,3 +72,12 @@ def test_the_table_as_text_has_columns_below_each_other() -> None:
 def test_only_two_phases_have_the_table() -> None:
     assert product_table(replace(FOUND, difference="sizes")) is None
     assert product_table(replace(FOUND, products=((), ()))) is None
+
+
+def test_shares_say_what_they_are_of() -> None:
+    """8 of the 10 us in which the device runs, in a step of 20 us: findings have shares of that."""
+    table = product_table(replace(FOUND, unit=replace(UNIT, before_ns=20_000)))
+    assert table is not None and table.heads[2] == "Of busy time"
+    assert "their share of the time in which the device is busy" in table.basis
+    cells = table.rows[0].sides[0]
+    assert cells is not None and cells.share == "80.0 %"

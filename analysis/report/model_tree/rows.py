@@ -59,7 +59,7 @@ def tree_rows(comparison: Comparison) -> TreeRows | None:
         say("Kernels and copies") if _on_device(comparison) else say("Executions"),
         say("Baseline"),
         say("Candidate"),
-        say("Change"),
+        say("Change") if tree.has_changes else "",
         say("Share of the operators' change") if tree.has_shares else "",
     )
     return TreeRows(

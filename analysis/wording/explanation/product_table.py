@@ -14,11 +14,12 @@ from analysis.wording.explanation.works import work_said
 TITLE = Message("Matrix products")
 ALL = Message("All matrix products")
 EXECUTIONS = Message("Executions")
-SHARE = Message("Share")
+SHARE = Message("Of busy time")
 RATE = Message("Rate")
 _BASIS = Message(
-    "Times of a step as profiled, and their share of the device's time. Rates are modelled: "
-    "operations, or bytes of weights where memory sets the speed, by the sizes of the matrices."
+    "Times of a step as profiled, and their share of the time in which the device is busy. Rates "
+    "are modelled: operations, or bytes of weights where memory sets the speed, by the sizes of "
+    "the matrices."
 )
 _BY_ORDER = (
     Message("Which product each of the baseline's is, is known by their order."),

@@ -184,9 +184,9 @@ WORDS: Mapping[str, str] = {
     "these_runs": mark("these two runs"),
     "time": mark("true time"),
     "time_note": mark(
-        "Profiled time of one run or step per side, or of the whole file where none is marked. The "
-        "profiler adds cost to every operator: a verdict uses un-profiled runs, where there are "
-        "any."
+        "Profiled time of one run, step or repetition per side, or of the whole file where there "
+        "is none. The profiler adds cost to every operator: a verdict uses un-profiled runs, where "
+        "there are any."
     ),
     "timeline_of": mark("Timeline of {runs}"),
     "timeline_role": mark("timeline"),
