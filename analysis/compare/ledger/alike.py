@@ -30,15 +30,15 @@ def partly_held(
     """
     named: dict[str, str] = {}
     inside: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    ran = [_that_ran(trace) for trace in traces]
     for group, key in zip(groups, keys, strict=True):
-        if group.kind != "kept":
+        if group.kind != "kept" or _is_all(group, ran):
             continue
         types = {one.op_type for of in (told_operators(group), group.baseline) for one in of}
         if len(types) == 1:
             named[key] = types.pop()
             inside[key][0] += len(group.baseline)
             inside[key][1] += len(group.candidate)
-    ran = [_that_ran(trace) if named else Counter() for trace in traces]
     found = {}
     for key, op_type in named.items():
         first, second = (of.get(op_type, 0) for of in ran)
@@ -46,6 +46,16 @@ def partly_held(
         if inside[key][side] < max(first, second):
             found[key] = OfType(inside[key][side], max(first, second))
     return found
+
+
+def _is_all(group: Group, ran: Sequence[Counter[str]]) -> bool:
+    """True for a group of the only operator of a type that either side ran, as of most kernels that
+    have names of their own."""
+    if len(group.baseline) != 1 or len(group.candidate) != 1:
+        return False
+    kind = group.baseline[0].op_type
+    is_same = kind == group.candidate[0].op_type != ""
+    return is_same and all(of.get(kind) == 1 for of in ran)
 
 
 def _that_ran(trace: Trace) -> Counter[str]:
