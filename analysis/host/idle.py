@@ -198,6 +198,26 @@ def idle_by_host(trace: Trace, starts_ns: np.ndarray, ends_ns: np.ndarray) -> Ho
     )
 
 
+def without_unrecorded_work(found: HostIdle, trace: Trace) -> HostIdle:
+    """Return idle time without that in which the first call of a stream waits for long although it
+    was launched: what it waits for was launched before the file began and is not in it, so the
+    device may have been busy."""
+    calls = trace.calls
+    streams = calls.groupby(["device", "stream"], observed=True, dropna=False)["start_ns"]
+    firsts = streams.min().dropna().to_numpy(dtype="int64")
+    is_first = (found.nodes == _QUEUED) & np.isin(found.ends_ns, firsts)
+    kept = ~(is_first & (found.ends_ns - found.starts_ns > LONG_NS))
+    return HostIdle(
+        found.frames,
+        found.parents,
+        found.windows[kept],
+        found.intervals[kept],
+        found.nodes[kept],
+        found.starts_ns[kept],
+        found.ends_ns[kept],
+    )
+
+
 def _handed_over(found: Intervals, pieces: Pieces) -> Pieces:
     """The pieces, cut where a launch was left in a queue: from then on, where the thread that takes
     it out does nothing, it is being launched."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis import units
 from analysis.host.causes import Cause, CauseKind
-from analysis.host.idle import HostIdle, idle_by_host
+from analysis.host.idle import HostIdle, idle_by_host, without_unrecorded_work
 from analysis.metrics.spans import lacks_kernels
 from analysis.timeline.levels import MAX_LEVEL, Row, View, kinds, shares
 from analysis.trace import Trace
@@ -147,6 +147,8 @@ def host_lane(
     if trace.host is None or trace.ends_early or lacks_kernels(trace):
         return None
     found = idle_by_host(trace, np.array([origin_ns]), np.array([origin_ns + dur_ns]))
+    if found is not None:
+        found = without_unrecorded_work(found, trace)
     if found is None or not len(found.nodes):
         return None
     causes, of_cause = _few_causes(found)

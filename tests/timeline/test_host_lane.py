@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -220,3 +221,22 @@ def test_the_lane_says_whether_a_device_is_idle_or_the_host_runs_no_operator() -
     on_host = replace(trace, operators=trace.operators.assign(level=level))
     assert lane_of(trace).totals["on_device"] is True
     assert lane_of(on_host).totals["on_device"] is False
+
+
+def test_time_before_the_first_kernel_of_a_stream_that_was_launched_is_not_idle() -> None:
+    """A kernel of another stream ends at 10 us; that of stream 2 is launched at 20 us and starts at
+    500: what it waits for is not in the file. A second one waits from 510 to 700 us, which is idle
+    time, as is the start of the first after 3 us."""
+    spans: list[Span] = [(0, "frame", "main", 0, 800_000)]
+    spans += [(0, "runtime", "cudaLaunchKernel", at, at + 1_000) for at in (0, 19_000, 29_000)]
+    calls: list[Call] = [
+        (3_000, 10_000, 0, 1_000), (500_000, 510_000, 0, 20_000), (700_000, 710_000, 0, 30_000)
+    ]  # fmt: skip
+    trace = trace_of(spans, calls, [(0, 710_000)])
+    streams = (["2", "2", "2"], ["1", "2", "2"])
+    one, two = (
+        trace.calls.assign(device=pd.Categorical(["0"] * 3), stream=pd.Categorical(each))
+        for each in streams
+    )
+    idle = [lane_of(replace(trace, calls=each)).totals["idle_ns"] for each in (one, two)]
+    assert idle == [3_000 + 490_000 + 190_000, 3_000 + 10_000 + 190_000]
