@@ -24,7 +24,7 @@ from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.groups import KNOWN_BY
 from analysis.wording.fusion.joined import JoinedRow, joined_rows
 from analysis.wording.fusion.shares import shown_shares
-from analysis.wording.fusion.terms import TERMS
+from analysis.wording.fusion.terms import TERMS, shown_terms
 from analysis.wording.fusion.terms import Term as TermName
 from analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
 from analysis.wording.noise.slow_executions import slow_note
@@ -302,12 +302,12 @@ def _terms(
     terms = tuple(
         term(
             str(TERMS[name]),
-            getattr(sum_, name),
+            value,
             shares.get(name),
             slow_note(ledger) if name == "slow_ns" else "",
         )
-        for name in TERMS
-        if name != "groups_ns" and getattr(sum_, name)
+        for name, value in shown_terms(sum_).items()
+        if name != "groups_ns"
     )
     return terms, term(whole_text(comparison), sum_.whole_ns, ledger.share(sum_.whole_ns))
 

@@ -13,12 +13,11 @@ from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
 from analysis.compare.side import Role
 from analysis.messages import Message, listed, say
 from analysis.wording.fusion.became import becomes_text, originals_text
-from analysis.wording.fusion.terms import TERMS, Term
+from analysis.wording.fusion.terms import SHOWN_ROUNDING_NS, TERMS, Term
 from analysis.wording.noise.slow_executions import slow_note
 
 MAX_PATTERNS = 6
 SMALL_SHARE = 0.01  # of the largest pattern: smaller ones share a bar
-SHOWN_ROUNDING_NS = 1_000
 _INNER_TERMS: tuple[Term, ...] = ("ungrouped_ns", "communication_ns", "slow_ns", "dispatch_ns")
 _BIAS: Mapping[Role, Message] = {
     "baseline": Message("profiler bias, baseline"),

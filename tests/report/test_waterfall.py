@@ -23,9 +23,9 @@ from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.html import report_html
 from analysis.report.pictures.waterfall import waterfall as still
+from analysis.wording.fusion.terms import SHOWN_ROUNDING_NS, reconciliation_sentence
 from analysis.wording.waterfall import (
     MAX_PATTERNS,
-    SHOWN_ROUNDING_NS,
     Step,
     ends_ns,
     waterfall_steps,
@@ -129,6 +129,13 @@ def test_totals_patterns_and_terms_in_their_order() -> None:
 def test_a_gain_that_may_be_none_is_neither_faster_nor_slower() -> None:
     steps = waterfall_steps(of_groups([("Conv", 1.0 * MS)], interval=(-5.0, 2.0 * MS)))
     assert [step.kind for step in steps] == ["total", "same", "total"]
+
+
+@pytest.mark.parametrize(("rounding", "is_told"), [(4, False), (SHOWN_ROUNDING_NS, True)])
+def test_rounding_of_a_few_ns_is_no_term_of_the_sum(rounding: int, is_told: bool) -> None:
+    sum_ = of_groups([("Conv", 2_000_000)], rounding=rounding).ledger.reconciliation
+    assert ("rounding" in reconciliation_sentence(sum_)) is is_told
+    assert "groups" in reconciliation_sentence(sum_)
 
 
 def test_small_patterns_share_a_bar_and_large_rounding_has_its_own() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from analysis.advice.explanation.blocks import classes_of, collectives_of, layers_of, unknown_of
 from analysis.advice.explanation.explanation import Collective, Saving, TraceExplanation
@@ -75,7 +77,24 @@ def _savings(traced: Traced, collectives: tuple[Collective, ...]) -> tuple[Savin
         *layout_changes(side, least_ns),
         *unusual(side, _SINGLE * traced.wall_ns),
     ]
-    return _ordered(found)
+    return _ordered(_with_shared(traced, found))
+
+
+def _with_shared(traced: Traced, savings: Sequence[Saving]) -> list[Saving]:
+    """Return the savings, changes of layout with how much of their time is in a forward pass that
+    runs again: it can be saved once."""
+    again = next((each.calls for each in savings if each.code == "recomputed"), None)
+    if again is None:
+        return list(savings)
+    ns = traced.trace.calls["dur_ns"].to_numpy()
+    shared = []
+    for each in savings:
+        both = np.intersect1d(each.calls, again) if each.code == "layout" else again[:0]
+        if len(both):
+            part = float(ns[both].sum()) / max(1.0, float(ns[each.calls].sum()))
+            each = replace(each, values={**each.values, "again_ns": round(part * each.ns)})
+        shared.append(each)
+    return shared
 
 
 def _ordered(savings: Iterable[Saving]) -> tuple[Saving, ...]:

@@ -234,11 +234,23 @@ _RECOMPUTED_OF = Message(
 
 def _layout(saving: Saving, unit: TracedUnit) -> Sentence:
     largest = saving.before[0]
-    return _LAYOUT[unit.on_device], {
+    values: dict[str, Shown] = {
         "n": saving.repeats,
         "kernel": largest.name,
         "largest": largest.ns,
     }
+    if "again_ns" not in saving.values:
+        return _LAYOUT[unit.on_device], values
+    return _LAYOUT_AGAIN, {**values, "again": saving.values["again_ns"]}
+
+
+_LAYOUT_AGAIN = Message(
+    "One kernel only changes the layout of a tensor: **{ns:duration}** {per} ({kernel:name}). It "
+    "is one of the kernels that run again, and counts there as well.",
+    "{n:count} kernels only change the layout of tensors: **{ns:duration}** {per}, the largest "
+    "part of it, {largest:duration}, in {kernel:name}. Of this {again:duration} is in kernels that "
+    "run again, and counts there as well.",
+)
 
 
 _LAYOUT = {

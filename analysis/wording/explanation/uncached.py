@@ -10,8 +10,8 @@ from analysis.messages import Message, Said, Shown
 UNCACHED = Message(
     "The allocator keeps no memory: the device is idle for **{ns:duration}** {per}, "
     "{share:percent} of the time, while the host allocates or frees memory. {call:name} is called "
-    "{n:count} times {per}, which takes the host {freeing:duration}, and each call waits for the "
-    "device. {next}"
+    "{n:count} times {per}, which takes the host {freeing:duration}: each call first waits for "
+    "what the device still runs, and then the device is idle until the call returns. {next}"
 )
 # By the side whose allocator keeps none: the baseline's, the candidate's.
 _OF_SIDE = (

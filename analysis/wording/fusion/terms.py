@@ -30,6 +30,7 @@ Term = Literal[
     "rounding_ns",
     "outlying_ns",
 ]
+SHOWN_ROUNDING_NS = 1_000  # below it, rounding is no term of its own
 WATERFALL_HELP = Message(
     "From the baseline's time to the candidate's, which the verdict compares: the typical run. "
     "Slow runs lead from there to the mean run, {mean}, which the other terms add up to. Groups "
@@ -93,16 +94,26 @@ def sum_sentence(comparison: Comparison) -> str:
     return reconciliation_sentence(comparison.ledger.reconciliation, runs_of(comparison).word)
 
 
+def shown_terms(sum_: Reconciliation) -> dict[Term, int]:
+    """Return the terms of a sum that are shown, in ns: the groups', and those that are not 0;
+    without what rounding to whole ns took, which no shown digit has."""
+    values: dict[Term, int | None] = {name: getattr(sum_, name) for name in TERMS}
+    return {
+        name: value
+        for name, value in values.items()
+        if value is not None
+        and (value or name == "groups_ns")
+        and (name != "rounding_ns" or abs(value) >= SHOWN_ROUNDING_NS)
+    }
+
+
 def reconciliation_sentence(sum_: Reconciliation, word: RunWord = "runs") -> str:
     """The change as the sum of its terms, of runs that are called that; '' where there is no change
     to explain."""
     if sum_.delta_ns is None:
         return ""
-    values = {name: getattr(sum_, name) for name in TERMS}
     shown = ""
-    for name, value in values.items():
-        if value is None or not (value or name == "groups_ns"):
-            continue
+    for name, value in shown_terms(sum_).items():
         term = say("{term} {change:signed_duration}", term=TERMS[name], change=value)
         shown = say("{start}, {next}", start=shown, next=term) if shown else term
     change = sum_.whole_ns

@@ -20,7 +20,7 @@ from analysis.wording.explanation import waterfall as explained_steps
 from analysis.wording.fusion.apart import Apart, apart
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.shares import shown_shares
-from analysis.wording.fusion.terms import TERMS
+from analysis.wording.fusion.terms import TERMS, shown_terms
 from app.cli.printing.joined import print_joined
 
 TOP_PATTERNS = 6
@@ -146,10 +146,10 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     sum_ = ledger.reconciliation
     if sum_.whole_ns is None:
         return table
-    for name, term in TERMS.items():
-        change = getattr(sum_, name)
-        if name != "groups_ns" and change:
-            add(term.text(), change=_shown(change), share=units.percent(term_shares.get(name)))
+    for name, change in shown_terms(sum_).items():
+        if name != "groups_ns":
+            part = units.percent(term_shares.get(name))
+            add(TERMS[name].text(), change=_shown(change), share=part)
     time = wording.TIME_SOURCES[sum_.of]
     label = say("= {whole}, {time}", whole=whole_text(comparison), time=time)
     add(label, change=_shown(sum_.whole_ns), share=units.percent(ledger.share(sum_.whole_ns)))

@@ -20,6 +20,7 @@ from analysis.metrics.step import mean_step
 from analysis.readers import read_path
 from analysis.report.explanation.trace_rows import trace_rows
 from analysis.trace import Trace
+from analysis.wording.explanation.savings import saving_said
 from analysis.wording.explanation.trace import trace_sentence
 from analysis.work_units import units_of
 from tests.compare.graphs import captures
@@ -185,6 +186,31 @@ def test_a_forward_pass_that_runs_again_is_told(mark: str) -> None:
     assert (again.ns, again.repeats) == (30_000, 1)
     assert again.values["operator"] == "aten::convolution"
     assert (again.values["executions"], again.values["repeated"]) == (4, 2)
+
+
+def test_what_changes_a_layout_and_runs_again_is_said_to_count_in_both() -> None:
+    """Of two transposes of 30 us in a step, the second is of a forward pass that runs again."""
+    transpose = Kernel("transpose_nchw", 30, "layout", by="aten::convolution")
+    grad = Kernel("conv_bwd", 60, "convolution", by="aten::convolution_backward")
+    spans: list[Span] = []
+    launches: list[tuple[int, float]] = []
+    evaluate = "autograd::engine::evaluate_function: "
+    for step in range(2):
+        begin = step * 120
+        at = [(begin + us) * 1000 for us in (1, 5, 10, 12, 20, 30, 40)]
+        spans += [
+            (0, "operator", "aten::convolution", at[0], at[1]),
+            (1, "operator", f"{evaluate}CheckpointFunctionBackward", at[2], at[6]),
+            (1, "operator", "CheckpointFunctionBackward", at[3], at[6]),
+            (1, "operator", "aten::convolution", at[3] + 100, at[4]),
+            (1, "operator", f"{evaluate}ConvolutionBackward0", at[5], at[6]),
+        ]
+        launches += [(0, begin + 2), (1, begin + 15), (1, begin + 35)]
+    steps = [[transpose, transpose, grad]] * 2
+    found = explained(steps_of(steps, spans=spans, launches=launches))
+    [layout] = [one for one in found.savings if one.code == "layout"]
+    assert (layout.ns, layout.values["again_ns"]) == (60_000, 30_000)
+    assert "Of this 30.0 µs is in kernels that run again" in str(saving_said(layout, found.unit))
 
 
 def test_a_backward_pass_alone_is_no_second_forward_pass() -> None:
