@@ -365,3 +365,11 @@ def test_a_file_with_shapes_is_not_told_to_record_shapes_for_sizes(format_name: 
         trace = build_trace(Meta(format_name, "a profiler"), {**rows, "inputs": [inputs]})
         [said] = [text for text in words.lack_sentences(examine(trace)) if "read and write" in text]
         assert remedy is not None and remedy in said
+
+
+def test_memory_over_time_is_not_the_missing_peak_of_a_process() -> None:
+    """A folder of Ascend shows 845 MB at most, and said that peak memory is missing."""
+    rows = {"name": ["a"], "dur_ns": [1000]}
+    found = examine(build_trace(Meta("ascend_kernel_details", "a profiler"), rows))
+    said = " ".join(words.lack_sentences(found))
+    assert "peak memory of the process" in said

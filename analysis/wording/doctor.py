@@ -28,7 +28,7 @@ FIELD_LABELS: Mapping[str, Message] = {
     "stream": Message("streams"),
     "communication": Message("communication"),
     "sizes": Message("bytes that operators read and write"),
-    "peak_memory": Message("peak memory"),
+    "peak_memory": Message("peak memory of the process"),
     "memory": Message("memory over time"),
     "graph": Message("graph of the model"),
 }

@@ -92,10 +92,11 @@ COLUMNS: Mapping[str, FigureText] = {
         "higher",
     ),
     "conv3x3_time": FigureText(
-        Message("3x3 convolutions"),
+        Message("3x3 convolutions, profiled"),
         Message(
-            "Time in convolutions with a 3 x 3 kernel per run, from the profile. A fused "
-            "convolution includes what was fused into it."
+            "Time in convolutions with a 3 x 3 kernel per run, from the profile, which makes runs "
+            "longer: compare it with other profiled times, not with latency, of which it may be "
+            "more than the whole. A fused convolution includes what was fused into it."
         ),
         "lower",
     ),
@@ -109,10 +110,11 @@ COLUMNS: Mapping[str, FigureText] = {
         "higher",
     ),
     "depthwise_time": FigureText(
-        Message("depthwise convolutions"),
+        Message("depthwise convolutions, profiled"),
         Message(
-            "Time in depthwise convolutions per run, from the profile. A fused convolution "
-            "includes what was fused into it."
+            "Time in depthwise convolutions per run, from the profile, which makes runs longer: "
+            "compare it with other profiled times, not with latency, of which it may be more than "
+            "the whole. A fused convolution includes what was fused into it."
         ),
         "lower",
     ),

@@ -16,7 +16,7 @@ from analysis.wording.scorecard import interval_text
 from analysis.wording.sentences import pair_parts, verdict_interval
 
 TITLE = Message("Tried beside {best:name}")
-_ALL_FUSED = Message("ONNX Runtime fuses everything here that it can.")
+_ALL_FUSED = Message("Nothing is left here that a fusion of ONNX Runtime would fuse.")
 _LITTLE_LEFT = Message("No pattern that ONNX Runtime leaves unfused here takes 2 % of the run.")
 _NOTHING_ASKED = Message("Nothing else stands out in {best:name}, so there is nothing to try.")
 _NOT_BY_ITSELF = Message(

@@ -42,7 +42,8 @@ def _all(recipes_page: st.Page) -> None:
     st.markdown(
         say(
             "Published tuning recipes. Each one is a recording that runs on this machine with one "
-            "click. Published figures are shown beside yours, with the reasons why they differ."
+            "click. Published figures are shown beside those measured, with the reasons why they "
+            "differ."
         )
     )
     status = recorder.RECORDER.status
@@ -100,7 +101,9 @@ def _headline(recipe: Recipe, result: Result | None) -> None:
         both = None if result is None else beside_published(recipe, result.record)
         if both is not None:
             published, ours = both
-            st.caption(panels.own(say("Our {figures}", figures=words.published_line(recipe, ours))))
+            st.caption(
+                panels.own(say("Measured {figures}", figures=words.published_line(recipe, ours)))
+            )
             told = words.published_line(recipe, published)
             st.caption(panels.own(say("Published {figures}", figures=told)))
         elif recipe.published:

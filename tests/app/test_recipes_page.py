@@ -179,7 +179,7 @@ def test_the_overview_has_every_recipe(open_page: Open, shipped: Any) -> None:
     assert "precision is :blue[2.43× faster] than unfused" in whole
     assert "measured · Comes with FuseScope · 2026-01-02" in whole
     assert "Published latency: 18.2 ms (unfused) → 7.50 ms (precision)" in whole
-    assert "Our latency: 18.2 ms (unfused) → 7.50 ms (precision): 2.43×" in whole
+    assert "Measured latency: 18.2 ms (unfused) → 7.50 ms (precision): 2.43×" in whole
     opened = [link.proto.query_string for link in page.get("page_link")]
     assert opened == [f"recipe={one.name}" for one in RECIPES]
 

@@ -307,7 +307,7 @@ def test_lost_operators_and_mismatches_are_said(plain: Comparison) -> None:
 
 def test_weaker_sources_are_said(plain: Comparison) -> None:
     groups = (group(0, "inferred"),)
-    for source, said in (("inferred", "Nothing proves"), ("members", "as the trace names")):
+    for source, said in (("inferred", "No graph confirms"), ("members", "as the trace names")):
         fusion = Fusion(source, groups, 1, 1)  # type: ignore[arg-type]
         assert said in coverage_sentence(replace(plain, fusion=fusion))
 

@@ -223,13 +223,14 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "worlds_differ": ranks.WORLDS,
     "one_recording": told(
         Message("Both sides are of one recording: they ran on the machine at the same time."),
-        Message("Only a change beyond 30 % gives a verdict, as for any two processes."),
+        Message("Only a change beyond 30 % counts as faster or slower, as for any two processes."),
     ),
     "one_process_each": told(
         Message("Each file is the recording of one process."),
         Message(
             "Of pairs of processes that ran the same graph one right after the other, 7 % differed "
-            "by more than 30 %; of pairs far apart 36 %. Only a change beyond 30 % gives a verdict."
+            "by more than 30 %; of pairs far apart 36 %. So only a change beyond 30 % counts as "
+            "faster or slower."
         ),
         Message(
             "Five or more recordings of each side, made alternately and given together, would "

@@ -31,7 +31,8 @@ _ON_BOTH = Message(
 )
 _NEXT = Message(
     "With PyTorch, unset PYTORCH_NO_CUDA_MEMORY_CACHING and PYTORCH_NO_HIP_MEMORY_CACHING; where "
-    "neither is set, memory is too short for it to keep any, or the program empties its cache."
+    "neither is set, see whether memory is too short for it to keep any, or the program empties "
+    "its cache."
 )
 
 

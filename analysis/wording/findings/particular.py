@@ -39,19 +39,20 @@ ROOFS: Mapping[tuple[FindingCode, bool], Message] = {
         "of their time."
     ),
     ("low_utilisation", False): Message(
-        "Neither arithmetic nor memory limits them, so it is the kernel: its layout, few "
+        "Neither arithmetic nor memory limits them; most often their kernel does: its layout, few "
         "channels, padding, or threads. The largest is {operator:name}."
     ),
     ("low_utilisation", True): Message(
-        "Neither arithmetic nor memory limits them, so it is the kernel: its layout, few "
+        "Neither arithmetic nor memory limits them; most often their kernel does: its layout, few "
         "channels, padding, or threads. The largest is {operator:name}. Depthwise convolutions "
         "take {depthwise_ns:duration} of their time."
     ),
 }
 # Of kernels on a device: threads and channels are not what they lack.
 LOW_ON_DEVICE = Message(
-    "Neither arithmetic nor memory limits them, so it is the kernel: tiles that do not fit their "
-    "sizes, padding, or too few blocks for the whole device. The largest is {operator:name}."
+    "Neither arithmetic nor memory limits them; most often their kernel does: tiles that do not "
+    "fit their sizes, padding, or too few blocks for the whole device. The largest is "
+    "{operator:name}."
 )
 OTHER_ON_DEVICE = Message(
     "Choose another kernel of the library (autotuning), sizes that are multiples of its tiles, a "

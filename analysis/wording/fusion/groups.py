@@ -63,13 +63,13 @@ LEDGER_HELP = Message(
 )
 _INFERRED = Message(
     "{n:count} group, inferred from op types, shapes and order in two traces without graphs. "
-    "Nothing proves it.",
+    "No graph confirms it.",
     "{n:count} groups, inferred from op types, shapes and order in two traces without graphs. "
-    "Nothing proves them.",
+    "No graph confirms them.",
 )
 _PARTLY_INFERRED = Message(
-    "{n:count} group in two traces without graphs. Nothing proves it.",
-    "{n:count} groups in two traces without graphs. Nothing proves them.",
+    "{n:count} group in two traces without graphs. No graph confirms it.",
+    "{n:count} groups in two traces without graphs. No graph confirms them.",
 )
 _ALL_COVERED = Message(
     "All original operators are accounted for: {mapped:count} of {original:count}."

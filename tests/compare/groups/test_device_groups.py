@@ -118,7 +118,7 @@ def test_without_the_log_groups_are_what_names_list_and_say_which_setting_would_
     told = notes(comparison)
     assert "TORCH_TRACE=FOLDER and INDUCTOR_PROVENANCE=1" in told["compiler_map_missing"]
     assert "A name proves nothing" in told["groups_listed"]
-    assert "Nothing proves them" in coverage_sentence(comparison)
+    assert "No graph confirms them" in coverage_sentence(comparison)
     members = comparison.ledger.rows.query("known_by == 'listed'")
     assert "a claim, no proof" in became(members, "").text(n=2)
 
