@@ -182,8 +182,9 @@ def test_the_page_says_what_fusion_bought_and_how_sure_that_is(open_fusion: Star
         "The whole run takes 5.17 ms less. The largest term is profiler bias, 5.09 ms less."
     )
     rest = (
-        "All groups together take 80.0 µs less. Attribution is weak. All of what faster groups "
-        "save comes from 2 Conv + BatchNormalization + Relu groups. They run as one operator each."
+        "All groups together take 80.0 µs less. Operators explain only part of the change. All of "
+        "what faster groups save comes from 2 Conv + BatchNormalization + Relu groups. They run as "
+        "one operator each."
     )
     assert rest in others
     captions = "\n".join(caption.value for caption in page.caption).replace("\\", "")

@@ -149,7 +149,9 @@ def test_what_nobody_can_tell_is_told_by_the_sign_of_the_groups(
     lost = told(plain, rows, outcome, of="run_span", **sums)
     assert "ll of what slower groups add comes from 1 Conv + BatchNormalization" in lost
     whole = "The whole run takes 9.00 ms more. " if outcome == "noise_unknown" else ""
-    assert lost.endswith(f"All groups together take 2.00 ms more. {whole}Attribution is weak.")
+    assert lost.endswith(
+        f"All groups together take 2.00 ms more. {whole}Operators explain only part of the change."
+    )
 
 
 def test_weak_attribution_gives_the_proportion(plain: Comparison) -> None:
@@ -158,12 +160,12 @@ def test_weak_attribution_gives_the_proportion(plain: Comparison) -> None:
     # Of runs without a profiler no profiled time stands beside theirs.
     assert told(plain, FUSED, **sums) == (
         "All of what faster groups save comes from 3 Conv + BatchNormalization groups. They run "
-        "as one operator each. Attribution is weak."
+        "as one operator each. Operators explain only part of the change."
     )
     assert sentence.startswith("All of what faster groups save comes from 3 ")
     assert sentence.endswith(
-        "All groups together take 7.00 ms less. The whole run takes 20.0 ms less. Attribution is "
-        "weak."
+        "All groups together take 7.00 ms less. The whole run takes 20.0 ms less. Operators "
+        "explain only part of the change."
     )
 
 

@@ -99,7 +99,7 @@ _GROUPS_ALONE = _Change(
     Message("The groups alone take {time:duration} less."),
     Message("The groups alone take {time:duration} more."),
 )
-_WEAK = Message("Attribution is weak.")
+_WEAK = Message("Operators explain only part of the change.")
 _IN_GROUPS = Message("All of it is in the groups.")
 _IN_NO_GROUP = Message("Much of it is in operators in no group.")
 _CHANGING = ("fused", "replaced", "split", "folded", "removed")
