@@ -386,6 +386,16 @@ def test_the_bandwidth_of_copies_is_no_hardware_counter() -> None:
     assert "copy_bandwidth" not in {figure.code for figure in neither.figures}
 
 
+def test_an_estimated_occupancy_is_missed_as_no_counter() -> None:
+    """It follows from how a kernel was launched, so a file without it lacks no counter."""
+    trace = trace_of(profile_json(FUSED_OPERATORS))
+    calls = trace.calls.assign(**{"est. achieved occupancy %": [64.0] * len(trace.calls)})
+    estimated = side_of_trace(replace(trace, calls=calls))
+    figure = compare(estimated, side_of_trace(trace)).figure("occupancy")
+    assert figure.baseline.basis == "modelled" and figure.candidate.reason == "not_recorded"
+    assert hardware_counters(estimated.trace) == ()
+
+
 def test_what_moves_inside_a_part_that_a_provider_compiled_is_not_known() -> None:
     """Its inputs and outputs alone would make 'fused' look as if nothing missed the cache."""
     experiment = experiment_of(experiment_zip(TIMES))
