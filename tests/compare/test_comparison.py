@@ -334,7 +334,7 @@ def test_blocks_kept_under_load_are_said() -> None:
 def test_without_a_quiet_reference_load_is_not_known_and_no_doubt() -> None:
     usual = experiment_of(experiment_zip(TIMES)).record.outcome
     for reference, severity, said in (
-        (None, "info", "whether it was under load during the measurement is not known. If it was"),
+        (None, "info", "how much other work slowed the measured runs is not known. If it did"),
         (-4.0, "warning", "more than a fifth of the blocks were slower than its quiet reference. "),
     ):
         outcome = msgspec.structs.replace(usual, quiet_reference=reference, blocks_loaded=3)
