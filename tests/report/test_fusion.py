@@ -328,7 +328,7 @@ def test_weak_attribution_is_said_beside_the_ledger() -> None:
     value = read(Source("e.zip", experiment_zip(TIMES)))
     html = report_html(compare(*choose_sides(value)))
     section = html.partition('<section id="fusion">')[2].partition("</section>")[0]
-    assert "attribution is weak" in section.lower()
+    assert "operators explain only part of the change" in section.lower()
 
 
 def test_names_of_a_group_leave_out_the_module_beside_them() -> None:
