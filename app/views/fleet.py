@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from analysis import units
 from analysis.fleet.examined import Examined
-from analysis.messages import Message, say
+from analysis.messages import Message, Part, say
 from analysis.operators.short_names import short_names
 from analysis.wording.fleet.bases import BASES, PARTS, TITLES, Question
 from analysis.wording.fleet.sentences import (
@@ -107,17 +108,28 @@ def _choose(names: list[str], ranks: list[int]) -> str:
 
 
 def _answers(found: Examined) -> None:
-    """What is wrong, the first sentence as a headline; then what that rests on."""
+    """What is wrong, what the first sentence emphasises as a headline; then what that rests on."""
     is_well = not (found.slow or found.links or found.stages.differing)
     colour = "gray" if is_well else "red"
-    headline, *others = answer_sentences(found)
+    first_sentence, *others = answer_sentences(found)
+    headline, following = _split_headline(first_sentence)
     st.subheader(panels.parts_text(headline, colour), anchor=False)
-    for sentence in others:
+    for sentence in [following, *others] if following else others:
         st.markdown(panels.parts_text(sentence, colour))
     first, *rest = state_sentences(found)
     st.caption(panels.parts_text(first, "gray"))
     for sentence in rest:
         panels.note(text_of(sentence), ":orange[:material/warning:]")
+
+
+def _split_headline(parts: tuple[Part, ...]) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    """Return what a sentence emphasises at its beginning, and the rest as a sentence of its own;
+    the whole and nothing where it begins with something else."""
+    first, *rest = parts
+    if first.role != "number" or not rest:
+        return parts, ()
+    text = rest[0].text.lstrip(" ,:，：")
+    return (first,), (replace(rest[0], text=text[:1].upper() + text[1:]), *rest[1:])
 
 
 def _ranks(found: Examined) -> int | None:

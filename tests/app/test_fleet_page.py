@@ -113,7 +113,8 @@ def test_the_answers_stand_first_and_a_click_compares_a_rank_with_the_median(
     assert is_clean(page) and address(page)["fleet"] == "ranks"
     assert "rank6.json ends too early" in page.text[0].value
     answers = " ".join(markdown_texts(page))
-    assert "Rank 5 is slow" in answers and "a step would take" in answers
+    assert page.subheader[0].value == ":red[Rank 5 is slow]", "the rest is below it"
+    assert "a step would take" in answers and ": of the" not in answers
     table = page.dataframe[0].value
     assert [int(table["rank"][0]), str(table["what is wrong"][0])] == [5, "slow"]
     assert len(table) == 7
