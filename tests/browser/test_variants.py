@@ -16,7 +16,6 @@ from tests.browser.dashboard import (
     open_for_the_first_time,
     open_part,
     quiet,
-    turn_to,
     upload,
     wait_idle,
 )
@@ -61,10 +60,8 @@ def test_variants_their_report_and_scaling(page: Page, url: str, tmp_path: Path)
         path.write_bytes(recorded_zip(batch, 1, 10.0 * batch, model="grows"))
     page.get_by_role("button", name="Open files").click()
     upload(page, *files)
-    expect(page.get_by_text(f"{len(files)} files were opened")).to_be_visible()
+    expect(page.get_by_role("heading", name="Scaling of grows")).to_be_visible()  # led there
     wait_idle(page)
-    turn_to(page, "Scaling")
-    expect(page.get_by_role("heading", name="Scaling of grows")).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart").first.locator(".main-svg").first).to_be_visible()
     fits_narrow_pages(page)
     assert quiet(page)
