@@ -24,10 +24,10 @@ READ = """() => {
     "[data-testid=stElementToolbar],[data-testid=stStatusWidget],[data-testid=stSkipToContent]," +
     "[data-testid=stSkeleton],[data-live-announcer],[role=img]:not(svg)," +
     "[data-testid=stIconMaterial],code,kbd,pre,script,style,noscript,canvas";
-  const INLINE = new Set("A B BR CODE EM I KBD SMALL SPAN STRONG TSPAN".split(" "));
+  const INLINE = new Set("A B BDI BR CODE EM I KBD SMALL SPAN STRONG TSPAN".split(" "));
   const found = [];
   const hasText = (node) => [...node.childNodes].some((one) => one.nodeType === Node.TEXT_NODE);
-  const isLine = (node) => hasText(node) &&
+  const isLine = (node) => (hasText(node) || node.matches(".sentence")) &&
     [...node.querySelectorAll("*")].every((child) => INLINE.has(child.tagName.toUpperCase()));
   const visit = (node) => {
     if (node.matches(NOT_OURS)) return;
