@@ -56,11 +56,11 @@ def shown_shares(fusion: Fusion, traces: tuple[Trace, Trace]) -> Shares:
     same shapes in an operator of its class on the other side, which a fused kernel there names, or
     which a group holds that members or names tell: what no other model has by chance. None without
     times."""
-    told = [_Told(trace) for trace in traces]
+    operators_of = [_OperatorsOf(trace) for trace in traces]
     groups = [group for group in fusion.groups if group.known_by not in _OF_ANY_MODEL]
     shares = []
     for side, trace in enumerate(traces):
-        own, other = told[side], told[1 - side]
+        own, other = operators_of[side], operators_of[1 - side]
         table = by_operator(trace)
         table = table[(table["op_class"] != "communication").to_numpy(dtype=bool)]
         times = table["per_run_ns"].to_numpy(dtype=float)
@@ -80,12 +80,12 @@ def joined_shares(operators: pd.DataFrame, fusion: Fusion, traces: tuple[Trace, 
     the same shape of first input, whatever dtype and layout; when a fused kernel's name lists its
     type, or lists nothing but types that the other side ran.
     """
-    told = [_Told(trace) for trace in traces]
+    operators_of = [_OperatorsOf(trace) for trace in traces]
     is_on_both = (operators["side"] == "both").to_numpy()
     classes = operators["op_class"].to_numpy(dtype=object)
     shares = []
     for side, name in enumerate(_SIDES):
-        own, other = told[side], told[1 - side]
+        own, other = operators_of[side], operators_of[1 - side]
         joined = _grouped(traces[side], fusion.groups, side) | own.is_tied_to(other)
         row_of = operators[f"operator_{name}"].to_numpy("float64", na_value=-1.0).astype("int64")
         joined[row_of[is_on_both]] = True
@@ -109,7 +109,7 @@ def without_changes_of(
     )
 
 
-class _Told:
+class _OperatorsOf:
     """What of the operators of a trace may tie them to those of another: launcher, class and shape,
     types, and the types that names of fused kernels list. Of many operators few differ in these, so
     what differs is looked at once."""
@@ -122,7 +122,7 @@ class _Told:
         self._launched = _Each(trace, ["launched_by"], _launched_type)
         self._listed = _Each(trace, of_kernels, _listed)
 
-    def is_tied_to(self, other: _Told) -> np.ndarray:
+    def is_tied_to(self, other: _OperatorsOf) -> np.ndarray:
         """For each operator whether anything ties it to an operator of the other trace."""
         tied: np.ndarray = (
             self._launcher.where(set(other._launcher.values).__contains__)
@@ -131,11 +131,11 @@ class _Told:
         )
         return tied
 
-    def has_shape_of(self, other: _Told) -> np.ndarray:
+    def has_shape_of(self, other: _OperatorsOf) -> np.ndarray:
         """For each operator whether one of its class there has the same shape of first input."""
         return self._shape.where(set(other._shape.values).__contains__)
 
-    def is_named_by(self, other: _Told) -> np.ndarray:
+    def is_named_by(self, other: _OperatorsOf) -> np.ndarray:
         """For each operator whether a fused kernel there lists its type, or it lists nothing but
         types that ran there; those of operators that launched a kernel, too."""
         listed_there: frozenset[object] = frozenset().union(*other._listed.values)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from analysis.limits import Limits
 from analysis.readers.xla.steps import Step, labels_at
-from analysis.readers.xla.xspace import Plane, fact_of, read_event, read_line, stats_of
+from analysis.readers.xla.xspace import Line, Plane, fact_of, read_event, read_line, stats_of
 
 
 @dataclass
@@ -22,25 +22,32 @@ class HostSteps:
         return labels_at(self.steps, [self.launches.get(launch) for launch in correlations])
 
 
-def host_steps(planes: Sequence[Plane], limits: Limits, where: str) -> HostSteps:
-    """What the threads of the host tell. Raises FuseScopeError for more events than the limit."""
-    steps: list[tuple[int, int]] = []
-    launches: dict[object, int] = {}
+def host_lines(planes: Sequence[Plane], limits: Limits, where: str) -> Iterator[tuple[Plane, Line]]:
+    """Yield the lines of the host, each with its plane. Raises FuseScopeError for more events than
+    the limit, in all of them together."""
     count = 0
     for plane in planes:
-        if not plane.name.startswith("/host:") or plane.name == "/host:metadata":
-            continue
-        for line in map(read_line, plane.lines):
-            count += len(line.events)
-            limits.check_events(count, "more_events_than_limit", where)
-            for event in (read_event(data, line) for data in line.events):
-                stats = {**fact_of(plane, event.kind).stats, **stats_of(plane, event.stats)}
-                if event.start_ns is None:
-                    continue
-                if "step_num" in stats and event.dur_ns:
-                    steps.append((event.start_ns, event.start_ns + event.dur_ns))
-                elif "correlation_id" in stats:
-                    launches.setdefault(stats["correlation_id"], event.start_ns)
+        if plane.name.startswith("/host:") and plane.name != "/host:metadata":
+            for line in map(read_line, plane.lines):
+                count += len(line.events)
+                limits.check_events(count, "more_events_than_limit", where)
+                yield plane, line
+
+
+def host_steps(planes: Sequence[Plane], limits: Limits, where: str) -> HostSteps:
+    """Return the steps that the threads of the host mark, and their launches. Raises FuseScopeError
+    for more events than the limit."""
+    steps: list[tuple[int, int]] = []
+    launches: dict[object, int] = {}
+    for plane, line in host_lines(planes, limits, where):
+        for event in (read_event(data, line) for data in line.events):
+            stats = {**fact_of(plane, event.kind).stats, **stats_of(plane, event.stats)}
+            if event.start_ns is None:
+                continue
+            if "step_num" in stats and event.dur_ns:
+                steps.append((event.start_ns, event.start_ns + event.dur_ns))
+            elif "correlation_id" in stats:
+                launches.setdefault(stats["correlation_id"], event.start_ns)
     marked = [(start, end, f"step {at}") for at, (start, end) in enumerate(sorted(steps))]
     return HostSteps(marked, launches)
 

@@ -19,7 +19,8 @@ from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME, HostAct
 from analysis.limits import Limits
 from analysis.readers.building.call_stacks import Frames, Moments, innermost
 from analysis.readers.building.host.spans import HostSpans, host_activity
-from analysis.readers.xla.xspace import Plane, fact_of, read_event, read_line, stats_of
+from analysis.readers.xla.host_steps import host_lines
+from analysis.readers.xla.xspace import Plane, fact_of, read_event, stats_of
 from analysis.trace import Diagnostic
 
 _ALIKE = 0.9  # of the launches of a line, which lie in spans of their instructions on another one
@@ -120,29 +121,23 @@ def host_threads(planes: Sequence[Plane], limits: Limits, where: str) -> HostThr
     names: dict[str, int] = {}
     launches: dict[object, tuple[int, int]] = {}
     spans: list[tuple[int, int, int, int, int]] = []
-    count = 0
-    for plane in planes:
-        if not plane.name.startswith("/host:") or plane.name == "/host:metadata":
-            continue
-        for line in map(read_line, plane.lines):
-            count += len(line.events)
-            limits.check_events(count, "more_events_than_limit", where)
-            lines.append(line.name)
-            for event in (read_event(data, line) for data in line.events):
-                if event.start_ns is None or not event.dur_ns:
-                    continue
-                fact = fact_of(plane, event.kind)
-                stats = {**fact.stats, **stats_of(plane, event.stats)}
-                kind, name = _kind(fact.display_name or fact.name, stats)
-                if kind == RUNTIME:
-                    moment = (len(lines) - 1, event.start_ns)
-                    launches.setdefault(stats["correlation_id"], moment)
-                number = names.setdefault(name, len(names))
-                spans.append((len(lines) - 1, event.start_ns, event.dur_ns, number, kind))
+    for plane, line in host_lines(planes, limits, where):
+        lines.append(line.name)
+        for event in (read_event(data, line) for data in line.events):
+            if event.start_ns is None or not event.dur_ns:
+                continue
+            fact = fact_of(plane, event.kind)
+            stats = {**fact.stats, **stats_of(plane, event.stats)}
+            kind, name = _kind(fact.display_name or fact.name, stats)
+            if kind == RUNTIME:
+                moment = (len(lines) - 1, event.start_ns)
+                launches.setdefault(stats["correlation_id"], moment)
+            number = names.setdefault(name, len(names))
+            spans.append((len(lines) - 1, event.start_ns, event.dur_ns, number, kind))
     if not spans:
         return None
-    told = np.array(spans, dtype="int64")
-    return HostThreads(HostSpans(*told.T), list(names), lines, launches)
+    columns = np.array(spans, dtype="int64").T
+    return HostThreads(HostSpans(*columns), list(names), lines, launches)
 
 
 def _kind(name: str, stats: Mapping[str, object]) -> tuple[int, str]:
