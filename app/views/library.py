@@ -58,6 +58,9 @@ _JOBS = Message(
     "The ranks of {n:count} job are kept, too. The page {page} shows and removes them.",
     "The ranks of {n:count} jobs are kept, too. The page {page} shows and removes them.",
 )
+_OFF = Message(
+    "The library is off: {setting:name} is set. To use it, start FuseScope without this setting."
+)
 _OTHERS = Message(
     "The library is not shown, because this dashboard can be reached from other machines. "
     "On its own machine {command:name} lists it."
@@ -80,6 +83,10 @@ def show(
                 panels.parts_text(_OTHERS.parts(command="fusescope library"), "gray"),
                 icon=":material/block:",
             )
+            return
+        if not settings.is_on():
+            off = _OFF.parts(setting=f"{settings.FOLDER_VARIABLE}={settings.OFF}")
+            st.info(panels.parts_text(off, "gray"), icon=":material/block:")
             return
         listed = items()
         if count := unlisted():

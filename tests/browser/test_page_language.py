@@ -20,10 +20,11 @@ from tests.browser.serving import SERVE, SERVES_AT, free_port, started
 # Streamlit's uploader, menu and toolbars, which speak English only; nor code, keys, icons, and the
 # cells of tables, which tests/app/test_language_pages.py reads.
 READ = """() => {
+  const ICON = "[aria-hidden=true][translate=no]";  // whose text is its name
   const NOT_OURS = "[data-testid=stFileUploaderDropzone],[data-testid=stMainMenu]," +
     "[data-testid=stElementToolbar],[data-testid=stStatusWidget],[data-testid=stSkipToContent]," +
     "[data-testid=stSkeleton],[data-live-announcer],[role=img]:not(svg)," +
-    "[data-testid=stIconMaterial],code,kbd,pre,script,style,noscript,canvas";
+    "code,kbd,pre,script,style,noscript,canvas," + ICON;
   const INLINE = new Set("A B BDI BR CODE EM I KBD SMALL SPAN STRONG TSPAN".split(" "));
   const found = [];
   const hasText = (node) => [...node.childNodes].some((one) => one.nodeType === Node.TEXT_NODE);
@@ -36,7 +37,7 @@ READ = """() => {
     }
     if (isLine(node)) {
       const line = node.cloneNode(true);
-      line.querySelectorAll("[role=img],code,kbd").forEach((icon) => icon.remove());
+      line.querySelectorAll("[role=img],code,kbd," + ICON).forEach((icon) => icon.remove());
       found.push([line.textContent, false]);
     } else {
       for (const child of node.childNodes) {
