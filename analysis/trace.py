@@ -65,6 +65,7 @@ DiagnosticCode = Literal[
     "kernels_waited_for", "kernels_without_call", "lanes_cover", "lanes_repeat",
     "large_output_difference",
     "launchers_assumed", "launched_before", "launchers_by_place", "layer_means", "launch_times",
+    "launches_unknown",
     "levels_differ", "load", "load_seen", "log_read", "log_unreadable", "long_rows",
     "long_text", "longest_block", "machines_unknown", "mean_differs", "means_only",
     "members_unknown", "memory_beyond", "missing_bracket", "model_not_shown", "models_unknown",

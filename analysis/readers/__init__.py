@@ -52,7 +52,7 @@ _JSON = re.compile(rb'\{\s*["}]|\[\s*(?:[\[{"\]\d-]|true|false|null)')
 _MAX_NAMED = 5
 _PART_LOST = ("zip_damaged", "zip_understated", "zip_packing")
 # What is kept of a trace was read by it: raise it when a reader reads otherwise.
-READER_VERSION = 20
+READER_VERSION = 21
 
 
 def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:

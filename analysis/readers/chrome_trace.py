@@ -2,7 +2,8 @@
 
 Complete events (`X`) and pairs of begin and end (`B`, `E`) are operators, each with the time that
 events inside it on the same thread leave to it. Where the labels of TensorFlow and JAX say which
-lanes are of a device, its operators are the ones that count, once.
+lanes are of a device, its operators are the ones that count, once; the other threads are the host,
+where a number in the arguments joins kernels with the calls that launched them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import numpy as np
@@ -22,8 +23,10 @@ from analysis.messages.places import event_of
 from analysis.operators.kernel_names import kernel_type
 from analysis.readers.building.begin_end import Mark, pairs
 from analysis.readers.building.nesting import Nesting
+from analysis.readers.building.timetable import Ints
 from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.chrome_lanes import Lane, device_lanes
+from analysis.readers.chrome_host import ChromeHost, Events, Facts, chrome_host, facts_of
+from analysis.readers.chrome_lanes import DeviceLanes, Lane, device_lanes
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.event_windows import collect_events
 from analysis.readers.input.json_events import EventFile
@@ -31,6 +34,7 @@ from analysis.readers.input.json_value import decode
 from analysis.readers.input.source import Source
 from analysis.readers.input.times import LATEST_NS, exact_column
 from analysis.readers.reader import ALWAYS, Reader
+from analysis.readers.xla.host_steps import spans_of
 from analysis.readers.xla.steps import Step, all_steps, labels_at, step_runs
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, Example, Trace, noted
@@ -67,6 +71,7 @@ class _Spans:
     dur_ns: list[int] = field(default_factory=list)
     of_xla: list[bool] = field(default_factory=list)
     crossing: list[int] = field(default_factory=list)  # positions of spans that others cross
+    facts: dict[int, Facts] = field(default_factory=dict)  # by position
     processes: dict[bytes, str] = field(default_factory=dict)
     threads: dict[Lane, str] = field(default_factory=dict)
 
@@ -84,6 +89,11 @@ class _Spans:
         self.dur_ns.append(dur_ns)
         self.of_xla.append(of_xla)
 
+    def move(self, places: Ints, by_ns: Ints) -> None:
+        """Moves the starts of the spans at these places."""
+        for at, by in zip(places.tolist(), by_ns.tolist(), strict=True):
+            self.start_ns[at] += by
+
     def take(self, places: Sequence[int]) -> _Spans:
         """The spans at these places, with all labels."""
         crossing = set(self.crossing)
@@ -95,6 +105,7 @@ class _Spans:
             [self.dur_ns[at] for at in places],
             [self.of_xla[at] for at in places],
             [new for new, at in enumerate(places) if at in crossing],
+            {new: self.facts[at] for new, at in enumerate(places) if at in self.facts},
             self.processes,
             self.threads,
         )
@@ -114,14 +125,22 @@ def _read(source: Source) -> Trace:
     notes += found.notes()
     if not found.spans.rows:
         raise FuseScopeError("chrome_trace_empty", where=source.name)
-    spans, of_device, steps, left_out = _operators(found.spans)
+    lanes, left_out = _lanes(found.spans)
+    kept = np.flatnonzero(lanes.kept)
+    host = _host(found.spans, lanes)
+    if host is not None:
+        found.spans.move(host.ran, host.moves_ns)
+        found.spans.move(lanes.steps, host.moves_of(lanes.steps))
+    spans, steps = found.spans.take(kept.tolist()), found.spans.take(lanes.steps.tolist())
     notes += [Diagnostic("warning", "unknown_events", len(spans.rows)), *left_out]
     nesting = Nesting(_nesting_lanes(spans), spans.start_ns, spans.dur_ns)
     own = nesting.self_ns
     columns: dict[str, list[object]] = {
         "name": list(spans.names),
         "op_type": [_type(name) for name in spans.names],
-        "level": ["device_kernel" if is_own else "framework_op" for is_own in of_device],
+        "level": [
+            "device_kernel" if is_own else "framework_op" for is_own in lanes.of_device[kept]
+        ],
         "device": [spans.processes.get(p) or _text(p) for p, _ in spans.lanes],
         "stream": [spans.threads.get(lane) or _text(lane[1]) for lane in spans.lanes],
         "start_ns": list(spans.start_ns),
@@ -132,19 +151,30 @@ def _read(source: Source) -> Trace:
         "source_row": list(spans.rows),
     }
     runs = _runs(spans, steps, columns, notes)
-    return build_trace(
-        source.meta(CHROME_TRACE.name, "unknown"),
-        columns,
-        runs=runs,
-        notes=notes,
-        limits=source.limits,
-    )
+    if host is None:
+        return _built(source, columns, runs, notes)
+    if runs is None:
+        runs = _runs_of_host(host, spans, columns, notes)
+    activity, left = host.activity(source.limits)
+    if activity is not None:  # its events are not left out
+        notes = [note for note in notes if note.code != "host_events"]
+    trace = _built(source, columns, runs, [*notes, *host.notes, *left])
+    return replace(trace, host=activity)
 
 
-def _operators(found: _Spans) -> tuple[_Spans, list[bool], _Spans, list[Diagnostic]]:
-    """The spans that are operators, which of them ran on a device, those that are steps of it, and
-    notes on what was left out."""
-    told = device_lanes(
+def _built(
+    source: Source,
+    columns: dict[str, list[object]],
+    runs: pd.DataFrame | None,
+    notes: list[Diagnostic],
+) -> Trace:
+    meta = source.meta(CHROME_TRACE.name, "unknown")
+    return build_trace(meta, columns, runs=runs, notes=notes, limits=source.limits)
+
+
+def _lanes(found: _Spans) -> tuple[DeviceLanes, list[Diagnostic]]:
+    """Which spans are operators and which ran on a device, and notes on what was left out."""
+    lanes = device_lanes(
         found.lanes,
         found.processes,
         found.threads,
@@ -153,14 +183,43 @@ def _operators(found: _Spans) -> tuple[_Spans, list[bool], _Spans, list[Diagnost
         np.array(found.dur_ns, dtype="int64"),
         np.array(found.of_xla, dtype=bool),
     )
-    kept = np.flatnonzero(told.kept)
-    notes = [
-        *noted("info", "lanes_repeat", told.repeated, clean_text(told.example, 80)),
-        *noted("info", "host_events", told.host),
-        *noted("warning", "lanes_cover", told.covering, chars=80),
+    return lanes, [
+        *noted("info", "lanes_repeat", lanes.repeated, clean_text(lanes.example, 80)),
+        *noted("info", "host_events", lanes.host),
+        *noted("warning", "lanes_cover", lanes.covering, chars=80),
     ]
-    of_device: list[bool] = told.of_device[kept].tolist()
-    return found.take(kept.tolist()), of_device, found.take(told.steps.tolist()), notes
+
+
+def _host(found: _Spans, lanes: DeviceLanes) -> ChromeHost | None:
+    """The launches of the operators of devices; None where no event of the host is one."""
+    on_host = np.flatnonzero(~lanes.of_device)
+    if not any(found.facts[at].launch for at in on_host.tolist() if at in found.facts):
+        return None
+    events = Events(
+        found.names,
+        found.lanes,
+        np.array(found.start_ns, dtype="int64"),
+        np.array(found.dur_ns, dtype="int64"),
+        np.array(found.rows, dtype="int64"),
+        found.facts,
+        found.threads,
+    )
+    ran = np.flatnonzero(lanes.kept & lanes.of_device)
+    return chrome_host(events, on_host, ran) if len(ran) else None
+
+
+def _runs_of_host(
+    host: ChromeHost,
+    spans: _Spans,
+    columns: dict[str, list[object]],
+    notes: list[Diagnostic],
+) -> pd.DataFrame | None:
+    """The runs table of the steps that the host marked, by what was launched in each; None without
+    steps."""
+    labels = host.steps.labels(range(len(spans.rows)))
+    ends = [start + dur for start, dur in zip(spans.start_ns, spans.dur_ns, strict=True)]
+    steps = spans_of(host.steps.steps, labels, spans.start_ns, ends) if any(labels) else {}
+    return step_runs(steps, labels, columns, notes)
 
 
 def _nesting_lanes(spans: _Spans) -> list[object]:
@@ -200,8 +259,9 @@ CHROME_TRACE = Reader(
     recording=(
         "Any tool that writes Chrome's Trace Event Format (JSON). FuseScope sees names and times "
         "only: prefer a format of this list that tells of operators. In the `trace.json.gz` of JAX "
-        "and TensorFlow the operators of each device count, and steps are runs; the `xplane.pb` "
-        "beside it holds more."
+        "and TensorFlow the operators of each device count, steps are runs, and threads of the "
+        "host whose calls have the `correlation_id` of a kernel explain idle time; the "
+        "`xplane.pb` beside it holds more."
     ),
     sniff=_sniff,
     read=_read,
@@ -250,6 +310,9 @@ class _Collected:
             else:
                 lane = (_plain(event.pid), _plain(event.tid))
                 if phase == "X":
+                    facts = facts_of(event.args)
+                    if facts is not None:
+                        self.spans.facts[len(self.spans.rows)] = facts
                     of_xla = _XLA in bytes(event.args)
                     self.spans.add(row, event.name or "", lane, start, dur, of_xla=of_xla)
                 else:

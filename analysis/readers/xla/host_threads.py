@@ -40,22 +40,28 @@ class HostThreads:
     launches: Mapping[object, tuple[int, int]]
 
     def activity(
-        self, launched: Sequence[object], instructions: Sequence[str], limits: Limits
+        self,
+        launched: Sequence[object],
+        instructions: Sequence[str],
+        limits: Limits,
+        source_rows: np.ndarray,
     ) -> tuple[HostActivity | None, list[Diagnostic]]:
         """The activity of the host, and notes; of each call of a device `launched` is the
-        correlation of its launch, and `instructions` the one that it runs, '' for none. None where
-        the file has no launch of any of them: nothing shows which thread the device waits for."""
+        correlation of its launch, `instructions` the one that it runs, '' for none, and
+        `source_rows` its row in the file. None where the file has no launch of any of them:
+        nothing shows which thread the device waits for."""
         found = [
-            (*self.launches[number], row)
-            for row, number in enumerate(launched)
+            (*self.launches[number], call)
+            for call, number in enumerate(launched)
             if number is not None and number in self.launches
         ]
         if not found:
             return None, []
-        told = np.array(found, dtype="int64")
-        joined = self._joined(told, instructions)
+        launches = np.array(found, dtype="int64")
+        joined = self._joined(launches, instructions)
         spans = self.spans
-        lanes, times, rows = joined[told[:, 0]], told[:, 1], told[:, 2]
+        lanes, times = joined[launches[:, 0]], launches[:, 1]
+        rows = source_rows[launches[:, 2]]
         asked = self._asked(lanes, times)
         return host_activity(
             HostSpans(joined[spans.lanes], spans.starts, spans.lengths, spans.names, spans.kinds),
@@ -86,7 +92,7 @@ class HostThreads:
     def _joined(self, launches: np.ndarray, instructions: Sequence[str]) -> np.ndarray:
         """The line that each line is part of: another one for lines of calls, where it is known."""
         of = np.arange(len(self.lines))
-        wanted = [at for at, row in enumerate(launches[:, 2].tolist()) if instructions[row]]
+        wanted = [at for at, call in enumerate(launches[:, 2].tolist()) if instructions[call]]
         spans = self.spans
         is_work = spans.kinds != RUNTIME
         for line in np.unique(launches[wanted, 0]).tolist() if wanted else []:
@@ -104,8 +110,8 @@ class HostThreads:
                 times = launches[mine, 1]
                 inside = innermost(frames, Moments(np.full(len(mine), other), times, times))
                 hits[other] = sum(
-                    place >= 0 and self.names[frames.name_of[place]] == instructions[row]
-                    for place, row in zip(inside.tolist(), launches[mine, 2].tolist(), strict=True)
+                    place >= 0 and self.names[frames.name_of[place]] == instructions[call]
+                    for place, call in zip(inside.tolist(), launches[mine, 2].tolist(), strict=True)
                 )
             ranked = hits.most_common(2)
             is_clear = len(ranked) < 2 or ranked[0][1] > ranked[1][1]
@@ -128,10 +134,10 @@ def host_threads(planes: Sequence[Plane], limits: Limits, where: str) -> HostThr
                 continue
             fact = fact_of(plane, event.kind)
             stats = {**fact.stats, **stats_of(plane, event.stats)}
-            kind, name = _kind(fact.display_name or fact.name, stats)
-            if kind == RUNTIME:
-                moment = (len(lines) - 1, event.start_ns)
-                launches.setdefault(stats["correlation_id"], moment)
+            kind, name = span_kind(fact.display_name or fact.name, is_step="step_num" in stats)
+            if "correlation_id" in stats:
+                kind, name = RUNTIME, fact.display_name or fact.name
+                launches.setdefault(stats["correlation_id"], (len(lines) - 1, event.start_ns))
             number = names.setdefault(name, len(names))
             spans.append((len(lines) - 1, event.start_ns, event.dur_ns, number, kind))
     if not spans:
@@ -140,11 +146,10 @@ def host_threads(planes: Sequence[Plane], limits: Limits, where: str) -> HostThr
     return HostThreads(HostSpans(*columns), list(names), lines, launches)
 
 
-def _kind(name: str, stats: Mapping[str, object]) -> tuple[int, str]:
-    """The kind of a span and the name that is shown: '$train.py:7 main' is a Python frame."""
-    if "correlation_id" in stats:
-        return RUNTIME, name
-    if "step_num" in stats:
+def span_kind(name: str, *, is_step: bool) -> tuple[int, str]:
+    """Return the kind of a span that is no call to the runtime, and the name that is shown:
+    '$train.py:7 main' is a Python frame."""
+    if is_step:
         return ANNOTATION, name
     if python := _PYTHON.fullmatch(name):
         return FRAME, f"{python['file']}({python['line']}): {python['name']}"

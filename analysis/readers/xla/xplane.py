@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
+import numpy as np
+
 from analysis.errors import FuseScopeError
 from analysis.messages import mark
 from analysis.operators.classes import heaviest, op_class
@@ -138,8 +140,11 @@ def _trace_of(
         private={"host": ", ".join(hosts)} if hosts else {},
     )
     threads = profile.threads if devices else None
+    calls = np.arange(len(rows.launches))  # their rows of the file, too
     host, left = (
-        threads.activity(rows.launches, rows.instructions, source.limits) if threads else (None, [])
+        threads.activity(rows.launches, rows.instructions, source.limits, calls)
+        if threads
+        else (None, [])
     )
     notes += left
     trace = build_trace(meta, rows.columns, runs=runs, notes=notes, limits=source.limits)

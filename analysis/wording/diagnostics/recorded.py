@@ -239,6 +239,16 @@ RECORDED: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("While they run, the device is not idle."),
     ),
+    "launches_unknown": told(
+        Message(
+            "The file does not say which call of the host launched {n:count} execution.",
+            "The file does not say which calls of the host launched {n:count} executions.",
+        ),
+        Message(
+            "Idle time before such an execution is explained by the thread that launches the next "
+            "one."
+        ),
+    ),
     "launch_times": told(
         Message("The host does not wait for this execution provider."),
         Message("Its times are those of launches, not of kernels."),
