@@ -56,8 +56,8 @@ ROCPROF = Reader(
     },
     recording=(
         "`rocprofv3 --kernel-trace --memory-copy-trace --output-format json csv -- <command>`; "
-        "for counters in a second run `--pmc <names>`. Give results.json, or kernel_trace.csv "
-        "with the tables beside it."
+        "with `--hip-trace` calls of the host explain idle time; for counters in a second run "
+        "`--pmc <names>`. Give results.json, or kernel_trace.csv with the tables beside it."
     ),
     covers=("rocprof_stats",),
     sniff=_sniff,

@@ -51,6 +51,12 @@ class _Handle(msgspec.Struct, gc=False):
 _Number = _Handle | _Cell
 
 
+class _Correlation(msgspec.Struct, gc=False):
+    """The number of a call, which what it launched has as well."""
+
+    internal: _Cell = None
+
+
 class _Info(msgspec.Struct, gc=False):
     """What was dispatched, and where."""
 
@@ -71,6 +77,7 @@ class _Dispatch(msgspec.Struct, gc=False):
     dst_agent_id: _Number = None
     bytes: _Cell = None
     kernel_name: _Cell = None
+    correlation_id: _Correlation | _Cell = None
 
 
 class _Call(msgspec.Struct, gc=False):
@@ -81,6 +88,7 @@ class _Call(msgspec.Struct, gc=False):
     thread_id: _Number = None
     start_timestamp: _Cell = None
     end_timestamp: _Cell = None
+    correlation_id: _Correlation | _Cell = None
 
 
 class _Agent(msgspec.Struct, gc=False):
@@ -240,8 +248,8 @@ def _add_calls(rows: RocprofRows, tool: _Tool, process: str, where: str) -> None
     else:
         found = _Calls(kinds)
         found.add(list(_typed_items(raw, _Call, where, rows.limits)))
-    for name, thread, start, end in found.calls:
-        rows.add_call(name, process, thread, start, end)
+    for name, thread, start, end, correlation in found.calls:
+        rows.add_call(name, process, thread, start, end, correlation)
 
 
 def _is_array(raw: msgspec.Raw) -> bool:
@@ -261,7 +269,7 @@ class _Array(Source):
 
 
 class _Calls:
-    """Calls of HIP, part by part: name, thread, start and end in ns.
+    """Calls of HIP, part by part: name, thread, start and end in ns, and correlation.
 
     `kinds` are names of operations by the number of their kind.
     """
@@ -270,7 +278,7 @@ class _Calls:
 
     def __init__(self, kinds: Sequence[Sequence[str]]) -> None:
         self.count = 0
-        self.calls: list[tuple[str, str | None, int | None, int | None]] = []
+        self.calls: list[tuple[str, str | None, int | None, int | None, str | None]] = []
         self._kinds = kinds
 
     def miss(self) -> None:
@@ -286,7 +294,8 @@ class _Calls:
             name = _name_of(self._kinds[number], call.operation)
             if is_call(name):
                 start, end = _ns(call.start_timestamp), _ns(call.end_timestamp)
-                self.calls.append((name, _handle(call.thread_id), start, end))
+                thread, number = _handle(call.thread_id), _correlation(call.correlation_id)
+                self.calls.append((name, thread, start, end, number))
 
 
 class _Dispatches:
@@ -304,7 +313,8 @@ class _Dispatches:
         self.count = 0
         self.names: list[str] = []
         self.columns: dict[str, list[object]] = {
-            name: [] for name in ("device", "stream", "start_ns", "end", "bytes", "dispatch")
+            name: []
+            for name in ("device", "stream", "start_ns", "end", "bytes", "dispatch", "correlation")
         }
         self._name_of, self._agents, self._is_kernel = name_of, agents, is_kernel
         self._handles: dict[object, str | None] = {}
@@ -331,6 +341,7 @@ class _Dispatches:
         columns["start_ns"] += [_ns(event.start_timestamp) for event in events]
         columns["end"] += [_ns(event.end_timestamp) for event in events]
         columns["dispatch"] += [_handle(info.dispatch_id) for info in infos]
+        columns["correlation"] += [_correlation(event.correlation_id) for event in events]
 
     def _handle(self, value: _Number) -> str | None:
         """The text of a handle, of which there are few, each once."""
@@ -451,6 +462,12 @@ def _handle(value: _Number) -> str | None:
     if isinstance(value, _Handle):
         value = value.handle
     return None if value is None or isinstance(value, bool) else str(value)[:40]
+
+
+def _correlation(value: _Correlation | _Cell) -> str | None:
+    """The number of a call; 0 is none."""
+    number = _handle(value.internal) if isinstance(value, _Correlation) else None
+    return None if number == "0" else number
 
 
 def _text(value: object) -> str:

@@ -23,13 +23,15 @@ def is_call(name: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HipCall:
-    """A call of HIP: its name, process and thread, start and end in ns; None where not known."""
+    """A call of HIP: its name, process and thread, start and end in ns, and the number that what it
+    launched has as well; None where not known."""
 
     name: str
     process: Hashable
     thread: Hashable
     start_ns: int
     end_ns: int | None
+    correlation: str | None = None
 
 
 @dataclass
@@ -102,12 +104,14 @@ class RocprofRows:
         thread: Hashable,
         start_ns: int | None,
         end_ns: int | None,
+        correlation: str | None = None,
     ) -> None:
         """A call of the host: kept where it is one of HIP."""
         if start_ns is None or name is None or not is_call(name):
             return
         is_whole = end_ns is not None and end_ns >= start_ns
-        self.calls.append(HipCall(name, process, thread, start_ns, end_ns if is_whole else None))
+        end_ns = end_ns if is_whole else None
+        self.calls.append(HipCall(name, process, thread, start_ns, end_ns, correlation))
 
     def has_calls(self) -> bool:
         """True when calls of HIP are known."""

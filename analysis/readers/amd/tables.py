@@ -27,6 +27,7 @@ _END = ("End_Timestamp", "EndNs", "End")
 _AGENT = ("Agent_Id", "gpu-id", "GPU_ID")
 _QUEUE = ("Queue_Id", "queue-id")
 _PROCESS = ("Process_Id", "pid")
+_CORRELATION = "Correlation_Id"  # of a call and what it launched
 # What is not a counter among the columns of the older tables.
 _NO_COUNTERS = frozenset(
     column_key(name)
@@ -68,6 +69,7 @@ def add_dispatches(rows: RocprofRows, source: Source) -> None:
         "device": _devices(table),
         "stream": table.texts(*_QUEUE),
         "process": table.texts(*_PROCESS),
+        "correlation": table.texts(_CORRELATION),
         "start_ns": starts,
         "dur_ns": durations(starts, ends),
         "source_row": list(table.rows),
@@ -105,6 +107,7 @@ def add_copies(rows: RocprofRows, source: Source) -> bool:
         **kernel_columns(names),
         "device": [agent_name(text) for text in table.texts("Destination_Agent_Id")],
         "stream": table.texts("Stream_Id"),
+        "correlation": table.texts(_CORRELATION),
         "start_ns": starts,
         "dur_ns": durations(starts, ends),
         "source_row": list(table.rows),
@@ -128,7 +131,8 @@ def add_calls(rows: RocprofRows, source: Source) -> bool:
     if rows.has_calls() or not rows.meets(starts):
         return False
     threads = (table.texts("Process_Id"), table.texts("Thread_Id"))
-    calls = zip(table.texts("Function"), *threads, starts, ends, strict=True)
+    numbers = table.texts(_CORRELATION)
+    calls = zip(table.texts("Function"), *threads, starts, ends, numbers, strict=True)
     for call in calls:
         rows.add_call(*call)
     rows.notes += table.notes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,44 +23,98 @@ from analysis.readers.building.host.wait_calls import host_waits, is_wait
 from analysis.readers.building.processes import rows_of, taken_apart, units_of
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic, Trace
+from analysis.trace import Diagnostic, Trace, noted
 
 
 def trace_of(rows: RocprofRows, name: str, source: Source) -> Trace:
     """The trace of the process or device that is shown, with the others. Raises FuseScopeError
     where no row has a valid time.
 
-    Calls of HIP are those of the process; they do not say on which device a kernel ran, so of
-    several devices of one process no launches are known.
+    Calls of HIP are those of the process; of several devices of one process those launches are
+    known that have the number of something that ran there.
     """
     columns: dict[str, list[object]] = dict(rows.columns)
-    processes = columns.pop("process", [None] * len(columns["name"]))
+    processes = columns.pop("process", [None] * rows.columns.count)
+    numbers = columns.pop("correlation", [None] * rows.columns.count)
+    columns["source_row"] = _numbered_on(columns["source_row"])
+    launched_by = _launches(rows.calls, processes, numbers)
     kernels = [not str(kind).startswith("Memcpy") for kind in columns["op_type"]]
     units = units_of(processes, columns["device"], kernels)
     if units.is_one:
-        every = rows.calls
-        return taken_apart(units, lambda _: _trace(rows, columns, every, every, name, source))
+        whole = _Calls(rows.calls, rows.calls, launched_by)
+        return taken_apart(units, lambda _: _trace(rows, columns, whole, name, source))
 
     def build(at: Sequence[int]) -> Trace:
         own = {processes[row] for row in at} - {None}
         every = [call for call in rows.calls if not own or call.process in own]
-        calls = [call for call in every if not (by_device and is_launch(call.name))]
-        return _trace(rows, rows_of(columns, at), calls, every, name, source)
+        found = [launched_by[row] for row in at]
+        launching = {id(call) for call in found if call is not None}
+        calls = [
+            call
+            for call in every
+            if not (by_device and is_launch(call.name)) or id(call) in launching
+        ]
+        return _trace(rows, rows_of(columns, at), _Calls(every, calls, found), name, source)
 
     by_device = any("device:" in unit for unit, _ in units.parts)
     return taken_apart(units, build)
 
 
+@dataclass(frozen=True)
+class _Calls:
+    """Calls of HIP: `every` one of the process, the `own` ones of what is shown of it, and which of
+    them launched each row, None where it is not known."""
+
+    every: Sequence[HipCall]
+    own: Sequence[HipCall]
+    launched_by: Sequence[HipCall | None]
+
+
+def _launches(
+    calls: Sequence[HipCall], processes: Sequence[object], numbers: Sequence[object]
+) -> list[HipCall | None]:
+    """The call that launched each row: the only one with its number, in its process where that is
+    known."""
+    found: dict[object, list[HipCall]] = {}
+    for call in calls:
+        if call.correlation is not None:
+            found.setdefault(call.correlation, []).append(call)
+    launched_by: list[HipCall | None] = []
+    for process, number in zip(processes, numbers, strict=True):
+        own = [
+            call
+            for call in found.get(number, ())
+            if process is None or call.process is None or call.process == process
+        ]
+        launched_by.append(own[0] if len(own) == 1 else None)
+    return launched_by
+
+
+def _numbered_on(rows: Sequence[object]) -> list[object]:
+    """Return rows of the file as they are; those of a second table, whose numbers are taken, are
+    counted on from the last one."""
+    known: set[object] = set()
+    following = max((row for row in rows if isinstance(row, int)), default=0)
+    numbered: list[object] = []
+    for row in rows:
+        if row is not None and row in known:
+            following += 1
+            numbered.append(following)
+        else:
+            numbered.append(row)
+            known.add(row)
+    return numbered
+
+
 def _trace(
     rows: RocprofRows,
     columns: Mapping[str, Sequence[object]],
-    calls: Sequence[HipCall],
-    every: Sequence[HipCall],
+    of_host: _Calls,
     name: str,
     source: Source,
 ) -> Trace:
-    """The trace of one process or device, whose own are `calls` of `every` call of its host; all of
-    it is one run, for rocprof marks none."""
+    """The trace of one process or device; all of it is one run, for rocprof marks none."""
+    calls = of_host.own
     meta = source.meta(
         name,
         rows.tool,
@@ -69,7 +123,7 @@ def _trace(
         private=rows.private,
     )
     own, clocks = _on_the_hosts_clock(columns, calls)
-    host, left = _host(every, source.limits)
+    host, left = _host(of_host, own, source.limits)
     notes = [*rows.notes, *clocks, *left]
     trace = replace(build_trace(meta, own, notes=notes, limits=source.limits), host=host)
     if calls:
@@ -91,14 +145,29 @@ def _trace(
     return with_launches(trace, launch_calls(launches))
 
 
-def _host(calls: Sequence[HipCall], limits: Limits) -> tuple[HostActivity | None, list[Diagnostic]]:
-    """What the host did; which of its calls launched which kernel is not known here."""
+def _host(
+    of_host: _Calls, columns: Mapping[str, Sequence[object]], limits: Limits
+) -> tuple[HostActivity | None, list[Diagnostic]]:
+    """What the host did, and which of its calls launched what, where the file has their numbers."""
     known: dict[Key, HostCall] = {
-        (call.process, at): HostCall(call.start_ns, call.thread, call.name, call.end_ns)
-        for at, call in enumerate(calls)
+        (call.process, id(call)): HostCall(call.start_ns, call.thread, call.name, call.end_ns)
+        for call in of_host.every
     }
-    none: dict[str, list[object]] = {"process": [], "correlation": [], "source_row": []}
-    return Host(known, ()).activity(none, limits)
+    rows = zip(of_host.launched_by, columns["start_ns"], columns["source_row"], strict=True)
+    joined = [
+        (call, row)
+        for call, start, row in rows
+        if call is not None and isinstance(start, int) and call.start_ns <= start
+    ]
+    launches: dict[str, list[object]] = {
+        "process": [call.process for call, _ in joined],
+        "correlation": [id(call) for call, _ in joined],
+        "source_row": [row for _, row in joined],
+    }
+    host, notes = Host(known, ()).activity(launches, limits)
+    if joined:
+        notes = [*notes, *noted("info", "launches_unknown", len(of_host.launched_by) - len(joined))]
+    return host, notes
 
 
 def _on_the_hosts_clock(
@@ -106,7 +175,7 @@ def _on_the_hosts_clock(
 ) -> tuple[Mapping[str, Sequence[object]], list[Diagnostic]]:
     """The columns with starts moved as far as makes no kernel begin before its launch, and notes.
 
-    Which call launched which kernel is not known here; but where there are as many calls as
+    Which call launched which kernel not all files say; but where there are as many calls as
     kernels, n kernels cannot have begun before n were launched.
     """
     launched = sorted(call.start_ns for call in calls if is_launch(call.name))

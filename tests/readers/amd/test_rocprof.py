@@ -410,3 +410,93 @@ def test_kernels_cannot_begin_before_as_many_were_launched(behind: int, moved: i
     assert starts == [107 - behind + moved, 307 - behind + moved]
     assert ("kernels_before_launch" in notes(trace)) == bool(moved)
     assert trace.host is not None and trace.host.starts_ns.tolist() == [100, 300]
+
+
+HIP_CALLS = [
+    {"kind": "NONE", "operations": []},
+    {"kind": "HIP_RUNTIME_API", "operations": ["hipLaunchKernel", "hipDeviceSynchronize"]},
+]
+
+
+def hip_call(operation: int, start: int, end: int, number: int) -> dict[str, Any]:
+    times = {"start_timestamp": start, "end_timestamp": end}
+    numbers = {"internal": number, "external": 0}
+    return {"kind": 1, "operation": operation, "thread_id": 5, "correlation_id": numbers, **times}
+
+
+def launched(kernel: dict[str, Any], number: int, agent: int = 44) -> dict[str, Any]:
+    info = {**kernel["dispatch_info"], "agent_id": {"handle": agent}}
+    return {**kernel, "dispatch_info": info, "correlation_id": {"internal": number}}
+
+
+def launches_of(trace: Trace) -> dict[int, int]:
+    """The time of the call that launched each execution, by its start; -1 for none."""
+    assert trace.host is not None
+    lanes, times = trace.host.launches_of(trace.calls["source_row"].to_numpy("int64"))
+    starts = trace.calls["start_ns"].tolist()
+    return {
+        start: int(at) if lane >= 0 else -1
+        for start, lane, at in zip(starts, lanes, times, strict=True)
+    }
+
+
+def test_json_joins_what_ran_with_the_call_of_its_number() -> None:
+    """The third kernel has a number of no call, the copy that of a call which begins later."""
+    calls = [hip_call(0, 80, 85, 3), hip_call(1, 86, 170, 4), hip_call(0, 171, 175, 5),
+             hip_call(0, 400, 401, 6)]  # fmt: skip
+    trace = read_json(
+        {
+            **tool(),
+            "strings": {"buffer_records": HIP_CALLS},
+            "buffer_records": {
+                "kernel_dispatch": [
+                    launched(dispatch(7, 100, 150), 3), launched(dispatch(7, 200, 250, 2), 5),
+                    launched(dispatch(7, 300, 310, 3), 9),
+                ],
+                "memory_copy": [{"start_timestamp": 350, "end_timestamp": 360, "dst_agent_id": 44,
+                                 "correlation_id": {"internal": 6}}],
+                "hip_api": calls,
+            },
+        }
+    )  # fmt: skip
+    assert launches_of(trace) == {100: 80, 200: 171, 300: -1, 350: -1}
+    assert notes(trace)["launches_unknown"] == 2
+    assert len(set(trace.calls["source_row"])) == 4
+
+
+def test_launches_of_one_process_go_to_the_device_that_they_reached() -> None:
+    trace = read_json(
+        {
+            **tool(),
+            "strings": {"buffer_records": HIP_CALLS},
+            "buffer_records": {
+                "kernel_dispatch": [
+                    launched(dispatch(7, 100, 150), 3, 44), launched(dispatch(7, 200, 250), 4, 45),
+                    launched(dispatch(7, 300, 350), 5, 45),
+                ],
+                "hip_api": [hip_call(0, 80 + n, 81 + n, 3 + n) for n in range(3)],
+            },
+        }
+    )  # fmt: skip
+    one, two = trace.units.values()
+    assert [unit.runs["launches"].tolist() for unit in (one, two)] == [[1], [2]]
+    assert launches_of(one) == {100: 80} and launches_of(two) == {200: 81, 300: 82}
+
+
+def test_tables_join_by_correlation_and_two_processes_with_one_number_are_not_told_apart() -> None:
+    head = (
+        '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp",'
+        '"End_Timestamp"\n'
+    )
+    calls = "".join(
+        f'"HIP_RUNTIME_API","hipLaunchKernel",{process},9,{number},{at},{at + 5}\n'
+        for process, number, at in ((9, 1, 100), (9, 2, 300), (8, 2, 310))
+    )
+    ran = "".join(
+        f'"KERNEL_DISPATCH",1,1,"k{n}",{n},{at},{at + 20},8,64,9\n'
+        for n, at in ((1, 110), (2, 330))
+    )
+    table = V3.splitlines(keepends=True)[0] + ran
+    trace = read(table, Source("1_hip_api_trace.csv", (head + calls).encode()))
+    assert launches_of(trace) == {110: 100, 330: -1}
+    assert notes(trace)["launches_unknown"] == 1
