@@ -7,7 +7,7 @@ contrast of 3 : 1 that WCAG 2 asks of marks, also of those that let through what
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 OPACITY = 0.7  # of marks that lie on each other, as runs and operators do
 
@@ -23,6 +23,10 @@ class Colours:
     slower: str
     neutral: str
     ink: str
+
+    def without_direction(self) -> Colours:
+        """Return these with one colour for what is faster and what is slower."""
+        return replace(self, faster=self.neutral, slower=self.neutral)
 
 
 LIGHT = Colours(

@@ -30,10 +30,13 @@ def waterfall(comparison: Comparison, colours: Colours = LIGHT) -> go.Figure | N
     """Return the steps from the baseline's to the candidate's time per run, one bar each, top to
     bottom; None where there are none (`steps_of`).
 
-    Groups or changes that are faster or slower have their colours; grey may be either, and hatched
-    is what belongs to no group, or what no change accounts for.
+    Groups or changes that are faster or slower have their colours; grey may be either, as all are
+    where the verdict cannot tell, and hatched is what belongs to no group, or what no change
+    accounts for.
     """
     steps = steps_of(comparison)
+    if not comparison.verdict.has_direction:
+        colours = colours.without_direction()
     return falling(steps, _axis(comparison), colours) if steps else None
 
 

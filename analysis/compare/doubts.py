@@ -257,18 +257,22 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
         elif outcome.stopped == "seconds":
             yield _note("warning", "stopped_seconds", blocks=outcome.blocks, **whose)
         loaded = outcome.blocks_replaced + outcome.blocks_loaded
-        if outcome.quiet_reference is None or loaded > outcome.blocks / 5:
+        before = machine.load_before
+        is_busy = before is not None and before > _LOW_LOAD_PER_CORE * machine.logical_cores
+        is_known = outcome.quiet_reference is not None
+        # Without a reference a high load average says it alone.
+        if loaded > outcome.blocks / 5 if is_known else not is_busy:
             yield _note(
-                "warning" if outcome.quiet_reference is not None else "info",
+                "warning" if is_known else "info",
                 "load_seen",
                 replaced=outcome.blocks_replaced,
                 loaded=outcome.blocks_loaded,
                 blocks=outcome.blocks,
                 **({} if verdict.is_decided else {"undecided": 1}),
-                **({} if outcome.quiet_reference is not None else {"no_reference": 1}),
+                **({} if is_known else {"no_reference": 1}),
                 **whose,
             )
-        elif loaded:
+        elif is_known and loaded:
             yield _note(
                 "info",
                 "blocks_loaded",
@@ -276,12 +280,11 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
                 loaded=outcome.blocks_loaded,
                 **whose,
             )
-        if machine.load_before is not None:
-            high = machine.load_before > _LOW_LOAD_PER_CORE * machine.logical_cores
+        if before is not None:
             yield _note(
-                "warning" if high else "info",
+                "warning" if is_busy else "info",
                 "load",
-                before=machine.load_before,
+                before=before,
                 after=machine.load_after,
                 cores=machine.logical_cores,
                 **whose,

@@ -242,6 +242,7 @@ def _fusion(shown: Comparison) -> dict[str, Any]:
         "ledger_method": _ledger_method(shown),
         "no_shares": wording.no_shares_sentence(shown.ledger),
         "no_speedups": wording.no_speedups_sentence(shown.ledger),
+        "grey": wording.grey_sentence(shown),
         "time_of_sum": wording.time_of_sum(shown),
         "blocked": blocked_rows(shown) if one_model else None,
         "blocked_help": NEAR_MISSES_HELP.text(),

@@ -271,22 +271,40 @@ def verdict_basis(verdict: Verdict) -> str:
 
 
 def _visible_change(verdict: Verdict, change: float) -> str:
-    """The smallest change that would have been seen; where nothing was or only a change beyond
-    100 % would have been, what shows smaller ones."""
-    more = _MORE_BLOCKS if "blocks" in (verdict.pairing or "") else _MORE_RUNS
+    """The smallest change that would have been seen, and where nothing was, what shows smaller
+    ones; of a smaller change that was seen only whether two copies of the baseline differ by as
+    much."""
+    if verdict.is_decided and abs(verdict.latency_change or 0.0) < change:
+        control = verdict.control_change or 0.0
+        is_within = abs(verdict.latency_change or 0.0) < control
+        return _WITHIN_CONTROL.text(change=control) if is_within else ""
     if change > 1:
-        return paragraph(_ONLY_BEYOND.text(factor=1 + change), more.text())
+        return paragraph(_TOO_NOISY.text(), next_step(verdict))
     seen = (_SEEN_BEYOND_CONTROL if _is_control(verdict) else _SEEN).text(change=change)
-    is_unseen = verdict.outcome == "cannot_tell" and verdict.reason != "no_change"
-    return paragraph(seen, more.text() if is_unseen else "")
+    return paragraph(seen, next_step(verdict))
 
 
-_ONLY_BEYOND = Message(
-    "This measurement is too noisy: only a time more than {factor:factor} that of the baseline, or "
-    "less than its reciprocal, would have been seen."
+def next_step(verdict: Verdict) -> str:
+    """What shows smaller changes than this measurement, with its command where FuseScope recorded
+    it; '' where no change or the answer was seen."""
+    if verdict.outcome != "cannot_tell" or verdict.reason != "within_noise":
+        return ""
+    if "blocks" not in (verdict.pairing or ""):
+        return say("More runs on a quiet machine show smaller changes.")
+    blocks = max(_ALL_BLOCKS, 2 * min(verdict.samples))
+    return say(
+        "More blocks on a quiet machine show smaller changes: {command}",
+        command=f"fusescope collect MODEL --blocks {blocks}",
+    )
+
+
+_ALL_BLOCKS = 24  # of the last look at a recording
+_TOO_NOISY = Message(
+    "This measurement is too noisy: not even a doubled time would surely have been seen."
 )
-_MORE_BLOCKS = Message("A longer time budget and a quiet machine show smaller changes.")
-_MORE_RUNS = Message("More runs on a quiet machine show smaller changes.")
+_WITHIN_CONTROL = Message(
+    "Two copies of the baseline may be {change:percent} apart, which is more than this change."
+)
 _SEEN = Message("This measurement would have seen a change of {change:percent}.")
 _SEEN_BEYOND_CONTROL = Message(
     "This measurement would have seen a change of {change:percent}, as much as two copies of the "
@@ -531,11 +549,11 @@ def _sum_change(table: pd.DataFrame) -> str:
 
 
 def change_sentence(comparison: Comparison) -> str:
-    """The change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one that is
-    shown. Of files that do not mark their runs, whose throughput is not known: 'Time in operators
-    -52.8 %.'"""
+    """The change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one, and where it
+    cannot be told which way. Of files that do not mark their runs, whose throughput is not known:
+    'Time in operators -52.8 %.'"""
     verdict = comparison.verdict
-    if verdict.reason == "no_change":
+    if not verdict.has_direction:
         return ""
     if verdict.latency_change is None or verdict.throughput_change is None:
         return ""

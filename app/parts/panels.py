@@ -214,6 +214,8 @@ def verdict(comparison: Comparison) -> None:
     with st.container(gap="xxsmall"):
         if noise:
             st.markdown(own(noise))
+        if step := wording.next_step(comparison.verdict):
+            st.markdown(own(step))
         change = wording.change_sentence(comparison)
         if change and comparison.verdict.is_decided:
             st.markdown(f"**{own(change)}**")

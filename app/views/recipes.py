@@ -117,7 +117,7 @@ def _basis(result: Result, verdict: Verdict) -> str:
     if verdict.outcome == "cannot_tell":
         said = [wording.why_not_told(verdict)]
         if verdict.speedup is not None:
-            said.append(say("best estimate {speedup:factor}", speedup=verdict.speedup))
+            said.append(say("best guess {speedup:factor}", speedup=verdict.speedup))
     said += [say("measured"), card.SOURCES[result.source].text(), result.date]
     return " · ".join(filter(None, said))
 

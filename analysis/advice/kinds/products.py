@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.advice.finding import Finding
 from analysis.advice.subject import Answer, Subject, shown
-from analysis.compare.roofs import largest_products
+from analysis.compare.roofs import PRODUCTS, largest_products
 
 _MOST = 64  # products that are looked at, most time first
 _LARGE = 0.02  # of the time in products: smaller ones say nothing about what the machine can do
@@ -22,7 +22,8 @@ def slow_product(subject: Subject) -> Answer:
     """
     products = largest_products(subject.operators, subject.under, _MOST)
     if not products:
-        return "no_counted_flops"
+        runs_one = bool(subject.operators["op_class"].isin(PRODUCTS).any())
+        return "no_counted_flops" if runs_one or subject.operators.empty else ()
     table = subject.under.operators
     intensity = table["intensity"].to_numpy("float64", na_value=np.nan)
     bound_by = table["bound_by"].to_numpy(dtype=object)

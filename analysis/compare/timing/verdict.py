@@ -123,8 +123,14 @@ class Verdict:
 
     @property
     def is_decided(self) -> bool:
-        """True when it says faster or slower; all else is shown without colour."""
+        """True when it says faster or slower; all else is headed without colour."""
         return self.outcome in ("faster", "slower")
+
+    @property
+    def has_direction(self) -> bool:
+        """False where it cannot be told whether the candidate is faster or slower: no part of the
+        change is shown in the colour of either."""
+        return self.outcome != "cannot_tell"
 
     @property
     def shown(self) -> tuple[Interval, float] | None:

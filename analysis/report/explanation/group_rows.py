@@ -57,7 +57,7 @@ def _row(
     return ChangeRow(
         tuple(unbroken_parts(words.pattern_parts(comparison, pattern))),
         signed_duration(ns),
-        kind_of_change(ns, width),
+        kind_of_change(ns, width, comparison.verdict),
         100 * (min(0.0, ns) - span[0]) / width,
         100 * abs(ns) / width,
         (),

@@ -10,6 +10,7 @@ from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.explanation.explanation import Change, Explanation, KernelTime
 from analysis.compare.explanation.sides import SHORT_CHARS
+from analysis.compare.timing.verdict import Verdict
 from analysis.messages import Message, Part, passage
 from analysis.operators.short_names import short_kernel_names
 from analysis.report.explanation.product_rows import ProductTable, product_table
@@ -142,6 +143,7 @@ class _Maker:
     by its short name."""
 
     explanation: Explanation
+    verdict: Verdict
     shown: Mapping[int, ShownChange | None]  # by the identity of a change
     low_ns: int
     high_ns: int
@@ -155,7 +157,7 @@ class _Maker:
         sizes = [change.change_ns for change in changes]
         places = {id(change): each for change, each in zip(changes, shown, strict=True)}
         low, high = min(0, *sizes), max(0, *sizes)
-        return cls(explanation, places, low, high, _rows_by_name(comparison))
+        return cls(explanation, comparison.verdict, places, low, high, _rows_by_name(comparison))
 
     def row(self, change: Change) -> ChangeRow:
         ns, span = change.change_ns, max(1, self.high_ns - self.low_ns)
@@ -163,7 +165,7 @@ class _Maker:
         return ChangeRow(
             tuple(unbroken_parts(change_parts(change, unit))),
             signed_duration(ns),
-            kind_of_change(ns, unit.change_ns),
+            kind_of_change(ns, unit.change_ns, self.verdict),
             100 * (min(0, ns) - self.low_ns) / span,
             100 * abs(ns) / span,
             _facts(change, on_device=unit.on_device),
@@ -241,9 +243,10 @@ def executions_text(kernel: KernelTime | None, *, is_uneven: bool = False) -> st
     return message.text(count=kernel.count, each=kernel.ns / kernel.count)
 
 
-def kind_of_change(change_ns: float, whole_ns: float) -> str:
-    """Return what a change means: faster, slower, or the same beside the whole."""
-    if abs(change_ns) <= _SLIGHT * abs(whole_ns):
+def kind_of_change(change_ns: float, whole_ns: float, verdict: Verdict) -> str:
+    """Return what a change means: faster, slower, or the same, which it is beside a larger whole
+    and where the verdict cannot tell the two sides apart."""
+    if not verdict.has_direction or abs(change_ns) <= _SLIGHT * abs(whole_ns):
         return "same"
     return "slower" if change_ns > 0 else "faster"
 

@@ -8,6 +8,7 @@ from analysis import units
 from analysis.advice.explanation.model_tree import TracedTree
 from analysis.compare.comparison import Comparison
 from analysis.compare.model_tree import ModelTree, Node, model_tree
+from analysis.compare.timing.verdict import Verdict
 from analysis.messages import say
 from analysis.report.text import signed_duration, unbroken
 from analysis.trace import Trace
@@ -66,7 +67,7 @@ def tree_rows(comparison: Comparison) -> TreeRows | None:
         words.title(tree.levels),
         words.basis_with_shares(tree),
         heads,
-        _rows(tree, tree.roots, is_open=True),
+        _rows(tree, tree.roots, comparison.verdict, is_open=True),
     )
 
 
@@ -118,14 +119,17 @@ def _on_device(comparison: Comparison) -> bool:
     return all(_has_kernels(side.trace) for side in (comparison.baseline, comparison.candidate))
 
 
-def _rows(tree: ModelTree, nodes: tuple[Node, ...], *, is_open: bool) -> tuple[TreeRow, ...]:
+def _rows(
+    tree: ModelTree, nodes: tuple[Node, ...], verdict: Verdict, *, is_open: bool
+) -> tuple[TreeRow, ...]:
     """Return these nodes as rows: of those inside an open one, the first is open, too."""
     return tuple(
-        _row(tree, node, is_open=is_open and place == 0) for place, node in enumerate(nodes)
+        _row(tree, node, verdict, is_open=is_open and place == 0)
+        for place, node in enumerate(nodes)
     )
 
 
-def _row(tree: ModelTree, node: Node, *, is_open: bool) -> TreeRow:
+def _row(tree: ModelTree, node: Node, verdict: Verdict, *, is_open: bool) -> TreeRow:
     (before_ns, after_ns), change_ns = tree.times_ns(node), tree.change_ns(node)
     before, after = units.durations_apart(before_ns, after_ns, change_ns)
     first, second = tree.executions(node)
@@ -138,9 +142,9 @@ def _row(tree: ModelTree, node: Node, *, is_open: bool) -> TreeRow:
         after=after if second else units.MISSING,
         change=signed_duration(change_ns) if tree.has_changes else "",
         share="" if share is None else unbroken(units.percent(share)),
-        kind=_kind(tree, change_ns),
+        kind=_kind(tree, change_ns, verdict),
         is_open=is_open,
-        rows=_rows(tree, node.children, is_open=is_open),
+        rows=_rows(tree, node.children, verdict, is_open=is_open),
     )
 
 
@@ -150,7 +154,8 @@ def _executions(before: float, after: float) -> str:
     return say("{before:count} → {after:count}", before=before, after=after)
 
 
-def _kind(tree: ModelTree, change_ns: float) -> str:
-    if not tree.has_changes or abs(change_ns) <= _SLIGHT * abs(tree.whole_change_ns):
+def _kind(tree: ModelTree, change_ns: float, verdict: Verdict) -> str:
+    is_shown = tree.has_changes and verdict.has_direction
+    if not is_shown or abs(change_ns) <= _SLIGHT * abs(tree.whole_change_ns):
         return "same"
     return "slower" if change_ns > 0 else "faster"

@@ -154,12 +154,12 @@ REPEATED_WHY = Message(
     "an operation are one group, whose gain holds both."
 )
 REPEATED_REMEDY = Message(
-    "Nothing, where the group gained. Where it lost, a copy of the shared result (clone) makes the "
-    "compiler store it."
+    "Nothing, where the group is faster. Where it is slower, a copy of the shared result (clone) "
+    "makes the compiler store it."
 )
 REPEATED_REMEDY_JAX = Message(
-    "Nothing, where the group gained. Where it lost, two compiled functions (jax.jit) in place of "
-    "one store what lies between them."
+    "Nothing, where the group is faster. Where it is slower, two compiled functions (jax.jit) in "
+    "place of one store what lies between them."
 )
 REPEATED_TIME = Message("What it costs in time is not known.")
 MOSTLY_WEIGHTS = Message(

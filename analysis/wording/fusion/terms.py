@@ -80,11 +80,17 @@ def waterfall_basis(comparison: Comparison) -> str:
         totals = say("Totals: {time}, {mean}, measured.", time=time, mean=mean_text(comparison))
     return paragraph(
         totals,
-        say(
-            "Groups: profiled time, measured. Grey: may be a gain or a loss. Hatched: not groups. "
-            "The bars add up exactly to the change in whole ns."
-        ),
+        say("Groups: profiled time, measured."),
+        grey_sentence(comparison),
+        say("Hatched: not groups. The bars add up exactly to the change in whole ns."),
     )
+
+
+def grey_sentence(comparison: Comparison) -> str:
+    """Return what the colour grey means for a group."""
+    if not comparison.verdict.has_direction:
+        return say("Grey: it cannot be told whether the whole is faster or slower.")
+    return say("Grey: may be faster or slower.")
 
 
 def sum_sentence(comparison: Comparison) -> str:

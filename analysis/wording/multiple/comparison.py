@@ -53,8 +53,8 @@ _DETECTABLE = Message(
     "A difference of {change:percent} between the first and another would have shown."
 )
 _DETECTABLE_BEYOND = Message(
-    "Only one of them taking more than {factor:factor} the time of the first would have shown: a "
-    "longer time budget and a quiet machine show smaller differences."
+    "Not even twice the time of the first would surely have shown: more blocks on a quiet machine "
+    "show smaller differences."
 )
 _UNKNOWN = Message(
     "{best:name} has the shortest time. The noise is unknown, so {others} may be as fast."
@@ -101,9 +101,9 @@ _NAME, _NEXT_NAME = Message("{name:name}"), Message("{names}, {name:name}")
 
 
 def _detectable(change: float) -> tuple[Part, ...]:
-    """The smallest difference that would have shown; beyond 100 % as a factor, and what to do."""
+    """The smallest difference that would have shown; beyond 100 % only what to do."""
     if change > 1:
-        return _DETECTABLE_BEYOND.parts(factor=1 + change)
+        return _DETECTABLE_BEYOND.parts()
     return _DETECTABLE.parts(change=change)
 
 

@@ -10,9 +10,9 @@ from analysis.messages import language, mark
 WORDS: Mapping[str, str] = {
     "aligned": mark("aligned by group"),
     "aligned_note": mark(
-        "Every group starts at the same place on both sides, so a gap is what it gained or lost "
-        "between the two runs shown, as profiled. Groups are in the order of the baseline; time "
-        "between operators is left out."
+        "Every group starts at the same place on both sides, so a gap is how much shorter or "
+        "longer it takes on one of them in the two runs shown, as profiled. Groups are in the "
+        "order of the baseline; time between operators is left out."
     ),
     "and_next": mark("{start}, {next}"),
     "axes_linked": mark("All sides show the same time: {range}."),
