@@ -2,7 +2,8 @@
 
 All links of one device together, in one direction: half of what vendors state for both. Boards
 without links of their own are connected by PCI Express; those that bridges may connect, as an H100
-PCIe, have no rate here.
+PCIe, have no rate here. Of HCCS no document of Huawei says which direction its figure counts, and
+what InfiniBand or RoCE can carry depends on the network card, which no profile names.
 """
 
 from __future__ import annotations
@@ -23,8 +24,12 @@ class LinkPeaks:
     source: str
 
 
-# By the names of products in `device_peaks`: name, 10^9 bytes a second, document.
+# By the names of products in `device_peaks`: name, 10^9 bytes a second, document. An NVLink carries
+# 50 in both directions from the second to the fourth generation, 100 in the fifth; 16 lanes of PCI
+# Express 3.0 carry 32 and of 4.0 64; a link of AMD's carries 128 (16 lanes at 32 GT/s), since MI350
+# 153.6.
 _LINKS = {
+    # Six links; twelve; eighteen from Hopper on.
     "NVIDIA V100 SXM": ("NVLink", 150, "NVIDIA V100 Tensor Core GPU datasheet"),
     "NVIDIA V100 PCIe": ("PCI Express 3.0", 16, "NVIDIA V100 Tensor Core GPU datasheet"),
     "NVIDIA A100 80GB SXM": ("NVLink", 300, "NVIDIA A100 Tensor Core GPU datasheet"),
@@ -38,6 +43,7 @@ _LINKS = {
     # Seven links, one to each of the other devices of a platform.
     "AMD Instinct MI300X": ("Infinity Fabric", 448, "AMD Instinct MI300X data sheet"),
     "AMD Instinct MI325X": ("Infinity Fabric", 448, "AMD Instinct MI325X data sheet"),
+    "AMD Instinct MI355X": ("Infinity Fabric", 537.6, "AMD Instinct MI355X data sheet"),
 }
 
 

@@ -70,10 +70,24 @@ def test_links_of_named_devices() -> None:
     assert link_peaks("NVIDIA A100-SXM4-40GB") is None and link_peaks(None) is None
 
 
+@pytest.mark.parametrize(("device", "links", "both_gb_per_s"), [
+    ("Tesla V100-SXM2-16GB", 6, 50), ("NVIDIA A100-SXM4-80GB", 12, 50),
+    ("NVIDIA H100 80GB HBM3", 18, 50), ("NVIDIA H200", 18, 50), ("NVIDIA B200", 18, 100),
+    ("AMD Instinct MI300X", 7, 128), ("AMD Instinct MI325X", 7, 128),
+    ("AMD Instinct MI355X", 7, 153.6),
+    ("Tesla T4", 1, 32), ("NVIDIA L4", 1, 64), ("NVIDIA A10", 1, 64), ("NVIDIA L40S", 1, 64),
+])  # fmt: skip
+def test_rates_are_those_of_all_links_in_one_direction(
+    device: str, links: int, both_gb_per_s: float
+) -> None:
+    found = link_peaks(device)
+    assert found is not None and found.bytes_per_s == pytest.approx(links * both_gb_per_s / 2 * 1e9)
+
+
 @pytest.mark.parametrize("page", ["devices.md", "zh/devices.md"])
 def test_the_docs_have_the_rates_of_links(page: str) -> None:
     text = (Path(__file__).parents[3] / "docs" / page).read_text(encoding="utf-8")
-    for name in ("H200", "MI300X", "T4", "V100-SXM2-16GB"):
+    for name in ("H200", "MI300X", "MI355X", "T4", "V100-SXM2-16GB"):
         links = link_peaks(name)
         assert links is not None
         row = (links.device, links.name, f"{links.bytes_per_s / 1e9:g}", links.source)
