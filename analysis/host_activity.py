@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -11,6 +12,8 @@ import numpy as np
 # marked, or a call to the runtime or driver of the device.
 KINDS = ("operator", "frame", "annotation", "runtime")
 OPERATOR, FRAME, ANNOTATION, RUNTIME = range(len(KINDS))
+# As readers name Python's frames, by file and line, by the file alone, and built-in functions.
+_PYTHON_FRAME = re.compile(r"[^(]{0,500}\.py[xc]?(?:\(\d+\)|\Z)|<(?:built-in |method |frozen )")
 MAX_SPANS = 2_000_000  # of one trace, the longest ones
 
 
@@ -132,3 +135,9 @@ def _is_ordered(lanes: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> bool
     forward |= (starts[1:] == starts[:-1]) & (ends[1:] <= ends[:-1])
     in_order = (lanes[1:] > lanes[:-1]) | (same_lane & forward)
     return bool(in_order.all() and (ends >= starts).all())
+
+
+def is_python(name: str) -> bool:
+    """Return whether code of this name is a frame of Python, not a range that a program marked,
+    which may be of any language, or a call to a library."""
+    return _PYTHON_FRAME.match(name) is not None

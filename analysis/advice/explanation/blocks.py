@@ -24,6 +24,7 @@ _LEAST = 0.1  # of the kernels' time, which layers of one kind take
 _ALL = 0.3  # of it, which layers of all kinds take together
 _INSIDE = 0.5  # of a copy, which the layers inside it take
 _MOST = 2  # kinds of layers that are told
+_UNLIKE = 2.0  # times the median copy, from which the longest is not like the others
 _OF_MODULE = 0.8  # of the kernels of a layer, which run in the module that it is named after
 _NAMED = 3  # kernels of no known class
 _SHAPE = re.compile(r"([a-z]+\d*(?:_e\d\w+)?)\[([\d, ]*)\]\Z")
@@ -69,20 +70,50 @@ def folded(side: ExplainedSide) -> tuple[Repeat, ...]:
 
 
 def _layers(side: ExplainedSide, ns: np.ndarray, repeat: Repeat) -> Layers:
-    inside = range(repeat.start, repeat.stop)
-    totals: dict[int, list[float]] = {}
-    for position in inside:
-        entry = totals.setdefault(int(side.profile.operators[position]), [0, 0.0])
-        entry[0] += 1 / repeat.copies
-        entry[1] += float(ns[position]) / repeat.copies
     return Layers(
         repeat.copies,
         repeat.period,
         round(float(ns[repeat.start : repeat.stop].sum()) / repeat.copies),
-        side.named_times(totals)[0],
+        _largest_kind(side, ns, repeat),
         _module(side, repeat),
+        _range_of_copies(ns, repeat),
         _inside(side, ns, repeat),
     )
+
+
+def _largest_kind(side: ExplainedSide, ns: np.ndarray, repeat: Repeat) -> KernelTime:
+    """Return the kernels of one family that take most time in the mean copy. Files of a compiler
+    name the same kernel of each layer apart: such kernels are named by their family."""
+    totals: dict[str, list[float]] = {}
+    names: dict[str, set[str]] = {}
+    of_family: dict[str, int] = {}
+    for position in range(repeat.start, repeat.stop):
+        operator = int(side.profile.operators[position])
+        family = side.kernels[operator].family
+        entry = totals.setdefault(family, [0, 0.0])
+        entry[0] += 1 / repeat.copies
+        entry[1] += float(ns[position]) / repeat.copies
+        names.setdefault(family, set()).add(side.names[operator])
+        of_family.setdefault(family, operator)
+    family = max(totals, key=lambda each: totals[each][1])
+    count, total_ns = totals[family]
+    operator = of_family[family]
+    return KernelTime(
+        side.names[operator] if len(names[family]) == 1 else family,
+        count,
+        round(total_ns),
+        side.kernels[operator].op_class,
+        bool(side.are_copies[operator]),
+    )
+
+
+def _range_of_copies(ns: np.ndarray, repeat: Repeat) -> tuple[int, int] | None:
+    """Return the shortest and the longest copy of a repeat, where that takes far longer than the
+    median one; None of others."""
+    times = np.add.reduceat(ns[: repeat.stop], repeat.starts)
+    if float(times.max()) < _UNLIKE * float(np.median(times)):
+        return None
+    return round(float(times.min())), round(float(times.max()))
 
 
 def _inside(side: ExplainedSide, ns: np.ndarray, repeat: Repeat) -> tuple[Layers, ...]:

@@ -106,14 +106,18 @@ class TracedUnit:
 @dataclass(frozen=True)
 class Layers:
     """Kernels that repeat in a unit: `copies` of them, with so many `kernels` and `ns` each;
-    `largest` is the kernel of most time in one copy, `module` the type of module they are, ''
-    where the file does not say it. `inside` are layers of one copy, where those are most of it."""
+    `largest` are the kernels of one kind with most time in the mean copy, by their name, or by
+    their kind where each copy has a name of its own. `module` is the type of module they are, ''
+    where the file does not say it. `range_ns` are the shortest and the longest copy, where one
+    takes far longer than the median. `inside` are layers of one copy, where those are most of
+    it."""
 
     copies: int
     kernels: int
     ns: int
     largest: KernelTime
     module: str = ""
+    range_ns: tuple[int, int] | None = None
     inside: tuple[Layers, ...] = ()
 
     @property

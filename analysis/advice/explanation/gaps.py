@@ -14,11 +14,12 @@ _MUCH = 0.25  # of all idle time, from which one gap says more than their sum
 
 @dataclass(frozen=True)
 class Gap:
-    """Time in which nothing runs, in ns, and the name of the kernel that ends it, '' of one behind
-    the last kernel of a unit."""
+    """Time in which nothing runs, in ns, the name of the kernel that ends it, '' of one behind
+    the last kernel of a unit, and the number of that unit, from 0."""
 
     ns: int
     kernel: str
+    unit: int
 
 
 def long_gap(traced: Traced, idle_ns: float) -> Gap | None:
@@ -30,14 +31,14 @@ def long_gap(traced: Traced, idle_ns: float) -> Gap | None:
     operators = traced.trace.calls["operator"].to_numpy()
     mine = np.flatnonzero(traced.on_device[operators])
     order = mine[np.argsort(starts[mine], kind="stable")]
-    found = (
-        _in_unit(order, starts, starts + lasts, int(begin), int(end))
-        for begin, end in zip(*traced.edges, strict=True)
+    gaps = (
+        (*_in_unit(order, starts, starts + lasts, int(begin), int(end)), unit)
+        for unit, (begin, end) in enumerate(zip(*traced.edges, strict=True))
     )
-    ns, call = max(found, default=(0, -1))
+    ns, call, unit = max(gaps, default=(0, -1, 0))
     if ns < max(1.0, _MUCH * idle_ns):
         return None
-    return Gap(ns, traced.side.names[operators[call]] if call >= 0 else "")
+    return Gap(ns, traced.side.names[operators[call]] if call >= 0 else "", unit)
 
 
 def _in_unit(

@@ -92,8 +92,8 @@ def _slow_layer(
 ) -> Saving | None:
     ns = all_ns[repeat.start : repeat.stop].reshape(repeat.copies, -1)
     times = ns.sum(axis=1)
-    usual = float(np.median(times))
     at = int(np.argmax(times))
+    usual = float(np.median(np.delete(times, at)))
     excess = float(times[at]) - usual
     others = np.abs(np.delete(times, at) - usual)
     if times[at] < _LAYER * usual or excess < least_ns or others.max() > _LIKE * excess:

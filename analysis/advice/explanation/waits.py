@@ -38,7 +38,9 @@ def idle(traced: Traced, least_ns: float) -> list[Saving]:
         gap = long_gap(traced, ns * traced.units.count) if has_device else None
         saving = Saving("idle", ns, evidence="ordered", longest=longest)
         if gap is not None:
-            saving = replace(saving, values={"gap_ns": gap.ns, "before": gap.kernel})
+            saving = replace(
+                saving, values={"gap_ns": gap.ns, "before": gap.kernel, "unit": gap.unit}
+            )
         return [saving] if ns >= max(1, least_ns) else []
     causes: dict[CauseKind, list[IdleCause]] = {}
     for cause in found.causes:

@@ -12,7 +12,7 @@ from analysis.work_units.units import OUTSIDE, Units
 
 _FEWEST = 3  # instances, of which one can be longer than the others
 _LAYERS = 4  # copies, from which what repeats are layers
-_LONGER = 1.25  # times the mean of the others
+_LONGER = 1.25  # times the median of the others
 _NEARLY_ALL = 0.8  # of the time, in a module of which there is one: that says nothing
 
 
@@ -23,7 +23,7 @@ class Costliest:
 
     `ns` is the time of all its `instances` per unit of work, `share` its part of all kernels' time,
     `outside` the part that runs in no module. Where one instance takes far longer than the others,
-    `longest` is its path, `longest_ns` its time and `others_ns` the mean of the others, per unit.
+    `longest` is its path, `longest_ns` its time and `others_ns` the median of the others, per unit.
     `backward_ns` is the part of its time in the backward pass, None where nothing links that to it.
     With `is_repeat` it is a layer that repeats in the order of kernels, named by how many it has.
     """
@@ -83,13 +83,13 @@ def _with_times(found: Costliest, times: dict[tuple[str, ...], float], count: in
     found = replace(found, ns=sum(times.values()) / count)
     longest = max(times, key=lambda path: times[path])
     others = [ns for path, ns in times.items() if path != longest]
-    if len(times) < _FEWEST or times[longest] < _LONGER * float(np.mean(others)):
+    if len(times) < _FEWEST or times[longest] < _LONGER * float(np.median(others)):
         return found
     return replace(
         found,
         longest=longest,
         longest_ns=times[longest] / count,
-        others_ns=float(np.mean(others)) / count,
+        others_ns=float(np.median(others)) / count,
     )
 
 

@@ -58,7 +58,8 @@ class Node:
 class ModelTree:
     """The parts of the model of two traces, or of one, which is then the baseline.
 
-    `unit_counts` are the units of work of each side, of `unit_kind`, over which times are means;
+    `unit_counts` are the units of work of each side, of `unit_kind`, which the profiler calls
+    `unit_name`, over which times are means;
     without `has_changes` the two sides do not compare. `by_order` counts the kernels of each side
     whose operators and modules are known by their order alone.
     """
@@ -69,6 +70,7 @@ class ModelTree:
     unit_counts: tuple[int, int]
     has_changes: bool
     by_order: tuple[int, int] = (0, 0)
+    unit_name: str = ""
 
     def times_ns(self, node: Node) -> tuple[float, float]:
         """Return the time of a node per unit of work on both sides, in ns."""
@@ -143,7 +145,8 @@ def tree_of(before: Located, after: Located, levels: Levels, *, has_changes: boo
 
     roots = _largest(whole.nodes(rank), rank)
     by_order = (count_by_order(before.trace), count_by_order(after.trace))
-    return ModelTree(roots, levels, units[0].kind, counts, has_changes, by_order)
+    kind, name = units[0].kind, units[0].name
+    return ModelTree(roots, levels, kind, counts, has_changes, by_order, name)
 
 
 def tree_of_one(located: Located, units: Units, levels: Levels) -> ModelTree:
@@ -156,7 +159,8 @@ def tree_of_one(located: Located, units: Units, levels: Levels) -> ModelTree:
 
     roots = _largest(whole.nodes(rank), rank)
     counts, by_order = (units.count, units.count), (count_by_order(located.trace), 0)
-    return ModelTree(roots, levels, units.kind, counts, has_changes=False, by_order=by_order)
+    kind, name = units.kind, units.name
+    return ModelTree(roots, levels, kind, counts, False, by_order, name)
 
 
 def _whole(sides: Iterable[tuple[Located, Units]], levels: Levels) -> _Part:

@@ -74,6 +74,7 @@ def _layers(layers: Layers) -> dict[str, Any]:
         "kernels": layers.kernels,
         "ns": layers.ns,
         "module": layers.module,
+        "range_ns": layers.range_ns,
         "largest": _kernels([layers.largest])[0],
         "inside": [_layers(each) for each in layers.inside],
     }

@@ -11,7 +11,7 @@ from analysis.advice.explanation.explanation import (
     TraceExplanation,
 )
 from analysis.compare.explanation.product import Product
-from analysis.messages import Message, Said, listed
+from analysis.messages import Message, Said, Shown, listed
 from analysis.operators.classes import LABELS
 from analysis.wording.explanation.kernels import kernel_text
 from analysis.wording.explanation.products import products_of_trace, projection_of_kernel
@@ -32,6 +32,17 @@ _LAYERS_OF = Message(
     "{copies:count} layers ({module:name}) of {kernels:count} kernels take {all:duration}, "
     "{each:duration} each; the largest part of each is {kernel}: {largest:duration} in "
     "{n:executions}."
+)
+# Of layers of which one takes far longer than the others: no part of a mean one is said of each.
+_UNLIKE = Message(
+    "{copies:count} layers of {kernels:count} kernels take {all:duration}, between {low:duration} "
+    "and {high:duration} each; the largest part of all is {kernel}: {largest:duration} in "
+    "{n:executions}."
+)
+_UNLIKE_OF = Message(
+    "{copies:count} layers ({module:name}) of {kernels:count} kernels take {all:duration}, between "
+    "{low:duration} and {high:duration} each; the largest part of all is {kernel}: "
+    "{largest:duration} in {n:executions}."
 )
 _NESTED = Message(
     "{copies:count} repetitions of {kernels:count} kernels take {all:duration}, {each:duration} "
@@ -167,7 +178,7 @@ def _unknown(found: TraceExplanation) -> list[Said]:
 
 
 def _layers(layers: Layers, products: Sequence[Product]) -> Said:
-    values = {
+    values: dict[str, Shown] = {
         "copies": layers.copies,
         "kernels": layers.kernels,
         "all": layers.all_ns,
@@ -180,13 +191,19 @@ def _layers(layers: Layers, products: Sequence[Product]) -> Said:
         ]
         return _NESTED.of(**values, inside=listed(inside))
     largest = layers.largest
-    message = _LAYERS_OF if layers.module else _LAYERS
-    return message.of(
-        **values,
-        module=layers.module,
-        kernel=projection_of_kernel(products, largest.name) or kernel_text([largest]),
-        largest=largest.ns,
-        n=max(1, round(largest.count)),
+    values["module"] = layers.module
+    values["kernel"] = projection_of_kernel(products, largest.name) or kernel_text([largest])
+    if layers.range_ns is not None:
+        low, high = layers.range_ns
+        return (_UNLIKE_OF if layers.module else _UNLIKE).of(
+            **values,
+            low=low,
+            high=high,
+            largest=largest.ns * layers.copies,
+            n=max(1, round(largest.count * layers.copies)),
+        )
+    return (_LAYERS_OF if layers.module else _LAYERS).of(
+        **values, largest=largest.ns, n=max(1, round(largest.count))
     )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from analysis.advice.explanation.explanation import Saving, SavingCode, TracedUnit
+from analysis.host_activity import is_python
 from analysis.messages import Message, Said, Shown
 from analysis.wording.explanation.kernels import kernel_text
 from analysis.wording.explanation.products import NAMES
-from analysis.wording.explanation.some_units import with_some_units
+from analysis.wording.explanation.some_units import with_longest_gap, with_some_units
 from analysis.wording.explanation.uncached import UNCACHED, uncached_values
 from analysis.wording.explanation.units import per, word
 
@@ -20,15 +21,13 @@ def saving_said(saving: Saving, unit: TracedUnit) -> Said:
     message, values = _SENTENCES[saving.code](saving, unit)
     share = saving.ns / unit.wall_ns
     said = message.of(ns=saving.ns, per=per(unit.kind, unit.name), share=share, **values)
-    return with_some_units(said, saving.values, word(unit.kind, unit.name))
+    which = word(unit.kind, unit.name)
+    return with_longest_gap(with_some_units(said, saving.values, which), saving.values, unit)
 
 
 def _idle(saving: Saving, unit: TracedUnit) -> Sentence:
     values = saving.values
     kind = values.get("kind")
-    if kind is None and "gap_ns" in values:
-        message = _IDLE_BEFORE if values["before"] else _IDLE_AT_END
-        return message, {"gap": values["gap_ns"], "kernel": values["before"]}
     if kind is None:
         return _IDLE[unit.on_device], {}
     told = {"cause": values.get("cause"), "part": values.get("cause_ns"), "n": values.get("calls")}
@@ -38,6 +37,8 @@ def _idle(saving: Saving, unit: TracedUnit) -> Sentence:
     calls = _IDLE_CALLS.get(str(kind))
     if calls is not None and values.get("calls") and not values.get("some_units"):
         return calls, told
+    if kind == "python" and not is_python(str(values.get("cause"))):
+        kind = "code"  # of a program in another language, or a range that it marked
     whole, part = _IDLE_ALL.get(str(kind)), values.get("cause_ns")
     if whole is not None and isinstance(part, int) and part >= _ALL * saving.ns:
         return whole, told
@@ -52,15 +53,6 @@ _IDLE = {
     ),
     False: Message("No operator runs for **{ns:duration}** {per}, {share:percent} of the time."),
 }
-# Of one gap that is much of it.
-_IDLE_BEFORE = Message(
-    "The device is idle for **{ns:duration}** {per}, {share:percent} of the time; the file does "
-    "not show what the host did then. The longest gap, {gap:duration}, is before {kernel:name}."
-)
-_IDLE_AT_END = Message(
-    "The device is idle for **{ns:duration}** {per}, {share:percent} of the time; the file does "
-    "not show what the host did then. The longest gap, {gap:duration}, is after the last kernel."
-)
 _IDLE_CALLS = {
     "allocation": Message(
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
@@ -110,6 +102,10 @@ _IDLE_ALL = {
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
         "host runs Python, in {cause:name}."
     ),
+    "code": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host runs code that launches nothing, in {cause:name}."
+    ),
 }
 _IDLE_BY = {
     "data_loading": Message(
@@ -139,6 +135,10 @@ _IDLE_BY = {
     "python": Message(
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
         "host runs Python: {part:duration} of it in {cause:name}."
+    ),
+    "code": Message(
+        "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
+        "host runs code that launches nothing: {part:duration} of it in {cause:name}."
     ),
     "launching": Message(
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, in one gap "
@@ -304,8 +304,8 @@ def _layer(saving: Saving, unit: TracedUnit) -> Sentence:
 
 
 _LAYER = Message(
-    "Layer {layer:count} of {layers:count} takes {takes:duration}, the others {usual:duration}: "
-    "**{ns:duration}** {per} more, in {kernel}."
+    "Layer {layer:count} of {layers:count} takes {takes:duration}, the others {usual:duration} "
+    "(median): **{ns:duration}** {per} more, in {kernel}."
 )
 
 

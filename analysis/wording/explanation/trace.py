@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.advice.explanation.explanation import TraceExplanation
+from analysis.host_activity import is_python
 from analysis.messages import Message, Said, paragraph
 from analysis.wording.explanation.blocks import blocks_said
 from analysis.wording.explanation.savings import saving_said
@@ -22,14 +23,26 @@ _CAPTURES = Message(
     "The file captures {n:count} graphs of {kernels:count} kernels, copies and fills together, "
     "which do not run in it: compare it with a file in which they run.",
 )
-_HOST_LIMITS = Message(
-    "The host is the limit: for **{ns:duration}** {per}, {share:percent} of the time, the device "
-    "waits while the host runs Python and launches, {each:duration} for each of {n:count} "
-    "executions, so faster kernels would change little."
-)
+_HOST_LIMITS = {
+    "python": Message(
+        "The host is the limit: for **{ns:duration}** {per}, {share:percent} of the time, the "
+        "device waits while the host runs Python and launches, {each:duration} for each of "
+        "{n:count} executions, so faster kernels would change little."
+    ),
+    "code": Message(
+        "The host is the limit: for **{ns:duration}** {per}, {share:percent} of the time, the "
+        "device waits while the host runs other code and launches, {each:duration} for each of "
+        "{n:count} executions, so faster kernels would change little."
+    ),
+    "": Message(
+        "The host is the limit: for **{ns:duration}** {per}, {share:percent} of the time, the "
+        "device waits for the host to launch the next kernel, {each:duration} for each of "
+        "{n:count} executions, so faster kernels would change little."
+    ),
+}
 # Whoever knows the file knows the time of all its steps.
 _IN_ALL = Message("In {n:steps} together that is {all:duration} of {whole:duration}.")
-_NOTHING = Message("Nothing large stands out that need not be.")
+_NOTHING = Message("Nothing that takes much time looks avoidable.")
 
 
 def trace_sentence(found: TraceExplanation) -> str:
@@ -87,7 +100,16 @@ def host_said(found: TraceExplanation) -> list[Said]:
         return []
     each = round(ns / unit.kernels)
     values = {"ns": ns, "share": ns / unit.wall_ns, "n": unit.kernels, "each": each}
-    return [_HOST_LIMITS.of(**values, per=per(unit.kind, unit.name))]
+    return [_HOST_LIMITS[_host_code(found)].of(**values, per=per(unit.kind, unit.name))]
+
+
+def _host_code(found: TraceExplanation) -> str:
+    """Return which code the host runs between launches: 'python', 'code' of another language or
+    unknown, or '' where the file shows none."""
+    causes = [each.values["cause"] for each in found.savings if each.values.get("kind") == "python"]
+    if not causes:
+        return ""
+    return "python" if is_python(str(causes[0])) else "code"
 
 
 def whole_said(found: TraceExplanation) -> list[Said]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.explanation.explanation import Change, ChangeCode
+from analysis.host_activity import is_python
 from analysis.messages import Message, Shown
 from analysis.wording.explanation import smaller_changes, told_changes
 from analysis.wording.explanation.details import where_names
@@ -60,6 +61,7 @@ _IDLE_BY = {
     "garbage_collection": Message("idle: collecting garbage"),
     "launching": Message("idle: launching"),
     "python": Message("idle: Python"),
+    "code": Message("idle: other code of the host"),
     "queued": Message("idle: launched already"),
     "unknown": Message("idle: not known why"),
 }
@@ -90,7 +92,9 @@ def change_label(change: Change, *, are_two: bool = False) -> str:
     """Return a few words for a change: what it is, and the kernels that it is about. Where the
     sides `are_two` that stand beside each other, such as ranks, nothing is new or gone."""
     if change.code == "idle" and change.values.get("kind") in _IDLE_BY:
-        return _IDLE_BY[str(change.values["kind"])].text()
+        kind = str(change.values["kind"])
+        is_other = kind == "python" and not is_python(str(change.values.get("cause")))
+        return _IDLE_BY["code" if is_other else kind].text()
     values: dict[str, Shown] = {
         "before": names_text(change.before),
         "after": names_text(change.after),

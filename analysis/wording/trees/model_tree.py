@@ -9,7 +9,7 @@ from analysis.compare.model_tree.costliest import Costliest
 from analysis.compare.model_tree.paths import NUMBERED, Source
 from analysis.messages import Message, Said, Shown, paragraph
 from analysis.operators.short_names import library_kernel
-from analysis.wording.explanation.units import per
+from analysis.wording.explanation.units import is_run, per
 from analysis.work_units.units import UnitKind
 
 TITLES: Mapping[Source | None, Message] = {
@@ -29,6 +29,7 @@ BASIS: Mapping[UnitKind, Message] = {
     "repeat": Message("Time per repetition of the kernels, as profiled; {order}."),
     "file": Message("Time in the file, as profiled; {order}."),
 }
+_OF_RUN = Message("Time per run, as profiled; {order}.")
 _CHANGES = Message("largest change first")
 _TIMES = Message("no change is shown, because the two sides do different work; longest time first")
 _TIMES_OF_ONE = Message("longest time first")
@@ -38,11 +39,12 @@ _MODULE = Message(
 )
 _MODULES = Message(
     "Of all modules {module:name} takes most, without modules inside it: **{ns:duration}** {per} "
-    "in {n:count} of them, {each:duration} each, {share:percent} of the time of all operators."
+    "in {n:count} of them, on average {each:duration} each, {share:percent} of the time of all "
+    "operators."
 )
 _LONGEST = Message(
-    "The longest of them, {module:name}, takes {longest:duration}, the others {others:duration} on "
-    "average."
+    "The longest of them, {module:name}, takes {longest:duration}, the others {others:duration} "
+    "(median)."
 )
 _BACKWARD_OF_IT = Message("Of this {ns:duration} is its backward pass.")
 _OUTSIDE_OF_ALL = Message(
@@ -59,11 +61,11 @@ _OPERATOR = Message(
 )
 _LAYERS = Message(
     "The {n:count} layers of {kernels:count} kernels take most of what repeats: **{ns:duration}** "
-    "{per}, {each:duration} each, {share:percent} of the time of all operators."
+    "{per}, on average {each:duration} each, {share:percent} of the time of all operators."
 )
 _LONGEST_LAYER = Message(
     "The longest of them, number {number:count}, takes {longest:duration}, the others "
-    "{others:duration} on average."
+    "{others:duration} (median)."
 )
 _SHOWN = 2  # modules of a path that are told, the innermost ones
 _MUCH = 0.1  # of the time, from which it is told that it runs in no module
@@ -107,7 +109,11 @@ INSTANCES_DIFFER = Message("×{before:count} → ×{after:count}")
 def basis(tree: ModelTree) -> str:
     """Return what the times of a tree are, and in which order its parts stand."""
     order = _CHANGES if tree.has_changes else _TIMES
-    return BASIS[tree.unit_kind].text(order=order.text())
+    return _basis(tree).text(order=order.text())
+
+
+def _basis(tree: ModelTree) -> Message:
+    return _OF_RUN if is_run(tree.unit_kind, tree.unit_name) else BASIS[tree.unit_kind]
 
 
 def basis_with_shares(tree: ModelTree) -> str:
@@ -125,7 +131,7 @@ def basis_of_one(tree: ModelTree) -> str:
     """Return what the times of the tree of one trace are, and in which order its parts stand."""
     count = tree.by_order[0]
     return paragraph(
-        BASIS[tree.unit_kind].text(order=_TIMES_OF_ONE.text()),
+        _basis(tree).text(order=_TIMES_OF_ONE.text()),
         _SHARES_OF_ONE.text(ns=tree.total_ns[0] / max(1, tree.unit_counts[0])),
         _BY_ORDER_OF_ONE.text(n=count) if count else "",
     )

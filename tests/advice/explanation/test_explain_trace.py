@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from analysis.advice.explanation.explanation import Parts, Saving, TraceExplanat
 from analysis.advice.explanation.unit import uneven
 from analysis.advice.sides import advised
 from analysis.host.runs import idle_of_runs
+from analysis.host_activity import is_python
 from analysis.metrics.step import mean_step
 from analysis.readers import read_path
 from analysis.report.explanation.trace_rows import trace_rows
@@ -416,7 +418,12 @@ def test_one_long_gap_of_a_file_without_host_is_named_by_what_ends_it() -> None:
     idle = only(explained(steps_of([first, second])))
     assert (idle.ns, idle.values["gap_ns"], idle.values["before"]) == (150_000, 300_000, "c")
     text = trace_sentence(explained(steps_of([first, second])))
-    assert "The longest gap, 300 µs, is before c." in text
+    assert "The longest gap, 300 µs, is in step 2 of 2, before c." in text
+    alone = trace_sentence(explained(steps_of([second])))
+    assert "The longest gap, 300 µs, is before c." in alone
+    late = [[*first, Kernel("d", 50)], [Kernel("a", 250)]]
+    ends = trace_sentence(explained(steps_of(late, runs_us=[(0, 250), (250, 900)])))
+    assert "The longest gap, 400 µs, is in step 2 of 2, after the last kernel." in ends
 
 
 def test_many_gaps_of_a_length_are_not_told_by_one() -> None:
@@ -437,22 +444,95 @@ def test_what_is_of_no_known_class_is_named() -> None:
     assert "do not say what they" not in trace_sentence(explained(steps_of([few] * 2)))
 
 
-def test_a_host_that_takes_longer_than_its_kernels_is_the_limit() -> None:
-    """In each step of 1000 us two kernels of 100, and Python for 390 us before each."""
+def limited_by_host(kind: str, name: str) -> Trace:
+    """In each of three steps of 1000 us two kernels of 100, and such code for 390 us before each;
+    without a name the launch takes as long."""
     spans: list[Span] = []
     launches: list[tuple[int, float]] = []
     for step in range(3):
         begin = step * 1000
         for at in (0, 500):
             start = (begin + at) * 1000
-            spans.append((0, "frame", "train.py(7): collate", start, start + 390_000))
-            spans.append((0, "runtime", "cudaLaunchKernel", start + 390_000, start + 395_000))
+            if name:
+                spans.append((0, kind, name, start, start + 390_000))
+            call_ns = start + (390_000 if name else 0)
+            spans.append((0, "runtime", "cudaLaunchKernel", call_ns, start + 395_000))
             launches.append((0, begin + at + 392))
     kernels = [Kernel("first", 100, after_us=400), Kernel("second", 100, after_us=400)]
-    trace = steps_of([kernels] * 3, spans=spans, launches=launches)
-    text = trace_sentence(explained(trace))
+    return steps_of([kernels] * 3, spans=spans, launches=launches)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "limit", "saving"),
+    [
+        (
+            "frame", "train.py(7): collate", "waits while the host runs Python and launches, 400",
+            "while the host runs Python, in train.py(7): collate.",
+        ),
+        (
+            "annotation", "MPI_Send", "waits while the host runs other code and launches, 400",
+            "while the host runs code that launches nothing, in MPI_Send.",
+        ),
+        ("", "", "waits for the host to launch the next kernel, 400", "launches the next kernel."),
+    ],
+)  # fmt: skip
+def test_a_host_that_takes_longer_than_its_kernels_is_the_limit(
+    kind: str, name: str, limit: str, saving: str
+) -> None:
+    """Nothing is called Python that the file does not show as such: a range may be of any code."""
+    text = trace_sentence(explained(limited_by_host(kind, name)))
     assert "The host is the limit: for 800 µs per step, 80.0 % of the time" in text
-    assert "400 µs for each of 2 executions" in text
+    assert limit in text and saving in text and "µs for each of 2 executions" in text
+    assert ("Python" in text) == (kind == "frame")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_so"),
+    [
+        ("train.py(7): collate", True), ("torch/nn/module.py", True),
+        ("<built-in method empty of type>", True), ("MPI_Send", False), ("model_inference", False),
+        ("saxpy.cpp(7): main", False), ("<lambda>", False),
+    ],
+)  # fmt: skip
+def test_which_code_is_python(name: str, is_so: bool) -> None:
+    assert is_python(name) == is_so
+
+
+def test_kernels_that_each_layer_names_apart_are_one_part_of_it() -> None:
+    """8 layers of two convolutions of 50 and 40 us, an activation of 60 and a norm of 5, as
+    compilers of engines name them: the convolutions are the largest part, 90 us, though no name
+    takes more than 60."""
+    step, types = [], {}
+    for layer in range(8):
+        step += [
+            Kernel(f"Conv_{layer}a", 50, "convolution"), Kernel("relu", 60, "activation"),
+            Kernel(f"Conv_{layer}b", 40, "convolution"), NORM,
+        ]  # fmt: skip
+        types |= {
+            f"Conv_{layer}a": "Conv",
+            f"Conv_{layer}b": "Conv",
+            "relu": "Relu",
+            NORM.name: "Norm",
+        }
+    trace = steps_of([step] * 2)
+    op_types = pd.Categorical([types[name] for name in trace.texts("name")])
+    operators = trace.operators.assign(op_type=op_types)
+    [layers] = explained(replace(trace, operators=operators)).layers
+    assert (layers.copies, layers.kernels, layers.ns, layers.range_ns) == (8, 4, 155_000, None)
+    assert (layers.largest.name, layers.largest.count, layers.largest.ns) == ("Conv", 2, 90_000)
+
+
+def test_no_part_of_a_mean_layer_is_said_of_layers_that_are_not_alike() -> None:
+    """8 layers of 162 us, in one of which a product takes 880 us instead of 80."""
+    slow = tuple(replace(one, us=880) if one.name == "gemm_mlp" else one for one in LAYER)
+    found = explained(steps_of([(*LAYER * 3, *slow, *LAYER * 4)] * 2))
+    assert found.layers[0].range_ns == (162_000, 962_000)
+    text = trace_sentence(found)
+    assert (
+        "8 layers of 5 kernels take 2.10 ms, between 162 µs and 962 µs each; the largest part of "
+        "all is matrix product (gemm_mlp): 1.44 ms in 8 executions." in text
+    )
+    assert "each; the largest part of each" not in text
 
 
 def test_a_capture_says_that_its_graph_does_not_run() -> None:
@@ -462,7 +542,7 @@ def test_a_capture_says_that_its_graph_does_not_run() -> None:
     text = trace_sentence(found)
     assert text.startswith("The file captures a graph of 24 kernels, copies and fills, which do")
     assert "idle" not in {one.code for one in found.savings}
-    assert "Nothing large stands out" not in text
+    assert "Nothing that takes much time" not in text
     run = explain_trace(captures.trace_of(captures.replay(captures.LAYER * 6), "r.json"))
     assert run is not None and run.captured is None
 

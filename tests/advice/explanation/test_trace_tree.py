@@ -154,8 +154,13 @@ def test_layers_that_repeat_stand_where_nothing_names_modules() -> None:
     assert most is not None and most.is_repeat
     assert (most.instances, most.ns, most.longest) == (8, 1_396_000, ("5#3",))
     told = " ".join(map(str, costliest_said(most, "step", "step")))
-    assert "The 8 layers of 5 kernels take most of what repeats: 1.40 ms per step, 174 µs" in told
-    assert "The longest of them, number 3, takes 262 µs, the others 162 µs on average." in told
+    assert (
+        "The 8 layers of 5 kernels take most of what repeats: 1.40 ms per step, on average 174 µs"
+    ) in told
+    assert "The longest of them, number 3, takes 262 µs, the others 162 µs (median)." in told
+    assert basis_of_one(found.tree).startswith("Time per step, as profiled;")
+    of_runs = replace(found.tree, unit_name="iteration")
+    assert basis_of_one(of_runs).startswith("Time per run, as profiled;")
     rows = rows_of(trace)
     layer = rows["layer of 5 kernels"]
     assert (layer.instances, layer.executions, layer.before) == ("×8", "40", "1.40 ms")
