@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from analysis.messages import Message, Said, Shown, paragraph
-from analysis.messages.errors import ERRORS, ErrorCode
+
+if TYPE_CHECKING:
+    from analysis.messages.errors import ErrorCode
+    from analysis.messages.errors.error_text import ErrorText
 
 _WHERE = Message("{what} ({where:name}).")
 _HERE = Message("{what}.")
@@ -38,14 +42,14 @@ class FuseScopeError(Exception):
     @property
     def said(self) -> Said:
         """What is wrong, to be told later or inside another message."""
-        return ERRORS[self.code].what.of(**self.values)
+        return _texts(self.code).what.of(**self.values)
 
     @property
     def hint(self) -> str:
         """What to do next: one or two sentences."""
         nearest = self.values.get("nearest")
         meant = _MEANT.text(nearest=nearest) if nearest else ""
-        return paragraph(meant, ERRORS[self.code].hint.text(**self.values))
+        return paragraph(meant, _texts(self.code).hint.text(**self.values))
 
     @property
     def text(self) -> str:
@@ -61,3 +65,10 @@ class FuseScopeError(Exception):
 
     def __str__(self) -> str:
         return self.text
+
+
+def _texts(code: ErrorCode) -> ErrorText:
+    """Return the sentences of a code; the many modules of them load once an error is shown."""
+    from analysis.messages.errors import ERRORS
+
+    return ERRORS[code]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from analysis.errors import FuseScopeError
-from analysis.messages.errors.limits import UncountedError
+
+if TYPE_CHECKING:
+    from analysis.messages.errors.limits import UncountedError
 
 MIB = 1024 * 1024
 _MAX = 2**50

@@ -15,10 +15,11 @@ import pandas as pd
 from analysis.advice.settings import conditions_of, is_dynamic
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Fusion, Group
-from analysis.compare.ledger import side_times
+from analysis.compare.ledger import candidate_times
 from analysis.compare.side import Side
 from analysis.experiment import OwnFusion
 from analysis.graph import Graph, Node
+from analysis.metrics.memo import once
 from analysis.operators.classes import CONVERSIONS, is_heavy, op_class
 from analysis.patterns import (
     CHECKED_WITH,
@@ -81,6 +82,7 @@ class MissedFusion:
         return len(self.places)
 
 
+@once
 def missed_fusions(comparison: Comparison) -> tuple[MissedFusion, ...]:
     """Patterns of the model that the candidate left unfused, largest stake first.
 
@@ -162,9 +164,10 @@ def _without_engine(side: Side, values: dict[str, Fact]) -> MissedFusion:
     return MissedFusion("every pattern", (), (), "", "optimisation_off", values)
 
 
+@once
 def _usual_ns(comparison: Comparison) -> dict[str, float]:
     """Return ns per run of the candidate by the name of an operator that ran, as in the ledger."""
-    (_, times), _ = side_times(comparison.baseline, comparison.candidate)
+    times = candidate_times(comparison.baseline, comparison.candidate)
     codes, names = pd.factorize(np.array(comparison.candidate.trace.texts("name"), dtype=object))
     mean_ns, executions = times.means_by_label(codes, len(names))
     return {str(names[at]): float(mean_ns[at]) for at in np.flatnonzero(executions > 0)}

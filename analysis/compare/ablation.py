@@ -16,6 +16,7 @@ import pandas as pd
 from analysis.compare.timing.samples import paired_differences, record_times
 from analysis.compare.timing.statistics import look_alpha, trimmed_mean, yuen
 from analysis.experiment import Experiment, ExperimentRecord, VariantRecord
+from analysis.metrics.memo import once
 
 WITHOUT, ONLY = "without:", "only:"
 _DENIED = "denied_operators"  # a setting of variants without a fused kernel
@@ -30,6 +31,7 @@ _Ratio = tuple[float, float, float]
 _MISSING: _Ratio = (math.nan, math.nan, math.nan)
 
 
+@once
 def ablation(experiment: Experiment) -> pd.DataFrame | None:
     """One row per optimizer, the one whose removal costs most first; None without ablations.
 

@@ -11,7 +11,6 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers.building.checks.lost_rows import lost_notes
 from analysis.readers.early_end import as_far_as_whole
-from analysis.readers.foreign import foreign_error
 from analysis.readers.input.source import Source
 from analysis.readers.reader import Declined, Reader
 from analysis.readers.sameness import Sameness
@@ -119,6 +118,8 @@ def _by_another(
                 return other.read(source)
             except Declined:
                 continue
+    from analysis.readers.foreign import foreign_error
+
     raise foreign_error(source) or declined
 
 

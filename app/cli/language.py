@@ -54,7 +54,7 @@ def speak(asked: str | None, environment: Mapping[str, str] = os.environ) -> Non
             code = language.ENGLISH
     language.speak_everywhere(code)
     if code != language.ENGLISH:
-        from app.cli.wrapping import break_between_letters  # imports rich
+        from app.cli.printing.wrapping import break_between_letters  # imports rich
 
         break_between_letters()
     if code in language.damaged():

@@ -1,4 +1,4 @@
-"""`fusescope`: one file a verb. Verb modules import only typer; the rest when they run."""
+"""`fusescope`: runs the verb that is asked for, and says what went wrong in a sentence."""
 
 from __future__ import annotations
 
@@ -8,98 +8,18 @@ import logging
 import os
 import re
 import sys
-from typing import Annotated
-
-import typer
 
 from analysis.errors import FuseScopeError
 from analysis.messages import say
 from app.cli import interruption, language, memory, streams
-from app.cli.advise import advise
-from app.cli.collect import collect
-from app.cli.compare import compare
-from app.cli.fleet.fleet import fleet
-from app.cli.fleet.ingest import ingest
-from app.cli.fuse import fuse
-from app.cli.gating.gate import gate
-from app.cli.given.sides import SidesCommand
 from app.cli.help import command_of
-from app.cli.inspect import inspect
-from app.cli.library.library import library
-from app.cli.library.sql import sql
-from app.cli.limits import HELP, METAVAR, set_limits
-from app.cli.multiple.scaling import scaling
-from app.cli.recipe import recipe
-from app.cli.releases.bisect import bisect
-from app.cli.runtimes import runtimes
-from app.cli.serve import serve
-from app.cli.zoo import zoo
+from app.cli.verbs import command_line
 
 _MAX_CHARS = 1000  # of an error: names in it come from files
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 _NO_MEMORY = re.compile(
     r"cannot allocate memory|failed to map segment|unable to allocate", re.IGNORECASE
 )
-
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    help="What operator fusion bought, where, and whether the answer can be trusted.",
-)
-
-
-def _version(is_asked: bool) -> None:
-    if is_asked:
-        from importlib import metadata
-
-        try:
-            print(f"fusescope {metadata.version('fusescope')}")
-        except metadata.PackageNotFoundError:
-            print("fusescope, from source")
-        raise typer.Exit
-
-
-@app.callback()
-def settings(
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(metavar=METAVAR, help=HELP),
-    ] = None,
-    lang: Annotated[
-        str | None, typer.Option("--lang", metavar=language.METAVAR, help=language.HELP)
-    ] = None,  # spoken by now
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
-    ] = False,
-) -> None:
-    """Settings of every verb."""
-    memory.check()
-    set_limits(limit or ())
-
-
-app.command(help="Record a model's variants and write one experiment file.")(collect)
-app.command(help="List the published fusion recipes, or record one and print its table.")(recipe)
-app.command(help="Fuse operators of a model, verify the result, and say what was not fused.")(fuse)
-app.command(help="Say what a trace or experiment contains, what was dropped, what it can answer.")(
-    inspect
-)
-app.command(cls=SidesCommand, help="Compare two traces, or two variants of an experiment.")(compare)
-app.command(help="Say what limits a trace or variant now, what to try, and what that would bring.")(
-    advise
-)
-app.command(help="Fail where a condition on two variants is true, for CI.")(gate)
-app.command(help="Find the release of ONNX Runtime that lost a fusion of a model.")(bisect)
-app.command(help="Show how a model scales with the batch size and the number of threads.")(scaling)
-app.command(help="Answer a question in SQL about everything in the library.")(sql)
-app.command(help="Read the traces of all ranks of a job into a store, each once.")(ingest)
-app.command(help="Say which rank is slow and why, which link, whose kernels differ.")(fleet)
-app.command(help="Start the dashboard and print its address; Ctrl-C ends it.")(serve)
-app.add_typer(library, name="library")
-app.add_typer(zoo, name="zoo")
-app.add_typer(runtimes, name="runtimes")
 
 
 def main() -> None:
@@ -125,7 +45,7 @@ def _run() -> int:
         try:
             asked, sys.argv[1:] = language.taken(sys.argv[1:])
             language.speak(asked)
-            command_of(app)(prog_name="fusescope")
+            command_of(command_line(sys.argv[1:]))(prog_name="fusescope")
         except SystemExit as ended:
             # click and rich make a code of their own out of a reader that is gone
             if isinstance(ended.__context__, BrokenPipeError):

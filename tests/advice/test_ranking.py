@@ -17,9 +17,9 @@ from analysis.errors import FuseScopeError
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.trace import Trace
-from app.cli.main import app
 from app.cli.recording.models import collection_at
 from tests.app.test_fusion_page import MISSED
+from tests.command_line import app
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 
 TIMES = {"unfused": [10.0] * 6, "fused": [10.0] * 6}

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from analysis.errors import FuseScopeError
-from app.cli.main import app
+from tests.command_line import app
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 
 RECIPES = Path(__file__).resolve().parents[2] / "sample_traces" / "recipes"

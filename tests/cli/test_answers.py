@@ -14,12 +14,14 @@ from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
 from app.cli.fuse import _print_opportunities
-from app.cli.main import app
+from app.cli.verbs import command_line
 from collectors.fuse import Opportunity
+from tests.command_line import app
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,6 +74,17 @@ def test_a_limit_may_stand_behind_the_verb(here: Path, monkeypatch: pytest.Monke
     assert wrong.exception.text.startswith("There is no limit '4GB'")
 
 
+def test_what_is_no_verb_is_answered_with_all_verbs() -> None:
+    """One verb alone is made where it stands first; help and mistakes still know them all."""
+    every = {name: command.help for name, command in get_command(app).commands.items()}
+    assert len(every) == 16
+    for words in ([], ["-h"], ["-h", "compare"], ["nonsense"], ["--limit", "compare"]):
+        made = get_command(command_line(words)).commands
+        assert {name: command.help for name, command in made.items()} == every, words
+    for words in (["zoo", "-h"], ["--limit", "events=3", "zoo"], ["--limit=events=3", "zoo"]):
+        assert list(get_command(command_line(words)).commands) == ["zoo"], words
+
+
 @pytest.mark.parametrize("verb", [[], ["compare"], ["zoo"], ["zoo", "export"]])
 def test_h_is_help(verb: list[str]) -> None:
     assert printed(*verb, "-h") == printed(*verb, "--help")
@@ -98,8 +111,9 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of scipy, which takes as long as a comparison; readers of other formats not for a
-    recording made here; no report and no page. Modules are out of the way of the search for
-    garbage, which goes on; no idle thread spins."""
+    recording made here, nor sentences of errors that did not happen; no report, no page and no
+    other verb. Modules are out of the way of the search for garbage, which goes on; no idle thread
+    spins."""
     code = (
         "import gc, os, sys\n"
         "from app.cli.main import main\n"
@@ -109,7 +123,11 @@ def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.Monkey
         "print(sorted(sys.modules), file=sys.stderr)"
     )
     unused = {"scipy", "jinja2", "analysis.charts", "analysis.report.html"}
-    unused |= {"streamlit", "plotly", "collectors", "onnx", "onnxruntime", "rich"}
+    unused |= {"streamlit", "plotly", "collectors", "onnx", "onnxruntime", "rich", "pydantic"}
+    unused |= {f"app.cli.{verb}" for verb in ("advise", "collect", "gating.gate", "inspect", "zoo")}
+    unused |= {"analysis.readers.unknown"}
+    tables = {"analysis.readers.input.csv_table", "analysis.readers.onnxruntime.columns"}
+    tables |= {"analysis.messages.errors"}  # the places of rows are among them
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     (here / "few.json").write_bytes(profile_json(FUSED_OPERATORS, runs=2))
     for files, is_recording in ((["e.zip"], True), (["before.json", "few.json"], False)):
@@ -121,6 +139,7 @@ def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.Monkey
         loaded = set(re.findall(r"'([\w.]+)'", done.stderr))
         assert json.loads(done.stdout)["verdict"]
         assert not unused & loaded, files
+        assert bool(tables & loaded) != is_recording, "what reads tables, for a trace"
         assert ("analysis.readers.formats" in loaded) != is_recording, "all formats, for a trace"
         engines = {
             f"analysis.readers.{name}" for name in ("mindspore", "openvino", "pytorch", "xla")

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from analysis.errors import FuseScopeError
 from app.cli.compare import compare
 from app.cli.inspect import inspect
-from app.cli.main import app
 from app.sources import places
+from tests.command_line import app
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 

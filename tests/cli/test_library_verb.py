@@ -20,10 +20,10 @@ import pytest
 from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
-from app.cli.main import app
 from app.library import items
 from app.sources import places
 from app.store.store import Store
+from tests.command_line import app
 from tests.library.conftest import library
 from tests.store.test_store import key
 

@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
-from app.cli.main import app
 from app.cli.outputs import refuse_lost
+from tests.command_line import app
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 TIMES = {"unfused": [10.0, 10.1] * 4, "fused": [5.0, 5.1] * 4, "rules:mine.toml": [6.0, 6.1] * 4}

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from analysis.errors import FuseScopeError
 from analysis.recipes import RECIPES, find
-from app.cli.main import app
+from tests.command_line import app
 from tests.factories import Operator, experiment_zip, profile_json
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
 from app.cli import runtimes
-from app.cli.main import app
 from app.cli.printing import runtimes as printing
 from collectors.environments import adding, catalogue, state
 from collectors.environments.pip import Pip
@@ -26,6 +25,7 @@ from tests.collectors.environments.standin import (
     make_with_our_pip,
     place_ready,
 )
+from tests.command_line import app
 
 HUNGRY = replace(ENGINE, name="hungry", needs=("compiler",))
 

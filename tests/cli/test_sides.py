@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
 from app.cli.given.sides import spread
-from app.cli.main import app
+from tests.command_line import app
 from tests.factories import CONV, FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json, profiles
 from tests.miniatures import FOLDER
 

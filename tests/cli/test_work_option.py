@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from analysis.errors import FuseScopeError
-from app.cli.main import app
+from tests.command_line import app
 from tests.serving_traces import DECODE, PREFILL, serving_json
 
 

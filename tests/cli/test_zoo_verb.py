@@ -12,10 +12,10 @@ onnx = pytest.importorskip("onnx", reason="building models needs the extra 'coll
 pytest.importorskip("onnxruntime", reason="building models needs the extra 'collect'")
 
 from analysis.errors import FuseScopeError
-from app.cli.main import app
 from collectors import zoo
 from collectors.files import cache
 from collectors.workers import worker
+from tests.command_line import app
 
 
 @pytest.fixture(autouse=True)

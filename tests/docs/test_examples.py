@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from app.cli.main import app
+from tests.command_line import app
 from tests.docs.examples import (
     PAGES,
     ROOT,

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from analysis.readers import read_path
 from analysis.trace import Trace
-from app.cli.main import app
+from tests.command_line import app
 from tests.docs.examples import ROOT, blocks
 
 PAGE = ROOT / "docs" / "profilers.md"

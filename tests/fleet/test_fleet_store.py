@@ -22,11 +22,11 @@ from analysis.ranks.pair import rank_pair
 from analysis.readers import read_path
 from analysis.text import distinct_names
 from analysis.trace import Trace
-from app.cli.main import app
 from app.fleet import ingesting, store
 from app.fleet.place import Place
 from app.sources.places import SAMPLES
 from benchmarks.fleet_job import Job, write
+from tests.command_line import app
 from tests.factories import experiment_zip
 
 JOB = Job(nodes=3, devices=2, steps=2, layers=2)

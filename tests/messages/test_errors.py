@@ -141,6 +141,12 @@ class _Codes:
     def _of_type(self, annotation: ast.expr | None) -> frozenset[str]:
         assert annotation is not None
         names = vars(importlib.import_module(self._module)) | vars(typing)
+        for node in self._tree.body:
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+                for line in node.body:
+                    assert isinstance(line, ast.ImportFrom)
+                    module = importlib.import_module(str(line.module))
+                    names |= {one.name: getattr(module, one.name) for one in line.names}
         return frozenset(_literals(eval(ast.unparse(annotation), names)))
 
 

@@ -246,11 +246,23 @@ def ledger(
 def side_times(baseline: Side, candidate: Side) -> tuple[tuple[RunTimes, RunTimes], bool]:
     """Return the means of both sides that a ledger is made of, and whether they are paired: of the
     blocks that both have, else of all of each."""
-    together = are_paired(baseline, candidate) or are_neighbours(baseline, candidate)
-    traces = (baseline.trace, candidate.trace)
-    blocks = shared_blocks(*traces) if together else None
-    first, second = (run_times(trace, blocks or shared_blocks(trace)) for trace in traces)
+    blocks = _common_blocks(baseline, candidate)
+    first, second = (
+        run_times(side.trace, blocks or shared_blocks(side.trace)) for side in (baseline, candidate)
+    )
     return (first, second), blocks is not None
+
+
+def candidate_times(baseline: Side, candidate: Side) -> RunTimes:
+    """Return the means of the candidate alone, as `side_times` has them."""
+    trace = candidate.trace
+    return run_times(trace, _common_blocks(baseline, candidate) or shared_blocks(trace))
+
+
+def _common_blocks(baseline: Side, candidate: Side) -> list[int] | None:
+    """Return the blocks that both sides have; None of sides that were not recorded together."""
+    together = are_paired(baseline, candidate) or are_neighbours(baseline, candidate)
+    return shared_blocks(baseline.trace, candidate.trace) if together else None
 
 
 def gain_kind(row: Mapping[Any, Any]) -> Literal["faster", "slower", "same"]:

@@ -23,7 +23,9 @@ def utf8(data: bytes) -> bytes:
 def decoded(data: bytes, notes: list[Diagnostic]) -> str:
     """UTF-8 as text; what is not a character becomes U+FFFD, counted in `notes`."""
     text = data.decode("utf-8", errors="replace")
-    notes += noted("warning", "bad_unicode", text.count("\ufffd") - data.count(b"\xef\xbf\xbd"))
+    if replaced := text.count("\ufffd"):
+        replaced -= data.count(b"\xef\xbf\xbd")
+        notes += noted("warning", "bad_unicode", replaced)
     return text
 
 
@@ -40,7 +42,8 @@ def json_text(data: bytes, notes: list[Diagnostic]) -> bytes:
 
 def without_lone_surrogates(data: bytes, notes: list[Diagnostic]) -> bytes:
     """JSON whose escaped halves of characters became U+FFFD, counted in `notes`."""
-    if b"\\ud" in data or b"\\uD" in data:
+    # A single byte is found ten times as fast as three, and most profiles hold no backslash.
+    if b"\\" in data and (b"\\ud" in data or b"\\uD" in data):
         data, replaced = _LONE_SURROGATE.subn(rb"\\ufffd", data)
         notes += noted("warning", "bad_unicode", replaced)
     return data

@@ -19,6 +19,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Unit = Literal["s", "ms", "us", "ns", "ps"]
 
+_NS = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}  # of units that are whole ns
 _EXPONENT = {"s": 9, "ms": 6, "us": 3, "ns": 0, "ps": -3}
 LATEST_NS = 2**61  # the span of any two such times fits 64 bits
 _MAX_NS = 2**62  # sums of two such times still fit 64 bits
@@ -76,8 +77,8 @@ def _from_text(text: str, unit: Unit) -> int | None:
 def _whole(value: int, unit: Unit) -> int | None:
     if abs(value) >= _MAX_NS:
         return None
-    exponent = _EXPONENT[unit]
-    ns = value * 10**exponent if exponent >= 0 else round(Decimal(value).scaleb(exponent))
+    factor = _NS.get(unit)
+    ns = round(Decimal(value).scaleb(_EXPONENT[unit])) if factor is None else value * factor
     return ns if abs(ns) < _MAX_NS else None
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 import msgspec
 import numpy as np
-import pandas as pd
 
 from analysis.messages.places import event_of
 from analysis.operators.classes import op_class
@@ -236,8 +235,3 @@ def _ns(told: Sequence[object]) -> tuple[Ints, Bools]:
     known = [exact_ns(value, "us") for value in told]
     numbers = np.array([value or 0 for value in known], dtype="int64")
     return numbers, np.array([value is not None for value in known], dtype=bool)
-
-
-def texts(codes: Ints, values: Sequence[str]) -> pd.Categorical[str]:
-    """A column of sorted texts."""
-    return pd.Categorical.from_codes(codes, pd.Index(list(values)))

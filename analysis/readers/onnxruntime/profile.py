@@ -17,9 +17,10 @@ import re
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from analysis.limits import DEFAULT_LIMITS, Limits
@@ -29,11 +30,9 @@ from analysis.readers.building.coded import Whole
 from analysis.readers.building.columns import Columns
 from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
-from analysis.readers.onnxruntime.columns import NodeColumns, Uneven, node_columns, texts
 from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Kernel, Node, Run, read_profile
 from analysis.readers.onnxruntime.operators import KERNEL, NODE, OperatorTable
 from analysis.readers.onnxruntime.runs import RunLocator, self_times, time_of
-from analysis.readers.onnxruntime.table import events_of_table, is_table
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import (
@@ -47,17 +46,32 @@ from analysis.trace import (
     runs_frame,
 )
 
+if TYPE_CHECKING:
+    from analysis.readers.onnxruntime.columns import NodeColumns
+
+# The columns of one call, as they are collected.
+_CALL = (
+    "operator", "run", "device", "stream", "start_ns", "dur_ns", "span_ns", "wait_ns", "source_row"
+)  # fmt: skip
+_Call = tuple[int, int | None, str, str, int, int, int | None, int | None, int]
+_RUN = _CALL.index("run")
 _SIGN = re.compile(rb'"cat"\s*:\s*"(Session|Node)"')
 
 
 def _sniff(head: bytes) -> bool:
     """A JSON array whose first events are of ONNX Runtime's categories, or a table of them."""
     text = utf8(head).lstrip()
-    return (text.startswith(b"[") and _SIGN.search(text) is not None) or is_table(head)
+    if text.startswith(b"["):
+        return _SIGN.search(text) is not None
+    from analysis.readers.onnxruntime.table import is_table
+
+    return is_table(head)
 
 
 def _read(source: Source) -> Trace:
     """The trace; every `model_run` is a run, none is dropped."""
+    from analysis.readers.onnxruntime.table import events_of_table, is_table
+
     notes: list[Diagnostic] = []
     if is_table(source.head):
         tables = ProfileTables(source.limits)
@@ -70,6 +84,8 @@ def _read(source: Source) -> Trace:
 
 def _tables(source: Source) -> ProfileTables:
     """The tables of a profile, whose nodes are read as columns where they are even."""
+    from analysis.readers.onnxruntime.columns import Uneven, node_columns
+
     tables = ProfileTables(source.limits)
     try:
         tables.add_columns(node_columns(source))
@@ -109,13 +125,13 @@ class ProfileTables:
 
     limits: Limits = DEFAULT_LIMITS
     kernel_times: str = ""
-    _calls: Columns = field(default_factory=Columns)
+    _calls: list[_Call] = field(default_factory=list)
     _arrays: dict[str, Any] | None = None  # calls of the only file, where it was read as columns
     _runs: Columns = field(default_factory=Columns)
     _notes: list[Diagnostic] = field(default_factory=list)
     _has_launch_times: bool = False  # of a file, where nodes ran on a device
-    # (run, device, stream) -> when its last operator ended
-    _ended: dict[tuple[object, ...], int] = field(default_factory=dict)
+    # (run, (device, stream)) -> when its last operator ended
+    _ended: dict[tuple[int | None, tuple[str, str]], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._operators = OperatorTable(self.limits)
@@ -172,8 +188,8 @@ class ProfileTables:
         self._arrays = {
             "operator": of_event[nodes.events],
             "run": located.array,
-            "device": texts(np.zeros_like(streams), ["CPU"]),
-            "stream": texts(streams, threads),
+            "device": _texts(np.zeros_like(streams), ["CPU"]),
+            "stream": _texts(streams, threads),
             "start_ns": Whole(nodes.starts).array,
             "dur_ns": lengths,
             "span_ns": Whole(nodes.lengths, nodes.lengths != lengths).array,
@@ -199,7 +215,7 @@ class ProfileTables:
             meta=meta,
             runs=runs_frame(**runs, profiled=[True] * runs.count),
             operators=self._operators.frame(),
-            calls=calls_frame(**(self._arrays or self._calls)),
+            calls=calls_frame(**(self._arrays or _columns_of(self._calls))),
             diagnostics=(*self._notes, *extra),
         )
 
@@ -231,7 +247,7 @@ class ProfileTables:
                 warmup=position < warmup_runs,
                 block=block,
             )
-        before = self._calls.count
+        before = len(self._calls)
         self._ended = {}
         locate = RunLocator(runs, first)
         self_ns = self_times(nodes)
@@ -253,27 +269,29 @@ class ProfileTables:
         of_device = self.kernel_times == "device" and bool(kernels)
         self._has_launch_times |= not of_device
         for (start, span, row, event), dur in zip(nodes, self_ns.dur_ns, strict=True):
-            run = locate(start, event.tid)
-            op_type = event.args.op_name if event.args else None
-            unnamed[run, op_type] += event.name == KERNEL_TIME
-            add_strays(launched[id(event)][0].start_ns if id(event) in launched else start)
-            if id(event) in launched and not of_device:
-                self._add_kernels(launched[id(event)], run)
+            run, occurrence = locate(start, event.tid), 0
+            if event.name == KERNEL_TIME:
+                told = (run, event.args.op_name if event.args else None)
+                unnamed[told] += 1
+                occurrence = unnamed[told]
+            of_node = launched.get(id(event))
+            if strays:
+                add_strays(of_node[0].start_ns if of_node else start)
+            if of_node and not of_device:
+                self._add_kernels(of_node, run)
                 continue
             times, lane = (start, dur, span), ("CPU", f"thread {event.tid}"[:40])
-            if id(event) in launched:
-                times = time_of(launched[id(event)])
-                lane = _lane(launched[id(event)][0])
+            if of_node:
+                times, lane = time_of(of_node), _lane(of_node[0])
             elif of_device and event.args and runs_on_device(event.args.provider or ""):
                 times, idle = (start, 0, 0), idle + 1
-            operator = self._operators.of_node(event, unnamed[run, op_type])
-            self._add_call(operator, run, lane, times, row)
+            self._add_call(self._operators.of_node(event, occurrence), run, lane, times, row)
         add_strays(math.inf)
         if timed := len(launched.keys() - {id(None)}):
             self._note("info", "nodes_by_kernels" if of_device else "kernels_of_nodes", timed)
         if idle:
             self._note("info", "nodes_without_kernels", idle)
-        outside = sum(run is None for run in self._calls["run"][before:])
+        outside = sum(call[_RUN] is None for call in self._calls[before:])
         if outside:
             self._note("warning", "outside_runs", outside)
 
@@ -299,19 +317,11 @@ class ProfileTables:
     ) -> None:
         """One execution: `lane` is device and stream, `times` start, self time and span in ns."""
         start, dur, span = times
-        previous = self._ended.get((run, *lane))
-        self._ended[run, *lane] = max(start + span, previous or 0)
-        self._calls.add(
-            operator=operator,
-            run=run,
-            device=lane[0],
-            stream=lane[1],
-            start_ns=start,
-            dur_ns=dur,
-            span_ns=span if span != dur else None,
-            wait_ns=None if previous is None else max(0, start - previous),
-            source_row=row,
-        )
+        previous = self._ended.get((run, lane))
+        self._ended[run, lane] = max(start + span, previous or 0)
+        own_span = span if span != dur else None
+        wait = None if previous is None else max(0, start - previous)
+        self._calls.append((operator, run, *lane, start, dur, own_span, wait, row))
 
     def _note(
         self, severity: Severity, code: DiagnosticCode, count: int = 1, example: Example = ""
@@ -323,6 +333,16 @@ class ProfileTables:
                 )
                 return
         self._notes.append(Diagnostic(severity, code, count, example))
+
+
+def _texts(codes: npt.NDArray[np.int64], values: Sequence[str]) -> pd.Categorical[str]:
+    """Return a column of sorted texts."""
+    return pd.Categorical.from_codes(codes, pd.Index(list(values)))
+
+
+def _columns_of(calls: Sequence[_Call]) -> dict[str, list[object]]:
+    """Return the calls by column; none where no call was added."""
+    return dict(zip(_CALL, map(list, zip(*calls, strict=True)), strict=False))
 
 
 def _lane(kernel: Kernel) -> tuple[str, str]:

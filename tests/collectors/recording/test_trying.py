@@ -23,10 +23,10 @@ from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.exports.session_script import session_script
 from analysis.wording.tried import from_file_text
-from app.cli.main import app
 from app.cli.recording import trying
 from collectors.record import NothingTried, Recording, can_try, to_try
 from tests.collectors.short_recordings import File, run, short
+from tests.command_line import app
 from tests.factories import experiment_zip
 
 SaveModel = Callable[..., Path]

@@ -19,7 +19,7 @@ from analysis.report.exports.inspection import inspection
 from analysis.trace import Diagnostic, Trace
 from analysis.wording import diagnostic_sentence
 from analysis.wording.diagnostics.early_end import end_caution
-from app.cli.main import app
+from tests.command_line import app
 from tests.readers.pytorch.test_kineto import GEMM, kernel, launch, op, trace_of
 
 TABLE = "Step Id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n"

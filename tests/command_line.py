@@ -1,0 +1,7 @@
+"""The whole command line, as tests call it."""
+
+from __future__ import annotations
+
+from app.cli.verbs import command_line
+
+app = command_line(())
