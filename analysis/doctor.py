@@ -58,6 +58,7 @@ AnswerCode = Literal[
     "by_name", "means", "each", "starts", "some_flops", "no_heavy_operators", "classes_unknown",
     "measured_peak", "public_peak", "no_peak", "graph", "sizes", "some_sizes", "recorded", "named",
     "graphs", "members", "ends_early", "inferred", "missing", "kernels_missing", "memory_over_time",
+    "whole_file",
 ]  # fmt: skip
 _MEANS = ("averaged", "averaged_all", "means_only")
 _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
@@ -297,8 +298,9 @@ def _short_ops(trace: Trace) -> Answer:
 def _gap(trace: Trace, has: Mapping[str, bool]) -> Answer:
     if lacks_kernels(trace):
         return Answer("dispatch_gap", False, "kernels_missing")
-    missing = next((name for name in ("start", "runs") if not has[name]), "")
-    return _either("dispatch_gap", not missing, "starts", missing)
+    if has["start"] and not has["runs"]:
+        return Answer("dispatch_gap", False, "whole_file")
+    return _either("dispatch_gap", has["start"], "starts", "start")
 
 
 def _utilisation(trace: Trace, has: Mapping[str, bool], peak: float | None) -> Answer:

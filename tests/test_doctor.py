@@ -84,6 +84,10 @@ def test_what_is_missing_comes_with_the_switch_that_records_it() -> None:
         False,
         f"Latency: No marked runs or steps. {reader.fields['runs']}",
     )
+    at_once = bare()
+    starts = at_once.calls.assign(start_ns=pd.array([0] * len(at_once.calls), "Int64"))
+    whole = "Idle time: Only of the whole file, as it does not mark its runs."
+    assert answer(examine(replace(at_once, calls=starts)), "dispatch_gap") == (False, whole)
 
 
 def test_a_trace_without_types_is_classed_by_kernel_names_or_not_at_all() -> None:

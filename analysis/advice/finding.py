@@ -55,6 +55,11 @@ class Gain:
         if not self.low <= self.value <= self.high:
             raise ValueError(f"the gain {self.value} is outside {self.low} to {self.high}")
 
+    def at_most(self, most_ns: float) -> Gain:
+        """The same, of which nothing is above `most_ns`, the time of what is removed."""
+        value, low, high = (min(ns, most_ns) for ns in (self.value, self.low, self.high))
+        return Gain(value, low, high, self.basis)
+
     def scaled(self, part: float) -> Gain:
         """That of a run that takes `part` of the time."""
         return Gain(part * self.value, part * self.low, part * self.high, self.basis)

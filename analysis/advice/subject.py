@@ -17,7 +17,7 @@ from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.host.runs import IdleOfRuns, idle_of_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.spans import call_times, run_spans
-from analysis.metrics.step import StepParts, gaps_of, mean_step, step_of
+from analysis.metrics.step import StepParts, mean_gaps, mean_step
 from analysis.text import clean_text
 
 if TYPE_CHECKING:
@@ -93,28 +93,18 @@ class Subject:
     @cached_property
     def gaps_ns(self) -> np.ndarray:
         """For each row of `operators`, the time of the mean run in which nothing ran before its
-        calls: as in the run that timelines show, whose idle time is scaled to that of the mean run;
-        zeros where its parts are not known."""
-        gaps = gaps_of(self.trace)
+        calls; zeros where its parts are not known."""
+        gaps = mean_gaps(self.trace)
         if gaps is None:
             return np.zeros(len(self.operators))
-        before = gaps.before_ns[self.operators["operator"].to_numpy()]
-        return np.asarray(before, dtype=float) * self._idle_scale
+        return np.asarray(gaps.before_ns[self.operators["operator"].to_numpy()], dtype=float)
 
     @property
     def idle_after_ns(self) -> float:
         """The time of the mean run after its last operator, likewise; 0 where its parts are not
         known."""
-        gaps = gaps_of(self.trace)
-        return 0.0 if gaps is None else gaps.after_ns * self._idle_scale
-
-    @cached_property
-    def _idle_scale(self) -> float:
-        """The idle time of the mean run / that of the one that timelines show."""
-        mean, shown = self.step, step_of(self.trace)
-        if mean is None or shown is None or not shown.idle_ns:
-            return 1.0
-        return mean.idle_ns / shown.idle_ns
+        gaps = mean_gaps(self.trace)
+        return 0.0 if gaps is None else gaps.after_ns
 
     @cached_property
     def host_idle(self) -> IdleOfRuns | None:

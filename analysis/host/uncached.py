@@ -21,12 +21,14 @@ _ALIKE = 0.5  # of as many allocations as frees, and of the mean of all units
 @dataclass(frozen=True)
 class Uncached:
     """Calls of all units that allocate and that free memory of the device, with how long the
-    latter take in ns; `name` is the one that frees most often."""
+    latter take in ns; `name` is the one that frees most often. `each_ns` is how long a call that
+    frees takes on average, in the unit in which it takes least and in the one in which most."""
 
     name: str
     allocations: int
     frees: int
     freeing_ns: int
+    each_ns: tuple[int, int]
 
 
 def uncached_memory(
@@ -45,9 +47,11 @@ def uncached_memory(
     if frees.min() < _ALIKE * frees.mean() or frees.sum() < _ALIKE * allocations.sum():
         return None
     chosen = freeing[of[1] >= 0]
-    ns = int((host.ends_ns - host.starts_ns)[chosen].sum())
+    took = (host.ends_ns - host.starts_ns)[chosen]
+    each = np.bincount(of[1][of[1] >= 0], took, minlength=count) / frees
+    ends = round(float(each.min())), round(float(each.max()))
     name = host.names[int(np.bincount(host.name_of[chosen]).argmax())]
-    return Uncached(name, int(allocations.sum()), int(frees.sum()), ns)
+    return Uncached(name, int(allocations.sum()), int(frees.sum()), int(took.sum()), ends)
 
 
 def _calls(host: HostActivity, pattern: re.Pattern[str]) -> np.ndarray:

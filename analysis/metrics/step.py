@@ -61,6 +61,14 @@ class Gaps:
     after_ns: int
 
 
+@dataclass(frozen=True, eq=False)
+class MeanGaps:
+    """The same of the mean of several runs."""
+
+    before_ns: np.ndarray
+    after_ns: float
+
+
 # Why the parts of a run are not known: operators of a host stand beside kernels of a device, which
 # ran at the same time; between the runs of a file that marks none, nothing need run; calls of a run
 # have no start; they are longer than their run; kernels of graphs are not in the file.
@@ -134,6 +142,37 @@ def gaps_of(trace: Trace) -> Gaps | None:
     """Where the idle time of `step_of` is; None where that is."""
     found = _found(trace)
     return None if isinstance(found, str) else found[1]
+
+
+@once
+def mean_gaps(trace: Trace) -> MeanGaps | None:
+    """Return where the idle time of the mean of the runs that count is; of runs in blocks, or
+    without a start, that of the run of `step_of`, its idle time scaled to that of the mean. None
+    where `step_of` is."""
+    shown, mean, gaps = step_of(trace), mean_step(trace), gaps_of(trace)
+    if shown is None or mean is None or gaps is None:
+        return None
+    runs = trace.profiled_runs
+    runs = runs[runs["run"].isin(steady_runs(trace).runs)]
+    if len(runs) < 2 or trace.has_blocks or runs["start_ns"].isna().any():
+        scale = mean.idle_ns / shown.idle_ns if shown.idle_ns else 1.0
+        return MeanGaps(gaps.before_ns * scale, gaps.after_ns * scale)
+    calls = trace.calls.loc[trace.calls["start_ns"].notna()]
+    starts, lasts = call_times(calls)
+    order = np.argsort(starts, kind="stable")
+    starts, ends = starts[order], (starts + lasts)[order]
+    of = calls["operator"].to_numpy()[order]
+    reached = np.maximum.accumulate(ends)
+    before, after = np.zeros(len(trace.operators)), 0.0
+    begins = runs["start_ns"].to_numpy(dtype="int64")
+    for begin, end in zip(begins, begins + runs["dur_ns"].to_numpy(dtype="int64"), strict=True):
+        near = slice(np.searchsorted(reached, begin, side="right"), np.searchsorted(starts, end))
+        inside = ends[near] > begin
+        clipped = np.maximum(starts[near][inside], begin), np.minimum(ends[near][inside], end)
+        idle_ns = int(end - begin) - union_ns(clipped[0], clipped[1] - clipped[0])
+        found = _gaps(trace, of[near][inside], *clipped, int(begin), idle_ns)
+        before, after = before + found.before_ns, after + found.after_ns
+    return MeanGaps(before / len(runs), after / len(runs))
 
 
 def why_no_step(trace: Trace) -> NoStep | None:

@@ -251,6 +251,9 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
         "From mean times, because the file does not contain single executions."
     ),
     ("dispatch_gap", "starts"): Message("From start times."),
+    ("dispatch_gap", "whole_file"): Message(
+        "Only of the whole file, as it does not mark its runs."
+    ),
     ("dispatch_gap", "kernels_missing"): Message(
         "The file lacks kernels of launched graphs, so the device may not have been idle."
     ),
@@ -259,7 +262,7 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
         "From FLOPs and the public peak of {device:name} ({source:name}), which is assumed."
     ),
     ("compute_utilisation", "no_peak"): Message(
-        "FLOPs are known, but the machine's peak is not. Enter it in Settings of the dashboard."
+        "FLOPs are known, but the machine's peak is not. Settings on the page Compare take one."
     ),
     ("compute_utilisation", "no_heavy_operators"): Message(
         "No convolution, matrix product or attention was recognised."

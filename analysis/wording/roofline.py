@@ -161,10 +161,10 @@ def roofline_notes(sides: Sequence[Roofs], picture: Picture) -> tuple[str, ...]:
     if over:
         notes.append(
             say(
-                "{n:count} operator is above the roof: its data came from a cache, the measured "
+                "{n:count} operator is above the roof: its data came from a cache, the "
                 "peak or bandwidth is too low, or FLOPs are counted too high.",
                 "{n:count} operators are above the roof: their data came from a cache, the "
-                "measured peak or bandwidth is too low, or FLOPs are counted too high.",
+                "peak or bandwidth is too low, or FLOPs are counted too high.",
                 n=over,
             )
         )

@@ -62,6 +62,12 @@ _EACH: Mapping[DiagnosticCode, Message] = {
     "one_of_processes": Message("{tool:name} profile: {runs}, {operators} in each process."),
     "one_of_devices": Message("{tool:name} profile: {runs}, {operators} on each device."),
 }
+# Of a file that does not mark its runs: pages say which they take.
+_UNMARKED = Message("{tool:name} profile: {operators}.")
+_EACH_UNMARKED: Mapping[DiagnosticCode, Message] = {
+    "one_of_processes": Message("{tool:name} profile: {operators} in each process."),
+    "one_of_devices": Message("{tool:name} profile: {operators} on each device."),
+}
 
 
 def trace_parts(side: Side) -> tuple[Part, ...]:
@@ -109,15 +115,12 @@ def opened_sentence(value: Trace | Experiment) -> str:
         told = _ENDS_EARLY.text(tool=tool, operators=operators)
         return paragraph(told, early_end_text(value))
     note = units_of(value) if len(parts) > 1 else None
-    message = _ONE if note is None else _EACH[note.code]
-    return message.text(tool=tool, runs=_runs(parts), operators=operators)
-
-
-def _runs(parts: Sequence[Trace]) -> str:
-    """'8 runs', '8 to 10 runs', or that a part does not mark its runs."""
     if any(not one.has_runs and not one.profiled_runs.empty for one in parts):
-        return say("runs not marked")
-    return _from_to([len(one.profiled_runs) for one in parts], run_word(*parts))
+        unmarked = _UNMARKED if note is None else _EACH_UNMARKED[note.code]
+        return unmarked.text(tool=tool, operators=operators)
+    message = _ONE if note is None else _EACH[note.code]
+    runs = _from_to([len(one.profiled_runs) for one in parts], run_word(*parts))
+    return message.text(tool=tool, runs=runs, operators=operators)
 
 
 def _from_to(counts: Sequence[int], noun: str) -> str:
@@ -145,9 +148,11 @@ _OF_DISTINCT_EACH: Mapping[RunWord, Message] = {
     "repetitions": Message("{executions:executions} of {n:distinct} a repetition."),
 }
 _DISTINCT_IN_ALL: Mapping[RunWord, Message] = {
-    "runs": Message("{executions:executions} a run, {n:distinct} in all."),
-    "steps": Message("{executions:executions} a step, {n:distinct} in all."),
-    "repetitions": Message("{executions:executions} a repetition, {n:distinct} in all."),
+    "runs": Message("{executions:executions} a run, {n:distinct} in all runs."),
+    "steps": Message("{executions:executions} a step, {n:distinct} in all steps."),
+    "repetitions": Message(
+        "{executions:executions} a repetition, {n:distinct} in all repetitions."
+    ),
 }
 
 

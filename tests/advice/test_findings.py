@@ -242,6 +242,7 @@ def test_light_operators_that_follow_a_heavy_one() -> None:
     assert one.gain is not None
     assert one.gain.value == pytest.approx(240)
     assert one.gain.low == pytest.approx(240 - 125)
+    assert one.gain.high == one.at_most_ns == pytest.approx(400), "no more than what they take"
     assert set(one.names) == {"BatchNormalization_1", "Relu_2"}
     assert words.remedy_text(one).startswith("Fold BatchNormalization into the weights")
     product = after_heavy(["MatMul", "Gelu"], ["float32[4,8]; float32[8,16]", "float32[4,16]"])
@@ -479,6 +480,19 @@ def test_what_is_worth_most_comes_first() -> None:
         "light_chains",
         "type_conversions",
     ]
+
+
+@pytest.mark.parametrize("way", ["DtoD", "HtoD"])
+def test_copies_within_the_device_are_not_told_of_pinned_memory(way: str) -> None:
+    """100 of 130 ns of copies, whose advice is about them."""
+    calls: list[Call] = [
+        ("MatMul", 0, 500), (f"Memcpy {way}", 500, 100), ("Memcpy DtoH", 600, 30), ("Conv", 630, 70)
+    ]  # fmt: skip
+    one = of_code(found_in(trace_of(calls)), "copies")
+    assert one is not None
+    told = words.why_text(one), words.remedy_text(one)
+    assert all("pin" not in text for text in told) == (way == "DtoD")
+    assert ("stay on the device" in told[0]) == (way == "DtoD")
 
 
 def test_a_file_without_operators_answers_nothing() -> None:

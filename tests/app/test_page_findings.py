@@ -26,7 +26,7 @@ def test_a_candidate_that_optimises_nothing(start: Start) -> None:
     assert any(head.value.startswith("What limits") for head in page.subheader)
     assert any("1. Optimisation is off." in text and "50.0 µs" in text for text in shown)
     assert any("**21.4 %** of the time" in text for text in shown)
-    assert "That is 45.0 µs of a run of 210 µs." in [one.value for one in page.text]
+    assert "The predicted saving is 45.0 µs of 210 µs." in [one.value for one in page.text]
     assert "Try: Compare with the variant fused; record it where it is missing." in [
         one.value for one in page.text
     ]

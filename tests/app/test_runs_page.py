@@ -63,7 +63,7 @@ def test_a_ledger_whose_gains_are_not_known_is_not_drawn(tree: Path, start: Star
     (tree / "open" / "steps.json").write_bytes(on_a_gpu(8, "implicit_gemm_b", marked=True))
     traces = [read_path(tree / "open" / name) for name in ("bare.json", "steps.json")]
     told = [opened_sentence(trace) for trace in traces]
-    assert "runs not marked, 1 distinct operator." in told[0]
+    assert "profile: 1 distinct operator." in told[0]
     assert "8 steps, 1 distinct operator." in told[1]
     comparison = compare(*(side_of_trace(trace) for trace in traces if isinstance(trace, Trace)))
     assert comparison.ledger.rows["known_by"].tolist() == ["launched_by"]

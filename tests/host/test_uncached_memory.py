@@ -40,7 +40,7 @@ def calls(names: tuple[str, str], of_units: tuple[int, int]) -> list[Span]:
 def test_memory_freed_in_every_unit_is_not_kept(names: tuple[str, str]) -> None:
     host = host_of(calls(names, (20, 20)))
     assert host is not None
-    assert uncached_memory(host, *EDGES) == Uncached(names[1], 40, 40, 40 * 20)
+    assert uncached_memory(host, *EDGES) == Uncached(names[1], 40, 40, 40 * 20, (20, 20))
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,9 @@ def test_memory_that_grows_is_kept() -> None:
     assert uncached_memory(host, *EDGES) is None
 
 
-def steps(frees: int) -> Trace:
-    """3 steps of a kernel of 100 us, the host in `frees` calls of 20 us and as many short ones that
-    allocate, and a kernel of 100 us."""
+def steps(frees: int, short_us: int = 20) -> Trace:
+    """3 steps of a kernel of 100 us, the host in `frees` calls of 20 us, in the first step of
+    `short_us`, and as many short ones that allocate, and a kernel of 100 us."""
     spans: list[Span] = []
     launches: list[tuple[int, float]] = []
     length = 200 + frees * 21
@@ -89,7 +89,8 @@ def steps(frees: int) -> Trace:
         for at in range(frees):
             now = begin + 100_000 + at * 21_000
             spans.append((0, "runtime", "cudaMalloc", now, now + 900))
-            spans.append((0, "runtime", "cudaFree", now + 1000, now + 21_000))
+            takes = (20 if step else short_us) * 1000
+            spans.append((0, "runtime", "cudaFree", now + 1000, now + 1000 + takes))
         launches += [(0, max(0, begin / 1000 - 1)), (0, begin / 1000 + length - 100)]
     kernels = [Kernel("first", 100), Kernel("second", 100, after_us=frees * 21)]
     return steps_of([kernels] * 3, spans=spans, launches=launches)
@@ -107,6 +108,16 @@ def test_one_trace_is_told_that_its_allocator_keeps_no_memory() -> None:
     assert "The allocator keeps no memory" in text
     assert "cudaFree is called 20 times per step, which takes the host 400 µs" in text
     assert "PYTORCH_NO_CUDA_MEMORY_CACHING" in text
+    assert "A call takes" not in text  # as long in every step
+
+
+def test_calls_that_take_longer_in_some_steps_are_told_with_both_times() -> None:
+    found = explain_trace(steps(20, short_us=5))
+    assert found is not None
+    text = trace_sentence(found)
+    assert "cudaFree is called 20 times per step, which takes the host 300 µs" in text
+    told = "A call takes 5.00 µs on average in the fastest step, 20.0 µs in the slowest."
+    assert told in text
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from analysis.metrics.step import (
     StepParts,
     gaps_of,
+    mean_gaps,
+    mean_step,
     place_of_shown,
     shown_run,
     step_of,
@@ -106,6 +108,38 @@ def test_what_a_file_does_not_tell_is_none() -> None:
     assert step_of(made([(0, 0, 80), (0, 100, 80)], [(None, 200)])) == StepParts(
         0, 200, 160, 0, 0, 40
     )
+
+
+def test_idle_time_of_unlike_runs_is_where_it_is_in_each() -> None:
+    """A run of 100 ns idle for 10 before the copy and 10 at its end, one of 400 only for 300 at its
+    end: on average 5 and 155, where the first run alone would have 80 and 80 of 160."""
+    calls = calls_frame(
+        operator=[0, 1, 0, 1],
+        run=[0, 0, 1, 1],
+        start_ns=[0, 60, 100, 150],
+        dur_ns=[50, 30, 50, 50],
+    )
+    found = mean_gaps(replace(made([], [(0, 100), (100, 400)]), calls=calls))
+    assert found is not None
+    assert (found.before_ns.tolist(), found.after_ns) == ([0, 5, 0], 155)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 400), st.integers(0, 120)),
+        min_size=1,
+        max_size=12,
+    ),
+    st.integers(1, 300),
+)
+def test_idle_time_before_and_after_operators_is_that_of_the_mean(
+    calls: list[tuple[int, int, int]], first: int
+) -> None:
+    trace = made(calls, [(0, first), (first, 500 - first)])
+    mean, gaps = mean_step(trace), mean_gaps(trace)
+    assert (mean is None) == (gaps is None)
+    if mean is not None and gaps is not None:
+        assert abs(gaps.before_ns.sum() + gaps.after_ns - mean.idle_ns) <= 1  # which is rounded
 
 
 def test_it_is_the_run_nearest_to_the_mean_and_of_a_recording_the_median_one() -> None:

@@ -137,13 +137,13 @@ def several(counts: tuple[int, ...], code: str = "one_of_devices") -> Trace:
 
 def test_an_opened_file_counts_what_each_of_its_parts_has() -> None:
     assert opened_sentence(several((2, 7, 3))) == (
-        "test profile: runs not marked, 2 to 7 distinct operators on each device."
+        "test profile: 2 to 7 distinct operators on each device."
     )
     assert opened_sentence(several((3, 3), "one_of_processes")) == (
-        "test profile: runs not marked, 3 distinct operators in each process."
+        "test profile: 3 distinct operators in each process."
     )
     alone = several((4, 9)).others[0]
-    assert opened_sentence(alone) == "test profile: runs not marked, 9 distinct operators."
+    assert opened_sentence(alone) == "test profile: 9 distinct operators."
 
 
 def test_sizes_of_tensors_and_memory_over_time_are_two_facts() -> None:

@@ -40,10 +40,10 @@ KERNEL = (KernelTime("gemm_mlp", 3, 5_000_000, "matrix_product"),)
 VALUES: dict[SavingCode, tuple[dict[str, str | int | float], ...]] = {
     "idle": (
         {},
-        {"gap_ns": 4_000_000, "before": "gemm_mlp"},
-        {"gap_ns": 4_000_000, "before": ""},
+        {"gap_ns": 4_000_000, "before": "gemm_mlp", "unit": 1},
+        {"gap_ns": 4_000_000, "before": "", "unit": 1},
         {"kind": "allocation", "cause": "hipFree", "cause_ns": 4_000_000, "freed_by": "hipFree",
-         "frees": 272, "freeing_ns": 6_000_000},
+         "frees": 272, "freeing_ns": 6_000_000, "least_free_ns": 4_000, "most_free_ns": 40_000},
         *(
             {"kind": kind, "cause": "hipFree", "cause_ns": part, **more}
             for kind in ("data_loading", "synchronisation", "allocation", "copy_waits",

@@ -113,7 +113,7 @@ def test_runs_that_are_not_alike_have_more_operators_together_than_executions_ea
     """Two operators in each of two runs, one of which both have: three in all."""
     steps = [[Kernel("gemm", 10), Kernel(name, 10)] for name in ("norm", "softmax")]
     told = trace_facts(side_of_trace(steps_of(steps)))
-    assert "2 executions a step, 3 distinct operators in all." in told
+    assert "2 executions a step, 3 distinct operators in all steps." in told
 
 
 def test_what_the_file_shows_beside_its_units_is_said_once() -> None:

@@ -104,6 +104,8 @@ def _uncached(traced: Traced) -> dict[str, str | int | float]:
         "freed_by": freeing.name,
         "frees": round(freeing.frees / count),
         "freeing_ns": round(freeing.freeing_ns / count),
+        "least_free_ns": freeing.each_ns[0],
+        "most_free_ns": freeing.each_ns[1],
     }
 
 

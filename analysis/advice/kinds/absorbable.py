@@ -71,7 +71,7 @@ def light_after_heavy(subject: Subject) -> Answer:
     light_ns, heavy_ns = light_ns / runs, heavy_ns / runs
     if not absorbed or not subject.matters(light_ns):
         return ()
-    gain = prediction.absorbed(light_ns, heavy_ns)
+    gain = prediction.absorbed(light_ns, heavy_ns).at_most(light_ns)
     mask = np.isin(subject.operators["operator"].to_numpy(), list(absorbed))
     usual = patterns.most_common(1)[0][0]
     return (
@@ -84,7 +84,7 @@ def light_after_heavy(subject: Subject) -> Answer:
                 "batch_norm": any(_is_batch(types[one]) for one in absorbed),
                 "example": shown(" + ".join(types[one] or "unknown" for one in usual)),
             },
-            at_most_ns=max(light_ns, gain.high),
+            at_most_ns=light_ns,
             share=subject.share(light_ns),
             gain=gain,
             where="operators",

@@ -15,6 +15,9 @@ from analysis.metrics.step import exposed_of_file
 from analysis.metrics.stretch import longest_exposed
 from analysis.ranks.waits import Waiting, waiting
 
+_WITHIN = ("Memcpy DtoD", "Memset")
+_MOSTLY = 0.6  # of the time of copies, from which the advice is about them
+
 
 def communication(subject: Subject) -> Answer:
     """Communication that no computing hides takes 2 % of the mean run, or more."""
@@ -57,6 +60,7 @@ def _exposed(
                 "share": exposed_ns / of_ns,
                 "executions": subject.executions(mask),
                 "operator": names[0],
+                **({"is_within": True} if code == "copies" and _is_within(subject, mask) else {}),
                 **({} if rate is None else {"rate": rate}),
                 **({} if waits is None else {"wait_share": waits.share, "waits": waits.basis}),
                 **(_stages(subject) if waits is not None else {}),
@@ -69,6 +73,13 @@ def _exposed(
             stretch=longest_exposed(subject.trace, code),
         ),
     )
+
+
+def _is_within(subject: Subject, mask: np.ndarray) -> bool:
+    """Return whether most of these copies and fills stay on the device."""
+    times = subject.operators["per_run_ns"].to_numpy(dtype=float)
+    within = np.isin(np.array(subject.texts["op_type"], dtype=object), _WITHIN)
+    return float(times[mask & within].sum()) > _MOSTLY * float(times[mask].sum())
 
 
 def _waiting(subject: Subject) -> Waiting | None:

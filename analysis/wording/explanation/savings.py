@@ -31,7 +31,7 @@ def _idle(saving: Saving, unit: TracedUnit) -> Sentence:
     if kind is None:
         return _IDLE[unit.on_device], {}
     told = {"cause": values.get("cause"), "part": values.get("cause_ns"), "n": values.get("calls")}
-    uncached = uncached_values(values)
+    uncached = uncached_values(values, word(unit.kind, unit.name))
     if uncached:
         return UNCACHED, {**told, **uncached}
     calls = _IDLE_CALLS.get(str(kind))

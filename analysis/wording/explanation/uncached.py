@@ -13,6 +13,22 @@ UNCACHED = Message(
     "{n:count} times {per}, which takes the host {freeing:duration}: each call first waits for "
     "what the device still runs, and then the device is idle until the call returns. {next}"
 )
+# Where calls take far longer in some units than in others, which the file does not explain.
+_UNLIKE = 1.4
+_EACH = {
+    "step": Message(
+        "A call takes {least:duration} on average in the fastest step, {most:duration} in the "
+        "slowest. {next}"
+    ),
+    "run": Message(
+        "A call takes {least:duration} on average in the fastest run, {most:duration} in the "
+        "slowest. {next}"
+    ),
+    "repetition": Message(
+        "A call takes {least:duration} on average in the fastest repetition, {most:duration} in "
+        "the slowest. {next}"
+    ),
+}
 # By the side whose allocator keeps none: the baseline's, the candidate's.
 _OF_SIDE = (
     Message(
@@ -36,16 +52,20 @@ _NEXT = Message(
 )
 
 
-def uncached_values(values: Mapping[str, str | int | float]) -> dict[str, Shown]:
+def uncached_values(values: Mapping[str, str | int | float], word: str) -> dict[str, Shown]:
     """Return what the sentence of one trace needs beside its time; nothing where the allocator
-    keeps memory."""
+    keeps memory. `word` is what a unit is: a step, a run or a repetition."""
     if "frees" not in values:
         return {}
+    least_ns, most_ns = float(values["least_free_ns"]), float(values["most_free_ns"])
+    following = _NEXT.of()
+    if most_ns > _UNLIKE * least_ns:
+        following = _EACH[word].of(least=least_ns, most=most_ns, next=following)
     return {
         "call": values["freed_by"],
         "n": values["frees"],
         "freeing": values["freeing_ns"],
-        "next": _NEXT.of(),
+        "next": following,
     }
 
 

@@ -16,6 +16,8 @@ from analysis.wording.explanation.some_units import with_some_units
 from analysis.wording.findings.host import CALLER, CAUSES, LAUNCHING, CauseText
 from analysis.wording.findings.particular import (
     BALANCE,
+    COPIES_WITHIN,
+    COPIES_WITHIN_REMEDY,
     FUSIONS_BY_SIZES,
     IDLE_ALONE,
     IDLE_NOWHERE,
@@ -75,7 +77,8 @@ _MEASURED_GAIN = Message(
     "Measured loss: **{value:percent}** of the time ({low:percent} to {high:percent})."
 )
 _AT_MOST = Message("At most **{most:percent}** of the time can be saved.")
-_IN_TIME = Message("That is {value:duration} of a run of {run:duration}.")
+_IN_TIME = Message("That is {value:duration} of {run:duration}.")
+_GAIN_IN_TIME = Message("The predicted saving is {value:duration} of {run:duration}.")
 _OF_FILE_IN_TIME = Message("That is {value:duration} of {run:duration} in the file.")
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
 _OF_RUNS = Message("Times are means as profiled: the profiler adds to them.")
@@ -152,6 +155,8 @@ def why_text(finding: Finding) -> str:
         return (PEAK_IN if finding.names else PEAK).text(**_values(finding))
     if finding.code == "communication":
         return _communication(finding)
+    if finding.values.get("is_within"):
+        return COPIES_WITHIN.text(**_values(finding))
     if finding.code == "low_utilisation" and finding.values.get("on_device"):
         return LOW_ON_DEVICE.text(**_values(finding))
     roof = ROOFS.get((finding.code, bool(finding.values.get("depthwise_ns"))))
@@ -184,6 +189,8 @@ def remedy_text(finding: Finding) -> str:
         share = finding.values.get("wait_share")
         if isinstance(share, float) and share > _MOSTLY:
             return _balance(finding)
+    if finding.values.get("is_within"):
+        return COPIES_WITHIN_REMEDY.text()
     if finding.code == "memory_bound":
         weights = finding.values.get("weights")
         mostly = isinstance(weights, float) and weights > _MOSTLY
@@ -240,6 +247,8 @@ def gain_parts(finding: Finding, run_ns: float | None) -> tuple[Part, ...]:
 def time_text(finding: Finding, run_ns: float | None, *, has_runs: bool) -> str:
     """The same as a time, and the run that it is of; '' where it costs none."""
     run_ns = finding.of_ns or run_ns
+    if finding.gain is not None and finding.gain.basis != "measured" and run_ns:
+        return _GAIN_IN_TIME.text(value=finding.gain.value, run=run_ns)
     value = finding.at_most_ns if finding.gain is None else finding.gain.value
     if value is None or not run_ns:
         return ""

@@ -27,6 +27,15 @@ IDLE_ALONE = Message(
     "Look at the largest gaps in the timeline and at what the host does there, and prepare data "
     "ahead."
 )
+# Of copies that stay on the device, to which pinned memory of the host is nothing.
+COPIES_WITHIN = Message(
+    "Most of them stay on the device, and nothing is computed beside them. The largest is "
+    "{operator:name}."
+)
+COPIES_WITHIN_REMEDY = Message(
+    "See what starts them (clone, contiguous, cat, gradients that go into buckets), and write "
+    "results where they are read."
+)
 # Of operators that memory limits, and of those far below their roof: with and without depthwise
 # convolutions among them.
 ROOFS: Mapping[tuple[FindingCode, bool], Message] = {

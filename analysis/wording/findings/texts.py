@@ -189,7 +189,9 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "Fold BatchNormalization into the weights, and let a compiler or an inference engine "
             "fuse the rest (torch.compile with freezing, ONNX Runtime, graph kernel fusion)."
         ),
-        Message("Measured times of operators; order and shapes from the file."),
+        Message(
+            "Measured times of operators; order and shapes from the file; the saving is modelled."
+        ),
     ),
     "dispatch_bound": FindingText(
         Message("Bound by dispatch"),
@@ -262,7 +264,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         ),
         Message(
             "The run ends later than its operators: results are read or waited for, or the run "
-            "that the file marks holds more than the model."
+            "holds more than the model."
         ),
         Message(
             "Look at what the host does after the last operator, read results outside the run, or "
@@ -291,7 +293,10 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "Nothing runs for {idle_ns:duration}, {share:percent} of the time; {gap_ns:duration} "
             "of it before {operator:name}."
         ),
-        Message("The host prepares or starts the next operators, reads data or results, or waits."),
+        Message(
+            "Meanwhile the host may start operators, read data or results, or wait; which of these "
+            "is not in the file."
+        ),
         Message(
             "Look at the largest gaps in the timeline, and at what the host does there, which the "
             "profiler may have to record; start fewer operators, and prepare data ahead."

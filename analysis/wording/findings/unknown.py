@@ -49,7 +49,9 @@ REASONS: Mapping[Unknown, Message] = {
     "no_memory": Message("The file has no memory over time"),
     "ends_early": Message("The file ends early, so no run is known to be complete"),
     "no_operators": Message("The file has no operators"),
-    "no_peak": Message("The peaks of the machine are not known; enter them in the settings"),
+    "no_peak": Message(
+        "The peaks of the machine are not known; Settings on the page Compare take them"
+    ),
     "no_providers": Message("The file does not say where operators run"),
     "no_samples": Message("The file has no un-profiled runs"),
     "no_shapes": Message("The file has no shapes"),
