@@ -105,9 +105,11 @@ class Unanswered:
 class Findings:
     """What was found, in order of worth, and what the file cannot answer. `run_ns` is what
     shares are of: the mean run as profiled, without `has_runs` the time that the file spans, of one
-    without starts all its operators, None without any."""
+    without starts all its operators, None without any. `slow_ns` is what slow executions add to the
+    mean run, which is in no time of a finding."""
 
     found: tuple[Finding, ...]
     unanswered: tuple[Unanswered, ...]
     run_ns: float | None
     has_runs: bool = True
+    slow_ns: float = 0.0

@@ -93,6 +93,7 @@ def findings(subject: Subject) -> Findings:
         tuple(unanswered),
         None if subject.trace.ends_early else subject.run_ns,
         subject.trace.has_runs,
+        subject.slow_ns,
     )
 
 

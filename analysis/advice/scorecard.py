@@ -12,7 +12,6 @@ from analysis.advice.settings import conditions_of
 from analysis.advice.subject import Subject
 from analysis.compare.comparison import Comparison
 from analysis.compare.timing.latency import are_paired
-from analysis.metrics.spans import run_spans
 
 # A saving below this part of the time that its operators took says nothing in per cent of itself.
 _MIN_GAIN = 0.02
@@ -34,8 +33,8 @@ class Score:
 class Scorecard:
     """`scores` by pattern, most time first; `unscored` places became part of groups that hold more
     than the pattern. `group_errors` are |predicted - measured| / measured of each place that
-    gained; `run_predicted` and `run_measured_ns` are the saving of the whole run as profiled,
-    `run_ns` the run that is left."""
+    gained; `run_predicted` and `run_measured_ns` are the saving of the whole run as profiled
+    without slow executions, `run_ns` the run that is left."""
 
     scores: tuple[Score, ...]
     unscored: int
@@ -96,7 +95,7 @@ def scorecard(comparison: Comparison) -> Scorecard | None:
     for one, gain in known:
         score = Score(one.pattern, 1, one.gain, gain, one.spent_ns)
         by_pattern.setdefault(one.pattern, []).append(score)
-    spans = [float(run_spans(side.trace)["span_ns"].mean()) for side in (baseline, candidate)]
+    run_ns, left_ns = subject.run_ns or 0.0, Subject(candidate).run_ns or 0.0
     return Scorecard(
         scores=tuple(
             sorted(map(_together, by_pattern.values()), key=lambda score: -score.spent_ns)
@@ -108,8 +107,8 @@ def scorecard(comparison: Comparison) -> Scorecard | None:
             if gain > _MIN_GAIN * one.spent_ns
         ),
         run_predicted=prediction.together(*(one.gain for one in expected)),
-        run_measured_ns=spans[0] - spans[1],
-        run_ns=spans[1],
+        run_measured_ns=run_ns - left_ns,
+        run_ns=left_ns,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from analysis.advice.finding import Finding, FindingCode, Unknown
 from analysis.advice.settings import is_of_engine
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import UnderRoofs, under_roofs
+from analysis.compare.timing.run_times import run_times
 from analysis.host.runs import IdleOfRuns, idle_of_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.spans import call_times, run_spans
@@ -30,6 +31,8 @@ Answer = tuple[Finding, ...] | Unknown
 MIN_SHARE = 0.02  # of the run: below it a finding is not worth a line
 MAX_NAMES = 8
 _NAME_CHARS = 120
+# Columns of operators under their roofs that are of the time of one execution.
+_RATES = ("utilisation", "attained_flops_per_s", "attained_bytes_per_s", "bound_share")
 
 
 @dataclass(frozen=True)
@@ -54,15 +57,39 @@ class Subject:
 
     @cached_property
     def operators(self) -> pd.DataFrame:
-        """`by_operator` of the side: one row an operator that ran."""
-        return by_operator(self.trace)
+        """`by_operator` of the side: one row an operator that ran, in a recording without the time
+        of slow executions, as its ledger has them."""
+        table, kept = by_operator(self.trace), self._steady_part
+        if kept is None:
+            return table
+        return table.assign(per_run_ns=table["per_run_ns"] * kept, mean_ns=table["mean_ns"] * kept)
+
+    @cached_property
+    def slow_ns(self) -> float:
+        """What slow executions add to the mean run as profiled of a recording, 0 of other files."""
+        return 0.0 if self.side.variant is None else run_times(self.trace, None).slow.per_run_ns
+
+    @cached_property
+    def _steady_part(self) -> np.ndarray | None:
+        """The part of the time of each row that is not of slow executions; None without any."""
+        if not self.slow_ns:
+            return None
+        calls = run_times(self.trace, None).calls
+        sums = calls.groupby("operator")[["dur_ns", "slow_ns"]].sum()
+        sums = sums.reindex(by_operator(self.trace)["operator"].astype("int64"))
+        whole, slow = (sums[name].to_numpy(dtype=float) for name in ("dur_ns", "slow_ns"))
+        part = np.divide(slow, whole, out=np.zeros(len(sums)), where=whole > 0)
+        return np.asarray(1 - part)
 
     @cached_property
     def under(self) -> UnderRoofs:
         """Those under the roofs of the machine, in the same rows."""
-        return under_roofs(
-            self.comparison.assumptions if self.comparison else Assumptions(), self.side
-        )
+        assumptions = self.comparison.assumptions if self.comparison else Assumptions()
+        under, kept = under_roofs(assumptions, self.side), self._steady_part
+        if kept is None:
+            return under
+        rates = {name: under.operators[name] / kept for name in _RATES}
+        return replace(under, operators=under.operators.assign(**rates))
 
     @cached_property
     def times(self) -> dict[str, float]:
@@ -119,12 +146,12 @@ class Subject:
 
     @cached_property
     def run_ns(self) -> float | None:
-        """The mean run as profiled; without runs the time that the file spans, of a file without
-        starts its operators together. None without operators."""
+        """The mean run as profiled, without `slow_ns`; without runs the time that the file spans,
+        of a file without starts its operators together. None without operators."""
         if self.trace.has_runs:
             spans = run_spans(self.trace)["span_ns"].astype(float)
-            if len(spans) and float(spans.mean()) > 0:
-                return float(spans.mean())
+            if len(spans) and float(spans.mean()) > self.slow_ns:
+                return float(spans.mean()) - self.slow_ns
         spanned_ns = 0.0 if self.trace.has_runs else _spanned_ns(self.trace)
         total = spanned_ns or self.operators_ns
         return total if total > 0 else None

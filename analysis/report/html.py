@@ -268,6 +268,7 @@ def _tables(shown: Comparison) -> dict[str, Any]:
         "operator_rows": {row.row for row in (*operators.visible, *operators.folded)},
         "totals": tables.operator_totals(shown),
         "communicates": bool((shown.op_classes["op_class"] == "communication").any()),
+        "slow_in_means": wording.slow_in_means(shown),
         "counters": counters(shown),
         "counters_help": wording.counted(wording.COUNTERS_HELP, shown),
         "has_utilisation": tables.has_utilisation(shown),

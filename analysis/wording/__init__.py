@@ -46,7 +46,7 @@ from analysis.wording.fusion.terms import (
     waterfall_basis,
 )
 from analysis.wording.fusion.title import came_from_parts, change_parts, change_title
-from analysis.wording.noise.slow_executions import slow_parts
+from analysis.wording.noise.slow_executions import slow_in_means, slow_parts
 from analysis.wording.roofline import (
     ROOFLINE_HELP,
     device_note,

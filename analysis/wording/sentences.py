@@ -20,6 +20,7 @@ from analysis.trace import RunWord
 from analysis.wording.counted import counts_of, has_copies, mean_text
 from analysis.wording.fusion.groups import MODULES_HELP
 from analysis.wording.noise.runs_apart import apart_text
+from analysis.wording.noise.slow_executions import slow_in_means
 from analysis.wording.noise.unknown_noise import OF_FILES, times_text, unknown_noise
 from analysis.wording.quantities import BASES
 from analysis.wording.texts import CANNOT_TELL, NEARLY_EQUAL, REASONS, TIME_SOURCES, TIMES_FIRST
@@ -494,7 +495,9 @@ def kinds_sentence(comparison: Comparison, kind: str) -> str:
         return MODULES_HELP.text()
     apart = engines_differ(comparison.baseline, comparison.candidate)
     return paragraph(
-        totals_sentence(comparison), _OWN_TYPES.text() if apart and kind == "op_types" else ""
+        totals_sentence(comparison),
+        slow_in_means(comparison),
+        _OWN_TYPES.text() if apart and kind == "op_types" else "",
     )
 
 

@@ -35,7 +35,9 @@ _PROFILED = Message("as profiled: what the timelines show")
 _LATENCY_MEAN = Message(
     "{of}, mean: what the verdict compares, and what the waterfall and the explanation add up to"
 )
-_MEAN_PROFILED = Message("the mean under the profiler, which shares of findings are of")
+_MEAN_PROFILED = Message(
+    "the mean under the profiler, which shares of findings are of, but for slow executions"
+)
 _OF_FILE = Message("{of}: what the verdict compares, and the waterfall and the ledger add up to")
 # By whether there is communication, and whether it is a mean of runs.
 _BUSY: Mapping[tuple[bool, bool], Message] = {

@@ -101,7 +101,7 @@ def _draw(table: Table, shown: Shown, count: int) -> None:
 
 
 def _told(shown: Shown, found: int, count: int, *, is_ascend: bool) -> None:
-    """How many were found, and what Ascend's table has in total."""
+    """How many were found, what means include, and what Ascend's table has in total."""
     if found < count:
         some = say(
             "{found:count} of {n:count} distinct operator",
@@ -110,6 +110,8 @@ def _told(shown: Shown, found: int, count: int, *, is_ascend: bool) -> None:
             n=count,
         )
         st.caption(some)
+    if slow := wording.slow_in_means(shown.comparison):
+        st.caption(panels.own(slow))
     if is_ascend:
         st.markdown(f"**{panels.own(say('In total'))}**")
         ascend.totals(shown.comparison)

@@ -54,6 +54,7 @@ from analysis.wording.findings.particular import (
 )
 from analysis.wording.findings.texts import TEXTS
 from analysis.wording.findings.unknown import REASONS
+from analysis.wording.noise.slow_executions import SLOW_IS_TOLD
 
 FINDINGS_TITLE = Message("What limits {side:name} now")
 FINDINGS_HELP = Message(
@@ -90,6 +91,7 @@ _BUT_SOME_RUNS = Message(
     "Times are of the mean run as profiled, {mean:duration}: the profiler makes runs longer. What "
     "can be saved under {labels} is of runs of {low:duration} to {high:duration}."
 )
+_LEAVE_OUT = Message("Slow executions, which add {slow:duration} to the mean run, are left out.")
 _OF_THE_FILE = Message("Times are of the whole file, as it does not mark its runs.")
 _NAMES = 4  # of operators that are shown
 _MOSTLY = 0.6  # of the bytes that are weights, from which the remedy is about them
@@ -271,7 +273,12 @@ def _is_repeated(finding: Finding) -> bool:
 
 
 def times_text(found: Findings) -> str:
-    """What the times are of, and those of which findings are of another run."""
+    """What the times are of and leave out, and those of which findings are of another run."""
+    is_told = found.slow_ns > SLOW_IS_TOLD * (found.run_ns or 0.0)
+    return paragraph(_of_runs(found), _LEAVE_OUT.text(slow=found.slow_ns) if is_told else "")
+
+
+def _of_runs(found: Findings) -> str:
     if not found.has_runs:
         return _OF_THE_FILE.text()
     mean = units.duration(found.run_ns)

@@ -9,8 +9,10 @@ from analysis.compare.timing.slow_executions import SlowExecution
 from analysis.messages import Message, Part, say
 
 if TYPE_CHECKING:
+    from analysis.compare.comparison import Comparison
     from analysis.compare.ledger import Ledger
 
+SLOW_IS_TOLD = 0.01  # of a mean, from which it is said that slow executions are in it or not
 _BOTH = Message(
     "Slow executions, more than three times their operator's median, add {before:duration} to the "
     "baseline's mean ({of_before:executions}) and {after:duration} to the candidate's "
@@ -47,6 +49,23 @@ def slow_parts(ledger: Ledger) -> tuple[Part, ...]:
         operator=largest.name,
         took=largest.dur_ns,
         median=largest.median_ns,
+    )
+
+
+def slow_in_means(comparison: Comparison) -> str:
+    """Return how much of the mean times of a recording slow executions are, which its groups and
+    findings leave out; '' where they are a small part of it, and of other files."""
+    if comparison.baseline.variant is None or comparison.candidate.variant is None:
+        return ""
+    slow = tuple(side.per_run_ns for side in comparison.ledger.slow)
+    sums = (comparison.op_types[f"per_run_ns_{side}"].sum() for side in ("baseline", "candidate"))
+    if all(ns <= SLOW_IS_TOLD * whole for ns, whole in zip(slow, sums, strict=True)):
+        return ""
+    return say(
+        "Of these means slow executions are {before:duration} and {after:duration}, which groups "
+        "and findings leave out.",
+        before=slow[0],
+        after=slow[1],
     )
 
 

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from analysis.advice import Subject, findings
+from analysis.advice.scorecard import scorecard
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.grouping import group_operators
@@ -17,13 +19,15 @@ from analysis.compare.ledger import ledger
 from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.compare.timing.slow_executions import SlowExecution, excess_ns
 from analysis.experiment import Experiment
+from analysis.metrics.spans import run_spans
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.report.exports.fusion_json import fusion_values
 from analysis.report.exports.ledger_csv import ledger_csv
 from analysis.report.html import report_html
 from analysis.report.ledger import ledger_table
-from analysis.wording import diagnostic_sentence, fusion_sentence, slow_parts
+from analysis.wording import diagnostic_sentence, fusion_sentence, kinds_sentence, slow_parts
+from analysis.wording.findings import times_text
 from analysis.wording.waterfall import ends_ns, waterfall_steps
 from tests.compare.timing.raw_times import paused
 from tests.factories import experiment_zip
@@ -212,3 +216,36 @@ def test_a_slow_collective_is_communication_and_no_slow_execution() -> None:
     total = pair.ledger.reconciliation
     assert (total.delta_ns, total.communication_ns, total.slow_ns) == (45_000, 45_000, 0)
     assert [slow.count for slow in pair.ledger.slow] == [0, 0]
+
+
+def test_findings_leave_it_out_and_tables_of_means_say_that_they_do_not(
+    interrupted: Comparison,
+) -> None:
+    """The pause was in an operator of 3 µs: no advice is about that operator, and the run that
+    shares are of is what the file gives less the pause. Both tables of means still hold it."""
+    subject = Subject(interrupted.baseline)
+    assert subject.times == pytest.approx({"conv": 100_000, "relu": 30_000, "view": 3_000})
+    assert subject.slow_ns == pytest.approx(ADDED_NS)
+    spans = run_spans(interrupted.baseline.trace)["span_ns"].astype(float)
+    assert subject.run_ns == pytest.approx(spans.mean() - ADDED_NS)
+    found = findings(subject)
+    assert all((one.at_most_ns or 0.0) < ADDED_NS for one in found.found)
+    assert times_text(found).endswith(
+        "Slow executions, which add 833 µs to the mean run, are left out."
+    )
+    said = "Of these means slow executions are 833 µs and 0 ns, which groups and findings leave out"
+    assert said in kinds_sentence(interrupted, "op_types")
+    assert said in report_html(interrupted).partition('<section id="operators">')[2]
+    calm = Subject(interrupted.candidate)
+    assert calm.slow_ns == 0 and "Slow" not in times_text(findings(calm))
+
+
+def test_a_prediction_and_what_came_leave_it_out() -> None:
+    """One convolution of 75.5 µs took 1.80 ms once in 8 runs: 215.6 µs of the mean run."""
+    value = read_path(RECORDINGS / "recipes" / "depthwise_mobilenetv2.zip")
+    assert isinstance(value, Experiment)
+    sides = [side_of_variant(value, name) for name in ("unfused", "fused")]
+    card = scorecard(compare(*sides))
+    assert card is not None
+    means = [run_spans(side.trace)["span_ns"].astype(float).mean() for side in sides]
+    assert card.run_measured_ns == pytest.approx(means[0] - means[1] - (1_800_000 - 75_500) / 8)
