@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 MIB = 1024 * 1024
 _MAX = 2**50
+# Distinct operators of a side, beyond which neither their order is compared nor are groups formed:
+# where as many have names of their own, nothing repeats.
+MOST_DISTINCT = 200_000
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ import pandas as pd
 from analysis.align.repeats import Repeat, best_period
 from analysis.host.idle import idle_by_host
 from analysis.metrics.device import copies_of
+from analysis.metrics.kernel_types import kernel_types
 from analysis.metrics.memo import once
 from analysis.metrics.spans import busy_until, call_times
-from analysis.operators.kernel_names import kernel_type, memory_type
+from analysis.operators.kernel_names import memory_type
 from analysis.trace import Trace
 from analysis.work_units.units import OUTSIDE, UnitEnd, Units
 
@@ -204,7 +205,12 @@ def _best(trace: Trace, operators: np.ndarray) -> tuple[list[str], Repeat | None
     """Return the family of each distinct operator and the repeat of these executions: by op type or
     by the name of the kernel, whichever repeats more. Some profilers name the operator of some
     kernels only, some give every operator a name of its own."""
-    names = trace.each("name", lambda name: kernel_type(name) or name)
+    of_name = kernel_types(trace)
+    codes = trace.operators["name"].cat.codes.tolist()
+    names = [
+        (of_name[code] if code >= 0 else "") or name
+        for code, name in zip(codes, trace.texts("name"), strict=True)
+    ]
     types = [family or name for family, name in zip(trace.texts("op_type"), names, strict=True)]
     choices = []
     for families in (types,) if types == names else (types, names):

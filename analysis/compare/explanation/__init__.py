@@ -45,6 +45,7 @@ from analysis.compare.explanation.subjects import changed_times
 from analysis.compare.explanation.unit_sides import unit_of_side
 from analysis.compare.graphs.captured import captured_graph
 from analysis.compare.joining.weights import other_weights
+from analysis.limits import MOST_DISTINCT
 from analysis.ranks.pair import RankPair
 from analysis.trace import Trace
 from analysis.work_units import Units, common_units, same_work, steady_units, with_common_runs
@@ -57,7 +58,6 @@ _NOISE = 0.01  # of a unit: times that change by less are no change by themselve
 _STRUCTURE: tuple[ChangeCode, ...] = (
     "added", "removed", "fused", "split", "replaced", "pieces", "repeats", "place", "outlier",
 )  # fmt: skip
-MOST_DISTINCT = 200_000  # kernels of a side, beyond which there is no order to compare
 _MOST = 20  # kernels of a side that are listed
 _COMMON = 0.5  # of the time, in operators that both sides run: of two models it is less
 _SAME = 0.02  # of a unit: below it, without any change that is told, nothing changed

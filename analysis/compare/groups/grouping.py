@@ -13,6 +13,7 @@ from analysis.compare.groups.members import group_by_members
 from analysis.compare.side import Side
 from analysis.errors import FuseScopeError
 from analysis.graph import Graph
+from analysis.limits import MOST_DISTINCT
 from analysis.trace import Diagnostic
 
 UNRUN, WHY_UNRUN = "instructions_without_values", "instruction_problem"  # settings of a variant
@@ -20,7 +21,7 @@ UNRUN, WHY_UNRUN = "instructions_without_values", "instruction_problem"  # setti
 
 def group_operators(baseline: Side, candidate: Side) -> Fusion:
     """Groups from the graphs of one model; else from a compiler's map; else from members; else
-    inferred, then by launcher."""
+    inferred, then by launcher, of at most MOST_DISTINCT operators a side."""
     model, problem = _model(baseline, candidate)
     notes: tuple[Diagnostic, ...] = (problem,) if problem else ()
     if model is not None and baseline.graph is not None and candidate.graph is not None:
@@ -29,10 +30,17 @@ def group_operators(baseline: Side, candidate: Side) -> Fusion:
         except FuseScopeError as error:
             notes = (note("graph_unusable", reason=error.said),)
     fusion = group_by_compiler(baseline, candidate) or group_by_members(baseline, candidate)
-    if fusion is None:
+    if fusion is None and max(map(_distinct, (baseline, candidate))) > MOST_DISTINCT:
+        beyond = Diagnostic("info", "groups_not_formed", MOST_DISTINCT)
+        fusion = Fusion("none", diagnostics=(beyond,))
+    elif fusion is None:
         inferred = infer_groups(baseline, candidate)
         fusion = join_by_launcher(inferred, baseline, candidate)
     return Fusion(**{**vars(fusion), "diagnostics": (*notes, *fusion.diagnostics)})
+
+
+def _distinct(side: Side) -> int:
+    return len(side.trace.operators)
 
 
 def _model(baseline: Side, candidate: Side) -> tuple[Graph | None, Diagnostic | None]:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.compare.joining.agreement import kinds, lasting_name, sizes
 from analysis.metrics.breakdown import by_operator
-from analysis.operators.kernel_names import kernel_type
+from analysis.metrics.kernel_types import kernel_types
 from analysis.trace import Trace
 
 _COLUMNS = ("name", "op_type", "op_class", "inputs", "outputs", "launched_by")
@@ -60,7 +60,7 @@ def both_ran(baseline: Trace, candidate: Trace, counterparts: Mapping[str, str])
             renamed = [counterparts.get(name, name) for name in texts[1]]
             add("proven", cells, [texts[0], renamed])
             add("origin", cells, [[*map(lasting_name, of)] for of in (texts[0], renamed)])
-            add("function", cells, [[*map(kernel_type, of)] for of in texts])
+            add("function", cells, [list(kernel_types(trace)) for trace in traces])
         if column == "inputs":
             add("sizes", cells, [[*map(sizes, of)] for of in texts])
     every = [

@@ -89,6 +89,12 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         ),
         Message("Neither graphs nor names of members connect the operators of the two files."),
     ),
+    "groups_not_formed": told(
+        Message(
+            "One side has more than {n:count} distinct operators, too many to put them into groups."
+        ),
+        Message("The table of operators sets those of one name side by side."),
+    ),
     "originals_recomputed": told(
         Message(
             "{n:count} operator of the model is computed again in several kernels: the compiler "

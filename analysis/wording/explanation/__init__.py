@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare.explanation import MOST_DISTINCT
 from analysis.compare.explanation.explanation import (
     Change,
     Explanation,
     UnitTimes,
 )
 from analysis.compare.joining.weights import weights_text
+from analysis.limits import MOST_DISTINCT
 from analysis.messages import Message, Part, Said, paragraph, passage
 from analysis.wording.explanation.changes import change_said
 from analysis.wording.explanation.earlier import earlier_said

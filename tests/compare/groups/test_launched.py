@@ -114,6 +114,23 @@ def test_the_ledger_says_what_each_launcher_gained() -> None:
     assert (sums.groups_ns, sums.ungrouped_ns) == (70 + 60 + 25 + 2 + 1, -3)
 
 
+@pytest.mark.parametrize(("most", "source", "inside"), [(7, "inferred", 158), (6, "none", 0)])
+def test_more_operators_than_can_be_compared_form_no_groups(
+    most: int, source: str, inside: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 7 operators; all of the change is outside of groups then, and operators still join."""
+    monkeypatch.setattr("analysis.compare.groups.grouping.MOST_DISTINCT", most)
+    comparison = compare(H100, MI300)
+    assert comparison.fusion.source == source
+    codes = {note.code for note in comparison.diagnostics}
+    assert ("groups_not_formed" in codes) == (source == "none")
+    sums = comparison.ledger.reconciliation
+    assert sums.groups_ns == inside and sums.groups_ns + sums.ungrouped_ns == 310 - 155
+    both = comparison.operators[comparison.operators["side"] == "both"]
+    assert "layer_norm" in set(both["name"].astype(str))
+    assert "layer_norm" in report_html(comparison)
+
+
 def test_groups_joined_only_by_launcher_or_class_have_no_speedup() -> None:
     """Of the same kernel on both sides it is 7 / 9; kernels of one class may be of other work."""
     comparison = compare(H100, MI300)

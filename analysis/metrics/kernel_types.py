@@ -1,0 +1,17 @@
+"""Types of the kernels of a trace, told once for each name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.metrics.memo import once
+from analysis.operators.kernel_names import kernel_type
+from analysis.trace import Trace
+
+
+@once
+def kernel_types(trace: Trace) -> Sequence[str]:
+    """Return the type of each name that the operators of a trace have, in the order of their
+    categories; '' for a name that says none."""
+    names = trace.operators["name"].array.categories.to_numpy(dtype=object)
+    return tuple(map(kernel_type, names))
