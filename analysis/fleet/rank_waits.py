@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.fleet.fleet import Fleet
-from analysis.fleet.slow_ranks import MIN_COST, step_count, step_time
+from analysis.fleet.slow_ranks import MIN_COST, OWN, own_part, step_count, step_time
 from analysis.ranks.aligned import Aligned
 from analysis.ranks.awaited import awaited
 
@@ -18,7 +18,9 @@ NEARLY_ALL = 0.8
 class RankWait:
     """A rank that waits for another one: `ns` in a step, which is that `share` of the step;
     `kinds` are the collectives in which it does, with the time in each, the longest first.
-    `in_step` is the number of the one step of several that holds `NEARLY_ALL` of it, else None."""
+    `in_step` is the number of the one step of several that holds `NEARLY_ALL` of it, else None.
+    `is_own` unless most of it is before collectives to which `awaited` is known to have come last
+    because it waited for others."""
 
     rank: int
     awaited: int
@@ -27,6 +29,7 @@ class RankWait:
     step_ns: float
     kinds: tuple[tuple[str, float], ...]
     in_step: int | None = None
+    is_own: bool = False
 
 
 def rank_waits(fleet: Fleet, found: Aligned) -> tuple[RankWait, ...]:
@@ -46,6 +49,7 @@ def rank_waits(fleet: Fleet, found: Aligned) -> tuple[RankWait, ...]:
             "kind": found.rows["kind"].astype("str").to_numpy(),
             "step": found.rows["step"].to_numpy("int64"),
             "ns": waited.ns,
+            "is_kept": (own_part(found) < OWN)[found.of],
         }
     )[waited.ends_alike & (waited.ns > 0)]
     waits = []
@@ -57,7 +61,9 @@ def rank_waits(fleet: Fleet, found: Aligned) -> tuple[RankWait, ...]:
         sums = of_pair.groupby("kind")["ns"].sum().sort_values(ascending=False, kind="stable")
         kinds = tuple((str(kind), float(took) / steps) for kind, took in sums.items())
         in_step = _step_of_most(of_pair) if steps > 1 else None
-        waits.append(RankWait(rank, other, ns / steps, ns / total, total / steps, kinds, in_step))
+        is_own = 2 * float(of_pair.loc[of_pair["is_kept"], "ns"].sum()) <= ns
+        of_step = (ns / steps, ns / total, total / steps)
+        waits.append(RankWait(rank, other, *of_step, kinds, in_step, is_own))
     return tuple(sorted(waits, key=lambda wait: -wait.ns))
 
 

@@ -55,6 +55,21 @@ class Votes:
 
 def votes(found: Aligned) -> Votes:
     """Who came last by its own delay in each collective."""
+    lasts = Grouped(found.of, found.rows["dur_ns"].to_numpy("float64"))
+    row = lasts.first()
+    shortest, following = lasts.at(0), lasts.at(1)
+    spread = np.where(lasts.counts >= 5, lasts.spread(skip=1), 0.0)
+    late = lasts.median(skip=1) - shortest
+    has = following - shortest > np.maximum(GAP * following, SPREADS * spread)
+    has &= own_part(found) >= OWN
+    has &= ~found.table["is_pair"].to_numpy("bool")
+    rank = np.where(has, found.rows["rank"].to_numpy("int64")[row], -1)
+    return Votes(rank, late, row)
+
+
+def own_part(found: Aligned) -> np.ndarray:
+    """Return of each collective the part of the delay of the rank that came last which arose since
+    the collectives before, so that it was not kept waiting itself; NaN where that is not known."""
     rows, of = found.rows, found.of
     lasts = Grouped(of, rows["dur_ns"].to_numpy("float64"))
     before = Grouped(
@@ -62,17 +77,10 @@ def votes(found: Aligned) -> Votes:
         rows["before_ns"].to_numpy("float64", na_value=0.0)[known],
         len(lasts.counts),
     )
-    row = lasts.first()
-    shortest, following = lasts.at(0), lasts.at(1)
-    spread = np.where(lasts.counts >= 5, lasts.spread(skip=1), 0.0)
-    late = lasts.median(skip=1) - shortest
-    own = rows["before_ns"].to_numpy("float64", na_value=np.nan)[row] - before.median()
-    has = (following - shortest > np.maximum(GAP * following, SPREADS * spread)) & (
-        own >= OWN * late
-    )
-    has &= ~found.table["is_pair"].to_numpy("bool")
-    rank = np.where(has, rows["rank"].to_numpy("int64")[row], -1)
-    return Votes(rank, late, row)
+    late = lasts.median(skip=1) - lasts.at(0)
+    own = rows["before_ns"].to_numpy("float64", na_value=np.nan)[lasts.first()] - before.median()
+    part: np.ndarray = np.divide(own, late, out=np.full(len(own), np.nan), where=late > 0)
+    return part
 
 
 def slow_ranks(fleet: Fleet, found: Aligned) -> tuple[SlowRank, ...]:

@@ -228,7 +228,7 @@ def _split(found: Examined) -> None:
     of = found.stages.of
     rows = [
         {
-            say("pipeline stage"): split.stage,
+            **({say("pipeline stage"): split.stage} if found.stages.count > 1 else {}),
             say("ranks"): ranks_text([rank for rank in of if of[rank] == split.stage]),
             **{PARTS[part].text(): units.duration(getattr(split, part)) for part in _PARTS},
         }
@@ -270,7 +270,9 @@ def _outliers(found: Examined) -> None:
             say("median"): units.duration(one.median_ns),
             say("change"): units.percent(one.change, signed=True),
             say("deviations"): units.small_number(one.score),
-            say("in a step"): units.duration(one.total_ns / max(1, found.steps), signed=True),
+            say("in a step, by the median call"): units.duration(
+                one.total_ns / max(1, found.steps), signed=True
+            ),
         }
         for one in found.outliers
     ]

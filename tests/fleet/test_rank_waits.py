@@ -76,7 +76,7 @@ def test_waiting_is_said_where_no_rank_is_slow_by_its_own_delay() -> None:
     [first, _] = fleet_values(found)["waits"]
     assert first == {
         "rank": 0, "awaited": 1, "ns": 140 * MS, "share": 0.28, "basis": "measured",
-        "kinds": [{"kind": "send_receive", "ns": 140 * MS}], "in_step": None,
+        "kinds": [{"kind": "send_receive", "ns": 140 * MS}], "in_step": None, "is_own": False,
     }  # fmt: skip
 
 
@@ -100,6 +100,29 @@ def test_those_that_wait_for_one_rank_are_one_sentence_with_its_step() -> None:
     steps = [step(rank, 205 if rank == 0 else 200) for rank in range(3) for _ in range(2)]
     assert "computes" not in said(examine(by_hand(rows, steps)))[0]
     assert fleets.median_rank(found, 2) == 1, "no rank that others wait for is the usual one"
+
+
+def test_a_rank_that_is_late_because_it_waited_is_not_named() -> None:
+    """In each step ranks 1 and 2 wait 100 ms for rank 3, which works as much longer; then rank 0
+    waits 100 ms for rank 1, which comes from that."""
+    rows = []
+    for at in (0, 500):
+        of = at // 250
+        rows += [
+            one(1, of, at + 100, at + 210, before_ns=100 * MS),
+            one(2, of, at + 100, at + 210, before_ns=100 * MS),
+            one(3, of, at + 200, at + 210, before_ns=200 * MS),
+            one(0, of, at + 150, at + 260, before_ns=50 * MS, group="2"),
+            one(1, of, at + 250, at + 260, before_ns=40 * MS, group="2"),
+        ]
+    steps = [step(rank, 200) for rank in range(4) for _ in range(2)]
+    found = examine(by_hand(rows, steps))
+    of_pairs = {(wait.rank, wait.awaited): (wait.ns, wait.is_own) for wait in found.waits}
+    assert of_pairs == {
+        (1, 3): (100 * MS, True), (2, 3): (100 * MS, True), (0, 1): (100 * MS, False),
+    }  # fmt: skip
+    assert found.awaited == (3,)
+    assert not any("for rank 1" in sentence for sentence in said(found))
 
 
 def test_what_does_not_end_together_is_no_waiting() -> None:

@@ -97,6 +97,7 @@ def fleet_values(found: Examined, against: Versus | None = None) -> dict[str, An
                 "share": wait.share,
                 "kinds": [{"kind": kind, "ns": ns} for kind, ns in wait.kinds],
                 "in_step": wait.in_step,
+                "is_own": wait.is_own,
                 "basis": "measured",
             }
             for wait in found.waits

@@ -41,7 +41,7 @@ BASES: Mapping[Question, Message] = {
     "waits": Message(
         "Measured. In each collective a rank waits for the rank of the shortest execution, by as "
         "much as its own is longer; sum over all collectives of a step, send and receive too, "
-        "whether or not that rank is late by its own delay. Shown from 1 % of the step on."
+        "whether or not that rank is late by its own delay. Below 1 % of the step it is not shown."
     ),
     "links": Message(
         "Measured. Transfer: the shortest execution of a collective, which waits for nobody. Slow: "
@@ -60,7 +60,7 @@ BASES: Mapping[Question, Message] = {
         "intervals on the device; means over steps, and of several ranks over these."
     ),
     "outliers": Message(
-        "Measured. Deviations (robust z) = 0.6745 (median call − median of the ranks) / median "
+        "Measured. Deviations = 0.6745 (median call − median of the ranks) / median "
         "absolute deviation, this taken as 1 % of the median at the least. Shown: 3.5 or more "
         "either way, 5 % from the median, and 0.5 % of the steps in sum. In a step: (median call − "
         "median of the ranks) · calls in a step, before whichever collective."

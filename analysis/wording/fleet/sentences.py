@@ -53,8 +53,8 @@ _DAMAGED: Mapping[DamageCode, Message] = {
 }
 _DAMAGED_FILE = Message("its part of the store is damaged")
 _SLOW = Message(
-    "**Rank {rank} is slow**: of the {collectives:count} collectives in which one rank came "
-    "clearly last by its own delay, it was rank {rank} in {votes:count} ({low:percent} to "
+    "**Rank {rank} is slow**: of its {collectives:count} collectives in which one rank came "
+    "clearly last by its own delay, it was the last in {votes:count} ({low:percent} to "
     "{high:percent}; by chance {chance:percent}). There the median of the others waited "
     "{waited:duration} a step for it, {cost:percent} of the step."
 )
