@@ -17,6 +17,7 @@ from analysis.experiment import ExperimentRecord
 from analysis.messages import Message, Part
 from analysis.messages.language import current
 from analysis.text import clean_text, display_name
+from analysis.trace import RunWord
 from analysis.wording.sentences import pair_parts
 from app.recording.kept import MAX_LISTED
 from app.sources import choices, places
@@ -36,8 +37,12 @@ _UNLISTED = Message(
     "{n:count} older recordings are not listed: only the newest {most:count} in {folder:name} are.",
 )
 _RUN = Message("{run:duration} a run, un-profiled")
-_PROFILED_RUN = Message("{run:duration} a run, profiled")
-_TOTAL = Message("{total:duration} in operators")
+_PROFILED_RUN: Mapping[RunWord, Message] = {
+    "runs": Message("{run:duration} a run, profiled"),
+    "steps": Message("{run:duration} a step, profiled"),
+    "repetitions": Message("{run:duration} a repetition, profiled"),
+}
+_TOTAL = Message("{total:duration} in all operators of the file")
 _ENDS_EARLY = Message("ends early, so no time of it is known")
 
 
@@ -179,7 +184,9 @@ def _of_trace(held: Held, language: str) -> Item:
     if entry.ends_early:
         headline = _ENDS_EARLY.text()
     elif entry.run_ns is not None:
-        headline = (_PROFILED_RUN if entry.is_profiled else _RUN).text(run=entry.run_ns)
+        headline = (_PROFILED_RUN[entry.run_word] if entry.is_profiled else _RUN).text(
+            run=entry.run_ns
+        )
     return Item(
         f"{KEPT}{entry.key}",
         "trace",

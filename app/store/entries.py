@@ -14,7 +14,7 @@ import msgspec
 
 from analysis.columnar.header import NAMES, TEXTS, Header
 from analysis.readers.building.processes import MAX_UNITS
-from analysis.trace import Trace
+from analysis.trace import RunWord, Trace
 from app.store.settings import KEY
 from collectors.files.folder import FolderDraft
 
@@ -39,6 +39,7 @@ class Unit(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: dict[str, int] = {}
     checks: dict[str, int] = {}
     run_ns: int | None = None
+    run_word: RunWord = "runs"
     is_profiled: bool = True
     operators_ns: int = 0
     ends_early: bool = False
@@ -48,9 +49,9 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is known of a trace without its tables.
 
     `name` is that of its file, `added` when it was kept, ISO 8601 in UTC. `run_ns` is its
-    typical un-profiled run, its typical profiled one where there are none; None without runs.
-    `operators_ns` is the time of all its operators. Of a variant of a recording, `recording` is the
-    file of that, else ''.
+    typical un-profiled run, its typical profiled one where there are none, and `run_word` what that
+    is called; None without runs. `operators_ns` is the time of all its operators. Of a variant of a
+    recording, `recording` is the file of that, else ''.
     """
 
     key: str
@@ -62,6 +63,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     rows: dict[str, int] = {}
     checks: dict[str, int] = {}  # CRC-32 of the file of each table
     run_ns: int | None = None
+    run_word: RunWord = "runs"
     is_profiled: bool = True
     operators_ns: int = 0
     model: str = ""

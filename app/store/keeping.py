@@ -229,12 +229,18 @@ def renamed(trace: Trace, name: str) -> Trace:
 
 
 def _times(trace: Trace) -> dict[str, Any]:
-    """What an entry says of the times of a trace."""
+    """Return what an entry says of the times of a trace: of its run as the page Trace has it, which
+    may be a unit of work of a file that marks none."""
+    from analysis.compare.runs.units import with_runs
+    from analysis.compare.side import side_of_trace
     from analysis.compare.single import run_ns
+    from analysis.work_units import run_word
 
-    typical = run_ns(trace)
+    timed = trace if trace.ends_early else with_runs(side_of_trace(trace)).trace
+    typical = run_ns(timed)
     return {
         "run_ns": None if typical is None else round(typical),
+        "run_word": run_word(timed),
         "is_profiled": not len(trace.sampled_runs),
         "operators_ns": int(trace.calls["dur_ns"].sum()),
         "ends_early": trace.ends_early,

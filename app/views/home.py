@@ -104,5 +104,8 @@ def _link(one: Recent, pages: Mapping[Shows, StreamlitPage]) -> None:
     label = panels.name(one.name, panels.WHOLE_NAME_CHARS)
     if one.used:
         label += f" :small[:gray[{panels.own(one.used.replace('T', ' '))}]]"
+    if one.fleet:
+        st.page_link(pages["fleet"], label=label, query_params=state.pages.fleet_query(one.fleet))
+        return
     page, query = opening.place_of(one.ids)
     st.page_link(pages[page], label=label, query_params=query)

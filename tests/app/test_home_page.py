@@ -147,6 +147,18 @@ def test_what_was_used_last_stands_first(land: Start, tree: Path) -> None:
     assert recent[3].startswith("` mine: unfused and fused `")
 
 
+def test_the_ranks_of_a_job_are_one_thing_to_go_on_with(land: Start, tmp_path: Path) -> None:
+    paths = write(Job(nodes=1, devices=3, steps=2, layers=1), tmp_path / "job")
+    page = upload(land(), *((path.name, path.read_bytes()) for path in paths))
+    page = turn_to(page, "")
+    shown = links(page)
+    recent = shown[shown.index("All of them") + 1 :]
+    assert recent[0] == "ranks 0-2 of one job"
+    assert not any(one == f"` rank{rank}.json `" for one in recent for rank in range(3))
+    [job] = [one.proto for one in page.get("page_link") if "of one job" in one.proto.label]
+    assert (job.page, job.query_string) == ("fleet", "fleet=open")
+
+
 def test_what_is_open_and_kept_is_told_once_by_its_content_not_by_its_name(tree: Path) -> None:
     """Profilers call the files of all recordings alike: `trace_view.json`."""
     same, other = "a" * 64, "b" * 64

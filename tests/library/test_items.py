@@ -12,10 +12,11 @@ from analysis.messages.language import speaking
 from app.library import changes
 from app.library.items import Item, items, last_used, matching, named, ordered
 from app.sources import choices, places
-from app.store import entries, settings
+from app.store import entries, keeping, settings
 from app.store.store import Store
 from tests.factories import experiment_zip
 from tests.library.conftest import BLOCKS
+from tests.step_traces import Kernel, steps_of
 from tests.store.test_store import key, put
 
 
@@ -35,6 +36,16 @@ def test_traces_and_recordings_are_listed_with_what_they_say(library: Store) -> 
     assert names(ordered(found, "name")) == ["1.json", "2.json", "small.zip"]
     sizes = [item.bytes for item in ordered(found, "bytes")]
     assert sizes == sorted(sizes, reverse=True) and min(sizes) > 500
+
+
+def test_the_time_of_a_trace_is_that_of_the_page_trace(library: Store) -> None:
+    """12 repetitions of 8 kernels of 10 us that no step marks, and 80 us that repeat nothing."""
+    step = [Kernel(f"k{at}", 10, "elementwise") for at in range(8)]
+    keeping.keep(library, key(3), steps_of([step] * 12, marked=False, name="repeats"))
+    once = [Kernel(f"k{at}", 10 * at, "elementwise") for at in (1, 3, 4)]
+    keeping.keep(library, key(4), steps_of([once], marked=False, name="once"))
+    told = [named(f"library:{key(at)}").headline for at in (3, 4)]
+    assert told == ["80.0 µs a repetition, profiled", "80.0 µs in all operators of the file"]
 
 
 def test_what_has_not_changed_is_not_read_again(

@@ -8,39 +8,49 @@ from dataclasses import dataclass
 from analysis.experiment import Experiment
 from analysis.messages import Message
 from analysis.trace import Trace
-from app.sources import choices, places
+from analysis.wording.fleet.sentences import ranks_text
+from app.sources import choices, fleets, places
 from app.state.opened import Opened
 
 MAX_LISTED = 4
 _PAIR = Message("{baseline:name} and {candidate:name}")
+_JOB = Message("ranks {ranks} of one job")
 _VARIANT = Message("{model:name}: {baseline:name} and {candidate:name}")
 
 
 @dataclass(frozen=True)
 class Recent:
-    """A file, a recording or a pair: its name, when it was used last in ISO 8601 ('' for now), and
-    the ids that a page opens it by, two for a pair; of a trace that is kept the SHA-256 of its file
-    as `content`."""
+    """A file, a recording, a pair or ranks of a job: its name, when it was used last in ISO 8601
+    ('' for now), and the ids that a page opens it by, two for a pair; of a trace that is kept the
+    SHA-256 of its file as `content`, of ranks what stands for them in addresses as `fleet`."""
 
     name: str
     used: str
     ids: tuple[str, ...]
     content: str = ""
+    fleet: str = ""
 
 
 def recent(
     opened: Mapping[str, Opened], pair: choices.Pair, kept: Iterable[Recent] = ()
 ) -> list[Recent]:
-    """Return what was used last, the newest in front: the pair of this session and files that are
-    open, then recordings and what the library has `kept`, by their date. What is open and kept is
-    told once: by its content, since files of several recordings have one name."""
-    of_session = [*_of_session(opened, pair), *_of_files(opened)]
+    """Return what was used last, the newest in front: the ranks of a job, the pair of this session
+    and files that are open, then recordings and what the library has `kept`, by their date. What is
+    open and kept is told once: by its content, since files of several recordings have one name."""
+    of_session = [*_of_job(opened), *_of_session(opened, pair), *_of_files(opened)]
     dated = sorted([*_recorded(), *kept], key=lambda one: one.used, reverse=True)
     ids = {one.ids for one in of_session}
     traces = (file.value for file in opened.values() if isinstance(file.value, Trace))
     contents = {trace.meta.sha256 for trace in traces}
     new = (one for one in dated if one.ids not in ids and one.content not in contents)
     return [*of_session, *new][:MAX_LISTED]
+
+
+def _of_job(opened: Mapping[str, Opened]) -> list[Recent]:
+    """Return the ranks of a job among the open files, as one thing; nothing without any."""
+    ranks = fleets.open_ranks(opened.values())
+    name = _JOB.text(ranks=ranks_text(list(ranks)))
+    return [Recent(name, "", (), fleet=fleets.OPEN)] if ranks else []
 
 
 def _of_session(opened: Mapping[str, Opened], pair: choices.Pair) -> list[Recent]:
@@ -56,10 +66,11 @@ def _of_session(opened: Mapping[str, Opened], pair: choices.Pair) -> list[Recent
 
 
 def _of_files(opened: Mapping[str, Opened]) -> list[Recent]:
-    """Return the files that are open, except the samples, the newest in front."""
+    """Return the files that are open, except samples and ranks of a job, the newest in front."""
+    of_job = {file.id for file in fleets.open_ranks(opened.values()).values()}
     files = []
     for file in reversed(list(opened.values())):
-        if choices.is_sample(file.id):
+        if choices.is_sample(file.id) or file.id in of_job:
             continue
         if isinstance(file.value, Experiment):
             baseline, candidate = choices.suggested([file])
