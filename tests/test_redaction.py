@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.advice import Subject
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import compare_several
@@ -31,6 +32,7 @@ from analysis.report.exports.inspection import inspection_json
 from analysis.report.exports.perfetto import several_perfetto_json
 from analysis.report.html import report_html
 from analysis.report.multiple.html import multiple_html
+from analysis.report.one_trace.html import trace_html
 from analysis.stacks import Stacks
 from analysis.trace import CALL_COLUMNS, Diagnostic, Meta, Trace
 from app.cli.compare import compare as compare_files
@@ -266,7 +268,8 @@ def test_users_and_hosts_are_hidden_in_names_of_files_too(
 def exports(comparison: Comparison) -> str:
     html = report_html(comparison, include_environment=True)
     held = b" ".join(files_of(data_of(html)).values()).decode(errors="replace")
-    return html + held + comparison_json(comparison).decode()
+    alone = "".join(trace_html(Subject(s)) for s in (comparison.baseline, comparison.candidate))
+    return html + alone + held + comparison_json(comparison).decode()
 
 
 SECRETS = ("alice", "gpu-node17", "topsecret", "bob", "filer01", "corp.example", "secretive")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
 from analysis.doctor import examine
 from analysis.messages import paragraph, say
 from analysis.wording import doctor as words
@@ -26,7 +28,11 @@ class FileFacts:
 
 def file_facts(comparison: Comparison) -> tuple[FileFacts, ...]:
     """What the doctor says of each file, the baseline's first; one where both are the same."""
-    sides = (comparison.baseline, comparison.candidate)
+    return facts_of((comparison.baseline, comparison.candidate))
+
+
+def facts_of(sides: Iterable[Side]) -> tuple[FileFacts, ...]:
+    """Return what the doctor says of the file of each side, once for sides of one file."""
     files = {side.experiment or side.trace: side for side in sides}
     facts = []
     for file, side in files.items():

@@ -47,9 +47,15 @@ class Limits:
 def limits(comparison: Comparison, found: Findings, drawn: dict[str, Any]) -> Limits:
     """Return what limits the candidate of a comparison, as `found` there; `drawn` is the
     payload of the timelines."""
-    made = tuple(_limit(found, finding, drawn) for finding in found.found)
+    return limits_of(comparison.candidate.label, found, drawn, 1)
+
+
+def limits_of(label: str, found: Findings, drawn: dict[str, Any] | None, place: int) -> Limits:
+    """Return what limits the side of this label, which is at that `place` of the payload of the
+    timelines; None draws none."""
+    made = tuple(_limit(found, finding, drawn, place) for finding in found.found)
     return Limits(
-        title=words.FINDINGS_TITLE.parts(side=comparison.candidate.label),
+        title=words.FINDINGS_TITLE.parts(side=label),
         top=made[:TOP],
         rest=made[TOP:],
         more=words.MORE.text(n=len(made) - TOP),
@@ -58,8 +64,9 @@ def limits(comparison: Comparison, found: Findings, drawn: dict[str, Any]) -> Li
     )
 
 
-def _limit(found: Findings, finding: Finding, drawn: dict[str, Any]) -> Limit:
-    shown = None if finding.stretch is None else of_side(drawn, 1, finding.stretch)
+def _limit(found: Findings, finding: Finding, drawn: dict[str, Any] | None, place: int) -> Limit:
+    stretch = finding.stretch
+    shown = None if stretch is None or drawn is None else of_side(drawn, place, stretch)
     return Limit(
         label=words.label_text(finding),
         limits=tuple(unbroken_parts(words.limit_parts(finding))),

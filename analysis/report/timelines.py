@@ -52,8 +52,9 @@ def drawing(payload: dict[str, Any]) -> Drawing:
         items = _MOST_ITEMS if items is None else int(0.9 * items * MAX_DRAWING / len(json))
 
 
-def section(drawn: Drawing, what: str) -> Markup:
-    """The section of a page, in the language that is spoken; `what` is drawn: 'median run'."""
+def section(drawn: Drawing, what: str | None) -> Markup:
+    """The section of a page, in the language that is spoken; `what` is drawn: 'median run'. None is
+    one timeline, whose own head says it."""
     made = template("timelines.html").render(
         drawn=what,
         still=still(drawn.payload),

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from analysis.errors import FuseScopeError
+from analysis.messages import say
 from app.cli import memory, streams
 from app.cli.limits import LimitOption
 
@@ -36,6 +37,9 @@ def advise(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md).")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write the report to this file.")
+    ] = None,
     redact: Annotated[
         bool, typer.Option("--redact", help="Leave out user names, host names and absolute paths.")
     ] = False,
@@ -71,14 +75,18 @@ def advise(
     if try_most is not None:
         from app.cli.recording.trying import Trial, try_out
 
-        if redact:
-            raise FuseScopeError("options_exclude", first="--try", second="--redact")
+        for option, is_given in (("--redact", redact), ("--html", html is not None)):
+            if is_given:
+                raise FuseScopeError("options_exclude", first="--try", second=option)
         try_out(Trial(path, model, variant, try_most, seconds, out or Path.cwd(), json))
         return
     from app.cli.recording.models import Asked, collection_at, rank
 
     collection = collection_at(path)
     if collection is not None and model is None:
+        if html is not None:
+            models = say("a folder of models")
+            raise FuseScopeError("options_exclude", first="--html", second=models)
         rank(collection, Asked(variant, seconds, out or Path.cwd(), json, redact))
         return
     for option, given in (("--seconds", seconds), ("--out", out), ("--model", model)):
@@ -97,8 +105,10 @@ def advise(
         from analysis.work_units.kinds import WorkKind, kinds_of_work
         from app.cli.given import reports
         from app.cli.given.work import work_named
+        from app.cli.outputs import print_report, refuse_lost, write_whole
         from app.cli.reading import named_by_path, read_given
 
+    refuse_lost({"--html": html}, [path])
     # Placeholders are numbered over all variants, so that they are the same in every answer.
     held = reports.report_at(path)
     kinds: tuple[WorkKind, ...] = ()
@@ -123,6 +133,10 @@ def advise(
         if path.is_dir() and not redact:
             [side] = named_by_path([subject.side], [path])
             subject = replace(subject, side=side)
+    if html is not None:
+        from analysis.report.one_trace.html import trace_html
+
+        write_whole(html, trace_html(subject).encode(), option="--html", code="report_unwritable")
     found = findings(subject)
     card = None if subject.comparison is None else scorecard(subject.comparison)
     explained = explain_subject(subject)
@@ -133,3 +147,5 @@ def advise(
     from app.cli.printing.findings import print_findings
 
     print_findings(subject.side, found, card, explained, tree)
+    if html is not None:
+        print_report(html, redact=redact)

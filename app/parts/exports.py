@@ -10,21 +10,29 @@ import streamlit as st
 
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.messages import language, paragraph, say
+from analysis.compare.side import Side
+from analysis.messages import Message, language, paragraph, say
 from analysis.recipes import RecipeTable
 from app.language import kept
 from app.parts import panels, tables
-from app.sources import several
+from app.sources import alone, several
 from app.sources.comparisons import Shown
 
 # Streamlit disables a button while what it downloads is made.
 _STYLES = """<style>
-.st-key-download_report_writes, .st-key-download_several_writes { display: none; }
+.st-key-download_report_writes, .st-key-download_several_writes,
+.st-key-download_trace_writes { display: none; }
 body:has(.st-key-download_report button:disabled) .st-key-download_report_writes,
+body:has(.st-key-download_trace button:disabled) .st-key-download_trace_writes,
 body:has(.st-key-download_several button:disabled) .st-key-download_several_writes {
   display: flex; justify-content: center; height: 2.5rem;
 }
 </style>"""
+_REPORT = Message(
+    "One HTML file with everything on this page, which needs no network. Writing it takes some "
+    "seconds."
+)
+_LEFT_OUT = Message("Names of users, hosts and paths are left out, names of files are kept.")
 _MIME = {"json": "application/json", "csv": "text/csv", "md": "text/markdown"}
 
 
@@ -60,6 +68,23 @@ def downloads(shown: Shown) -> None:
         type="primary",
         icon=":material/description:",
         help=_report_help(private),
+    )
+
+
+def trace_download(side: Side) -> None:
+    """The report of one trace or variant, made when asked for."""
+    from analysis.report.one_trace.html import trace_report_name
+
+    _say_while_written("download_trace")
+    st.download_button(
+        say("Report"),
+        kept(lambda: alone.report(side)),
+        file_name=trace_report_name(side),
+        mime="text/html",
+        on_click="ignore",
+        key="download_trace",
+        icon=":material/description:",
+        help=paragraph(_REPORT.text(), _LEFT_OUT.text()),
     )
 
 
@@ -99,10 +124,7 @@ def several_downloads(multiple: MultipleComparison) -> None:
 def _report_help(private: bool) -> str:
     """What the report is, and whether names of users, hosts and paths are in it."""
     return paragraph(
-        say(
-            "One HTML file with everything on this page, which needs no network. Writing it takes "
-            "some seconds."
-        ),
+        _REPORT.text(),
         say(
             "Names of users, hosts and paths are left out, names of files are kept; a choice "
             'behind "Other formats" changes that.'

@@ -19,6 +19,7 @@ from analysis.metrics.hierarchy import By, Node, hierarchies, hierarchy
 from analysis.trace import Trace
 
 if TYPE_CHECKING:
+    from analysis.advice import Subject
     from analysis.compare.roofline import Picture
     from analysis.timeline.drawing import Drawing, Drawings
     from analysis.timeline.highlight import ShownChange
@@ -82,16 +83,14 @@ _DRAWN: WeakKeyDictionary[Trace, Drawn] = WeakKeyDictionary()
 
 def drawn(side: Side) -> Drawn:
     """What is drawn of a side."""
-    from analysis.advice import Subject, findings
+    from analysis.advice import findings
     from analysis.advice.explanation import explain_subject
-    from analysis.advice.sides import advised
     from analysis.timeline.payload import trace_payload
 
     found = _DRAWN.get(side.trace)
     if found is None:
         under = under_roofs(Assumptions(), side)
-        # A variant is advised on beside its baseline, as on the page Compare and by `advise`.
-        subject = Subject(side) if side.experiment is None else advised(side.experiment, side.label)
+        subject = subject_of(side)
         found = Drawn(
             findings(subject),
             explain_subject(subject),
@@ -102,6 +101,24 @@ def drawn(side: Side) -> Drawn:
         )
         _DRAWN[side.trace] = found
     return found
+
+
+def subject_of(side: Side) -> Subject:
+    """Return what findings are about: a variant beside its baseline, as on the page Compare and by
+    `advise`."""
+    from analysis.advice import Subject
+    from analysis.advice.sides import advised
+
+    return Subject(side) if side.experiment is None else advised(side.experiment, side.label)
+
+
+def report(side: Side) -> bytes:
+    """Return the HTML report of a side, without names of users, hosts and paths."""
+    from analysis.redaction import all_redacted
+    from analysis.report.one_trace.html import trace_html
+
+    [private] = all_redacted([side])
+    return trace_html(subject_of(private)).encode()
 
 
 def tree(side: Side, by: By) -> tuple[Node, ...]:

@@ -28,7 +28,7 @@ from analysis.wording.trees import hierarchy as tree_words
 from analysis.work_units import run_word
 from app import state
 from app.language import spoken
-from app.parts import alone, doctor, panels
+from app.parts import alone, doctor, exports, panels
 from app.parts.advice import findings, tries
 from app.parts.explanation import explained
 from app.parts.heads import told
@@ -164,6 +164,7 @@ def _facts(side: Side, compare_page: st.Page, id_: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         label = say("Compare with another one")
         st.page_link(compare_page, label=label, query_params={"candidate": id_})
+        exports.trace_download(side)
     with st.expander(say("What the file says"), key="trace_doctor"), panels.guarded():
         doctor.show(side.experiment or side.trace)
 

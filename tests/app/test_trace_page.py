@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from analysis.compare.side import side_of_trace
+from analysis.readers import read
+from analysis.readers.input.source import Source
 from analysis.timeline.highlight import Highlight
+from analysis.trace import Trace
 from app import state
-from app.sources import places
+from app.sources import alone, places
 from tests import two_processes
 from tests.app.pages import address, is_clean, markdown_texts, texts
 from tests.app.test_copying import data as copied
@@ -85,6 +89,17 @@ def test_a_variant_by_itself(open_trace: Open) -> None:
     [types] = [frame.value for frame in page.dataframe if "OP type" in frame.value]
     assert list(types["OP type"]) == ["Conv", "Gemm", "BatchNormalization", "Relu"]
     assert list(types["Of time without communication, %"]) == [50.0, 25.0, 15.0, 10.0]
+
+
+def test_the_report_is_one_of_what_the_page_shows(open_trace: Open) -> None:
+    page = open_trace(trace="sample:mobilenetv2/unfused")
+    [button] = [one for one in page.get("download_button") if one.label == "Report"]
+    assert "Names of users, hosts and paths are left out" in button.proto.help
+    secret = ("/home/alice/topsecret/model.py(3): forward", "Mul", 50, [(8,)], [(8,)])
+    trace = read(Source("t.json", profile_json([CONV, secret], 3)))
+    assert isinstance(trace, Trace)
+    html = alone.report(side_of_trace(trace)).decode()
+    assert "A run of t.json takes" in html and "alice" not in html and "model.py(3)" in html
 
 
 def test_the_address_follows_the_selector(open_trace: Open) -> None:

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from analysis.advice.sides import advised
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.html import report_html
+from analysis.report.one_trace.html import trace_html
 from tests.browser.accessibility import violations
 from tests.factories import CONV, FUSED, GEMM, Operator, experiment_zip
+from tests.step_traces import Kernel, steps_of
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"></script><script>document.title='pwned'"
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_traces" / "mobilenetv2.zip"
@@ -239,3 +242,29 @@ def test_a_real_model_is_at_most_eight_pages_of_paper(
     allowed_origins.add(path.as_uri())
     page.goto(path.as_uri())
     assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4"))) <= 8
+
+
+def test_a_report_of_one_trace_opens_and_its_rows_lead_to_its_timeline(
+    page: Page, tmp_path: Path, allowed_origins: set[str]
+) -> None:
+    """A step of 8 products, 80 µs each."""
+    trace = steps_of([[Kernel("layer_norm", 5), Kernel("gemm_mlp", 80)] * 8] * 3)
+    path = tmp_path / "one.html"
+    path.write_text(trace_html(advised(trace)), encoding="utf-8")
+    allowed_origins.add(path.as_uri())
+    page.goto(path.as_uri())
+    timeline, bar = page.locator("#timeline"), page.locator("#picked")
+    expect(timeline.locator("canvas")).to_be_visible()
+    row = page.locator("tr[data-row]").filter(has_text="gemm_mlp")
+    row.click()
+    expect(timeline).to_have_attribute("data-selected-row", str(row.get_attribute("data-row")))
+    expect(bar).to_contain_text("gemm_mlp 640 µs")
+    bar.get_by_role("button").click()
+    expect(bar).to_be_hidden()
+    assert violations(page) == []
+    page.set_viewport_size({"width": 420, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    name, total = row.locator("th").bounding_box(), row.locator("td.before").bounding_box()
+    assert name is not None and total is not None
+    assert total["x"] + total["width"] <= 420, "the figure stands beside the name, not off the page"
+    assert page.outside_requests == [] and page.console_errors == []

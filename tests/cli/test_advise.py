@@ -84,3 +84,27 @@ def test_redacted_names_are_placeholders(tmp_path: Path) -> None:
     operators = (("/home/alice/Mul", "Mul", 50, [(8,)], [(8,)]), *UNFUSED_OPERATORS)
     path.write_bytes(experiment_zip({"unfused": [10.0] * 6}, {"unfused": operators}))
     assert "alice" not in advise(path, "--json", "--redact").stdout
+
+
+def test_the_report_is_written_and_takes_the_place_of_nothing(
+    experiment: Path, tmp_path: Path
+) -> None:
+    profile, report = tmp_path / "profile.json", tmp_path / "report.html"
+    profile.write_bytes(profile_json(UNFUSED_OPERATORS, runs=3))
+    printed = advise(profile, "--html", report)
+    assert printed.stdout.endswith(f"\nReport: {report}\n")
+    page = report.read_text(encoding="utf-8")
+    assert "This is about one trace by itself, <bdi>profile.json</bdi>." in page
+    before = profile.read_bytes()
+    models = tmp_path / "models"
+    models.mkdir()
+    (models / "one.onnx").write_bytes(b"x")
+    for arguments, said in (
+        ((profile, "--html", profile), "would overwrite a file that is read"),
+        ((experiment, "--try", "1", "--html", report), "--try and --html do not go together"),
+        ((models, "--html", report), "--html and a folder of models do not go together"),
+    ):
+        error = advise(*arguments).exception
+        assert isinstance(error, FuseScopeError)
+        assert said in error.text, arguments
+    assert profile.read_bytes() == before

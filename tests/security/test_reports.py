@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from analysis.advice.sides import advised
 from analysis.compare import compare
 from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
@@ -21,6 +22,7 @@ from analysis.readers.reader import Reader
 from analysis.report.exports.comparison_json import comparison_json
 from analysis.report.exports.inspection import inspection_json
 from analysis.report.html import report_file_name, report_html
+from analysis.report.one_trace.html import trace_html
 from analysis.trace import Trace
 from app.cli.compare import compare as compare_verb
 from app.cli.inspect import inspect as inspect_verb
@@ -115,6 +117,23 @@ def test_h1_a_report_of_hostile_files_holds_no_element_of_theirs(reader: Reader)
 
 
 @each_kind
+def test_h1_a_report_of_one_hostile_file_holds_no_element_of_theirs(reader: Reader) -> None:
+    html = trace_html(advised(marked(reader)))
+    found = Page(html)
+    assert {text for attributes, text in found.scripts if not attributes.get("type")} <= {
+        text for _, text in page(reader).scripts
+    }
+    assert not found.of("img") and not found.of("iframe") and not found.of("object")
+    for tag, attributes in found.elements:
+        assert not [name for name in attributes if name.startswith("on")], tag
+        assert attributes.get("src") is None
+        assert str(attributes.get("href", "#")).startswith(("#", "data:,"))
+    assert not FORBIDDEN.search(html)
+    titles = "".join(str(attributes.get("title")) for _, attributes in found.elements)
+    assert ("<img src=x onerror" in found.text + titles) == (reader.name not in WITHOUT_TEXT)
+
+
+@each_kind
 def test_h1_the_data_in_a_report_is_the_same_text_again(reader: Reader) -> None:
     (_, data), (_, enclosed) = [script for script in page(reader).scripts if script[0].get("type")]
     assert "<" not in data and ">" not in data
@@ -133,6 +152,7 @@ def test_h6_what_readers_mark_as_private_is_in_no_report() -> None:
         seen += len(secrets)
         if secrets:
             html = report_html(compare(*choose_sides(trace, trace)))
+            html += trace_html(advised(trace))
             html += b" ".join(files_of(data_of(html)).values()).decode(errors="replace")
             assert [text for text in secrets if text in html] == [], reader.name
     assert seen >= 3

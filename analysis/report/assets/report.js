@@ -23,9 +23,10 @@
     bar.hidden = !row;
     if (!row) return;
     bar.querySelector(".picked-name").textContent = row.querySelector("button").title;
-    bar.querySelector(".picked-times").textContent = `${text(row, "before")} → ${
-      text(row, "after")
-    } (${text(row, "delta")})`;
+    const [before, after] = [text(row, "before"), text(row, "after")];
+    bar.querySelector(".picked-times").textContent = row.querySelector(".after")
+      ? `${before} → ${after} (${text(row, "delta")})`
+      : before;
     bar.querySelector(".to-row").hash = row.id;
   }
 

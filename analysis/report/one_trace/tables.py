@@ -1,0 +1,97 @@
+"""Operators and op types of one trace as rows of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis import units
+from analysis.compare.assumptions import Assumptions
+from analysis.compare.roofs import under_roofs
+from analysis.compare.side import Side
+from analysis.metrics.breakdown import by_operator, by_type
+from analysis.operators.short_names import short_names
+from analysis.report.tables import MAX_ROWS, Rows, parted
+from analysis.report.text import known, unbroken, with_shown_shares
+
+_NAME_CHARS = 60
+_TYPE_CHARS = 32
+_SHAPE_CHARS = 44
+
+
+@dataclass(frozen=True)
+class TimedRow:
+    """An operator or op type: times and count are per run where the trace has runs. `row` is the
+    operator's row in `by_operator`, by which the timeline knows it; None of an op type."""
+
+    row: int | None
+    name: str
+    shown_name: str
+    op_type: str
+    shapes: str
+    shown_shapes: str
+    provider: str
+    count: str
+    total: str
+    minimum: str
+    mean: str
+    largest: str
+    share: str
+    utilisation: str
+
+
+def operator_rows(side: Side) -> Rows[TimedRow]:
+    """Return the operators, longest time first; `utilisation` is modelled, '' where not known."""
+    table = by_operator(side.trace)
+    use = under_roofs(Assumptions(), side).operators["utilisation"]
+    return _rows(table.assign(utilisation=use), "name")
+
+
+def type_rows(side: Side) -> Rows[TimedRow]:
+    """Return the op types, longest time first."""
+    return _rows(by_type(side.trace), "op_type")
+
+
+def _rows(table: pd.DataFrame, named: str) -> Rows[TimedRow]:
+    shown = with_shown_shares(table).sort_values("per_run_ns", ascending=False, kind="stable")
+    first = shown.head(MAX_ROWS)
+    names = short_names(first[named].astype(str), _NAME_CHARS)
+    rows = [
+        _row(names, named, int(at), record)
+        for at, record in zip(first.index, first.to_dict("records"), strict=True)
+    ]
+    return parted(rows, len(table))
+
+
+def _row(names: Mapping[str, str], named: str, at: int, record: dict[Any, Any]) -> TimedRow:
+    name = str(record[named])
+    is_operator = named == "name"
+    shapes = [_text(record.get(column)) for column in ("inputs", "outputs")] if is_operator else []
+    return TimedRow(
+        row=at if is_operator else None,
+        name=name,
+        shown_name=names[name],
+        op_type=units.middle_cut(_text(record["op_type"]), _TYPE_CHARS) if is_operator else "",
+        shapes=" → ".join(filter(None, shapes)),
+        shown_shapes=" → ".join(units.middle_cut(s, _SHAPE_CHARS) for s in shapes if s),
+        provider=_text(record["provider"]),
+        count=units.count(record["count"]),
+        total=units.duration(record["per_run_ns"]),
+        minimum=units.duration(record["min_ns"]),
+        mean=units.duration(record["mean_ns"]),
+        largest=units.duration(record["max_ns"]),
+        share=_percent(record["share"]),
+        utilisation=_percent(record.get("utilisation")),
+    )
+
+
+def _text(value: Any) -> str:
+    return "" if value is None or pd.isna(value) else str(value)
+
+
+def _percent(value: Any) -> str:
+    share = known(value)
+    return "" if share is None else unbroken(units.percent(share))
