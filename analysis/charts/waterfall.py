@@ -17,7 +17,7 @@ from analysis.compare.comparison import Comparison
 from analysis.messages import Message
 from analysis.trace import RunWord
 from analysis.wording.counted import runs_of
-from analysis.wording.explanation.waterfall import AXIS, steps_of
+from analysis.wording.explanation.waterfall import axis, steps_of
 from analysis.wording.waterfall import Step, ends_ns
 
 _LINE_CHARS = 32
@@ -103,7 +103,7 @@ _MEANS: Mapping[RunWord, Message] = {
 def _axis(comparison: Comparison) -> Message:
     """What the axis shows, in `unit`."""
     if comparison.is_explained and comparison.explanation is not None:
-        return AXIS[comparison.explanation.unit.kind]
+        return axis(comparison.explanation.unit)
     match comparison.baseline.trace.has_runs, comparison.candidate.trace.has_runs:
         case True, True if any(
             comparison.ledger.reconciliation.slow_runs_ns

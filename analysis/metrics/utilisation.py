@@ -137,18 +137,24 @@ def _starts_as_int8(inputs: object) -> bool:
 
 def number_types(operators: pd.DataFrame) -> pd.Series:
     """What each row multiplies: int8 (is_int8), else the type of the first of its `inputs`, one of
-    float64, float32 or tf32 (as the kernel's name says), bfloat16, float16, float8; null for
-    others."""
+    float64, float32 or tf32 (as the name of the kernel says, or of the tactic that an engine runs
+    as its provider), bfloat16, float16, float8; null for others."""
     inputs = pd.Categorical(operators["inputs"])
     by_input = np.array([*map(_type_of, inputs.categories.to_numpy(object)), None], dtype=object)
-    names = pd.Categorical(operators["name"])
-    says_tf32 = [
-        bool(_TF32.search(name.lower())) for name in names.categories.to_numpy(object).tolist()
-    ]
     found = by_input[inputs.codes]
-    found[(found == "float32") & np.array([*says_tf32, False], dtype=bool)[names.codes]] = "tf32"
+    for column in ("name", "provider"):
+        if column in operators.columns:
+            found[(found == "float32") & _says_tf32(operators[column])] = "tf32"
     found[is_int8(operators).to_numpy(dtype=bool)] = "int8"
     return pd.Series(found, operators.index, dtype=object)
+
+
+def _says_tf32(column: pd.Series) -> np.ndarray:
+    """Return which names are those of kernels that multiply float32 as TF32."""
+    names = pd.Categorical(column)
+    says = [bool(_TF32.search(str(name).lower())) for name in names.categories.to_numpy(object)]
+    found: np.ndarray = np.array([*says, False], dtype=bool)[names.codes]
+    return found
 
 
 @once

@@ -16,6 +16,7 @@ from analysis.report.explanation.rows import explained_rows
 from analysis.trace import Trace
 from analysis.wording.explanation import change_sentence
 from analysis.wording.explanation.details import known_by, where_names
+from analysis.wording.explanation.kernels import names_text
 from analysis.wording.explanation.waterfall import change_label, steps_of
 from tests.compare.explanation.test_unit_sides import with_earlier
 from tests.step_traces import Kernel
@@ -155,3 +156,17 @@ def test_layers_of_before_the_file_are_told_behind_the_rows() -> None:
     assert rows is not None and rows.rows
     text = "".join(part.text for sentence in rows.after for part in sentence)
     assert text.count("Before the step the device ran 10 layers of the work before it") == 1
+
+
+def test_more_than_two_operators_that_a_file_numbers_are_named_by_what_they_are() -> None:
+    """As Ascend's graphs number them: 36 names of casts say no more than Cast."""
+    casts = [
+        KernelTime(name, 1, 10, "cast", family="Cast")
+        for name in ("trans_Cast_109", "trans_Cast_65", "Cast7")
+    ]
+    others = [KernelTime("MatMul68", 1, 10, family="MatMul"), KernelTime("x_7", 1, 10, family="Op")]
+    assert str(names_text(casts)) == "Cast"
+    assert str(names_text(casts[:2])) == "trans_Cast_109 and trans_Cast_65"
+    assert str(names_text([*casts, *others])) == "Cast, MatMul and 1 more"
+    layers = [KernelTime(f"Conv_{at} + Relu", 1, 10, family="CaskConvolution") for at in range(3)]
+    assert str(names_text(layers)) == "Conv_0 + Relu, Conv_1 + Relu and 1 more"

@@ -11,6 +11,8 @@ from analysis import wording
 from analysis.compare import compare
 from analysis.compare.side import side_of_trace
 from analysis.trace import RunWord, Trace
+from analysis.wording.explanation import leading_sentence
+from analysis.wording.explanation.waterfall import axis
 from analysis.wording.sentences import verdict_basis
 from analysis.work_units import run_word
 from tests.step_traces import Kernel, steps_of
@@ -57,6 +59,25 @@ def test_a_pair_has_it_where_both_sides_do() -> None:
     one = compare(side_of_trace(steps("step", 1)), side_of_trace(steps("step", 1)))
     assert "Profiled step time, one step each, not paired." in verdict_basis(one.verdict)
     assert run_word(steps("step"), steps("model_run")) == "runs"
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"), [("step", "step"), ("model_run", "run"), ("iteration", "run")]
+)
+def test_an_explanation_has_the_word_of_the_runs(kind: str, word: str) -> None:
+    """Each of 4 products of a run takes 30 us more."""
+    found = compare(*map(side_of_trace, (steps(kind, 1), steps(kind, 1, us=80))))
+    assert found.explanation is not None
+    text = leading_sentence(found.explanation)
+    assert f"+120 µs per {word}." in text
+    assert f"A {word} takes 348 µs instead of 228 µs" in text
+    several = compare(*map(side_of_trace, (steps(kind), steps(kind, us=80)))).explanation
+    assert several is not None
+    assert f"On average a {word} takes 348 µs" in leading_sentence(several)
+    assert axis(several.unit).text(unit="ms") == f"mean time per {word}, ms"
+    same = compare(*map(side_of_trace, (steps(kind), steps(kind)))).explanation
+    assert same is not None
+    assert f"no cause is worth 1 % of a {word}." in leading_sentence(same)
 
 
 @pytest.mark.parametrize(

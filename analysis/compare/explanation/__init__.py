@@ -13,6 +13,7 @@ from analysis.compare.explanation.alone import (
 from analysis.compare.explanation.batch import batch_factor
 from analysis.compare.explanation.clocks import clocks, ratio_of_same
 from analysis.compare.explanation.communication import are_stages, communication_changes
+from analysis.compare.explanation.data_types import other_types
 from analysis.compare.explanation.differing import (
     differing_kernels,
     other_kernels_of_operators,
@@ -146,6 +147,7 @@ def _of_sides(
         products=(
             (products_of(sides[0]), products_of(sides[1])) if has_other_kernels else ((), ())
         ),
+        data_types=other_types(sides),
     )
 
 

@@ -49,13 +49,15 @@ OtherKernels = Literal["copies", "collectives"]
 class KernelTime:
     """Kernels of one name in one unit: how many, on average, their time in ns, and what class of
     operator they are, as `operators.classes` has it; with `is_copy` they are copies or fills of
-    memory, which no kernel computes."""
+    memory, which no kernel computes. `family` is what kernels of this kind are called where each
+    has a name of its own, '' where that is not known."""
 
     name: str
     count: float
     ns: int
     op_class: str = "unknown"
     is_copy: bool = False
+    family: str = ""
 
 
 Calls = tuple[np.ndarray, np.ndarray]  # of both sides, as rows of the calls of their traces
@@ -248,7 +250,9 @@ class Explanation:
     side consists of, None where there is no order of kernels. `batch` is how many times as
     large the tensors of the candidate are in one dimension, None where most are not. `products`
     are the matrix products of each side, of two phases and of two devices. `weights` are sizes of
-    weights of each side that the other one has none of, where these tell two models."""
+    weights of each side that the other one has none of, where these tell two models. `data_types`
+    are the types that the heavy operators of each side compute in, None where they are the same, or
+    not known."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -267,6 +271,7 @@ class Explanation:
     earlier: Explanation | None = None
     products: tuple[tuple[Product, ...], tuple[Product, ...]] = ((), ())
     weights: tuple[tuple[Size, ...], tuple[Size, ...]] = ((), ())
+    data_types: tuple[str, str] | None = None
 
     @property
     def rest_ns(self) -> int:

@@ -257,17 +257,17 @@ class ExplainedSide:
 
     def named_times(self, totals: Mapping[int, Sequence[float]]) -> tuple[KernelTime, ...]:
         """Return operators of the trace, with count and ns of each, by name."""
-        named: dict[tuple[str, str, bool], list[float]] = {}
+        named: dict[tuple[str, str, bool, str], list[float]] = {}
         for operator, (count, ns) in totals.items():
-            is_copy = bool(self.are_copies[operator])
-            key = (self.names[operator], self.kernels[operator].op_class, is_copy)
+            is_copy, kernel = bool(self.are_copies[operator]), self.kernels[operator]
+            key = (self.names[operator], kernel.op_class, is_copy, kernel.family)
             entry = named.setdefault(key, [0, 0.0])
             entry[0] += count
             entry[1] += ns
         ranked = sorted(named.items(), key=lambda item: -item[1][1])
         return tuple(
-            KernelTime(name, count, round(ns), op_class, is_copy)
-            for (name, op_class, is_copy), (count, ns) in ranked
+            KernelTime(name, count, round(ns), op_class, is_copy, family)
+            for (name, op_class, is_copy, family), (count, ns) in ranked
         )
 
     def module_of(self, positions: Sequence[int]) -> tuple[str, ...]:

@@ -30,6 +30,7 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
     """
     if explanation is None:
         return None
+    types = explanation.data_types
     return {
         "outcome": explanation.outcome,
         "difference": explanation.difference,
@@ -39,6 +40,7 @@ def explanation_values(explanation: Explanation | None) -> dict[str, Any] | None
         "sides": None if explanation.sides is None else _by_side(explanation.sides, asdict),
         "drift": explanation.drift,
         "batch": explanation.batch,
+        "data_types": None if types is None else {"before": types[0], "after": types[1]},
         "graph": None if explanation.graph is None else asdict(explanation.graph),
         "layers": _by_side(explanation.layers, _each(asdict)),
         "classes": [_class(each) for each in explanation.classes],

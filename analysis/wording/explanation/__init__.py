@@ -18,11 +18,12 @@ from analysis.wording.explanation.graphs import graph_sentences
 from analysis.wording.explanation.ranks import balance_sentence, ranks_sentences
 from analysis.wording.explanation.same_kernels import common_kernels_said, same_kernels_said
 from analysis.wording.explanation.units import (
-    PER,
     batch_sentence,
     end_said,
+    per_unit,
     profiled_said,
     same_sentence,
+    types_sentence,
     unit_sentence,
 )
 from analysis.wording.explanation.works import (
@@ -146,7 +147,7 @@ def rest_parts(explanation: Explanation) -> tuple[Part, ...]:
         smaller=smaller_ns,
         rest=rest_ns,
         ns=smaller_ns + rest_ns,
-        per=PER[unit.kind],
+        per=per_unit(unit),
     )
 
 
@@ -185,6 +186,8 @@ def _first(explanation: Explanation) -> list[Said]:
         said.append(sizes_sentence(explanation))
     elif explanation.batch is not None:
         said.append(batch_sentence(explanation.unit, explanation.batch))
+    if explanation.data_types is not None:
+        said.append(types_sentence(*explanation.data_types))
     is_compared = explanation.outcome == "changed"
     if explanation.has_other_kernels and is_compared:
         said += [devices_sentence(explanation), *after_said(explanation)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from analysis.compare.explanation.explanation import KernelTime
@@ -19,13 +20,22 @@ def kernel_text(kernels: Sequence[KernelTime]) -> Said:
 
 
 def names_text(kernels: Sequence[KernelTime]) -> Said:
-    """Return the names of kernels, of more than two the first two and how many others."""
+    """Return the names of kernels, of more than two the first two and how many others; of more than
+    two that a file numbers one by one, as trans_Cast_65, what they are: Cast."""
     names = list(dict.fromkeys(kernel.name for kernel in kernels))
+    if len(names) > 2:
+        names = list(dict.fromkeys(map(_name_without_number, kernels)))
     if len(names) > 2:
         return _MORE.of(first=names[0], second=names[1], n=len(names) - 2)
     if len(names) == 2:
         return _TWO.of(first=names[0], second=names[1])
     return _ONE.of(name=names[0] if names else "")
+
+
+def _name_without_number(kernel: KernelTime) -> str:
+    match = _NUMBERED.match(kernel.name)
+    is_numbered = match is not None and bool(kernel.family) and match[1].endswith(kernel.family)
+    return kernel.family if is_numbered else kernel.name
 
 
 def common_class(kernels: Sequence[KernelTime]) -> str | None:
@@ -36,6 +46,8 @@ def common_class(kernels: Sequence[KernelTime]) -> str | None:
     return None if op_class in _GENERAL else op_class
 
 
+# An operator of a graph: what it is, with a word in front or not, and its number.
+_NUMBERED = re.compile(r"(\w{1,80}?)_?\d{1,6}\Z")
 _ONE = Message("{name:name}")
 _TWO = Message("{first:name} and {second:name}")
 _MORE = Message("{first:name}, {second:name} and {n:count} more")

@@ -6,7 +6,7 @@ from functools import partial
 
 from analysis.compare.explanation.explanation import ChangeCode, Explanation
 from analysis.messages import Message, Said
-from analysis.wording.explanation.units import PER, kernels_said
+from analysis.wording.explanation.units import kernels_said, per_unit
 
 _SAME = 0.015  # by which kernels that are the same, and all together, may take longer or shorter
 _MOST = 0.5  # of the change of a unit, which is idle time
@@ -85,7 +85,7 @@ def same_kernels_said(explanation: Explanation) -> list[Said]:
         return []
     said = partial(
         Message.of,
-        per=PER[unit.kind],
+        per=per_unit(unit),
         before=before,
         after=after,
         idle_before=idle[0],
@@ -142,6 +142,6 @@ def _waits_of_both(explanation: Explanation) -> Said | None:
             continue
         where = change.host[-2] if len(change.host) > 1 else ""
         return (_WAITS_IN if where else _WAITS).of(
-            n=round(after), call=told["call"], where=where, per=PER[explanation.unit.kind]
+            n=round(after), call=told["call"], where=where, per=per_unit(explanation.unit)
         )
     return None

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from analysis.compare.explanation.data_types import FLOAT32
 from analysis.compare.explanation.explanation import OtherKernels, UnitTimes
 from analysis.messages import Message, Said
 from analysis.work_units.units import UnitKind
 
 # How a change is counted: '+1.2 ms per step'.
-PER: Mapping[UnitKind, Message] = {
+_PER: Mapping[UnitKind, Message] = {
     "step": Message("per step"),
     "annotation": Message("per step"),
     "repeat": Message("per repetition"),
@@ -17,13 +18,15 @@ PER: Mapping[UnitKind, Message] = {
     "earlier": Message("in that earlier work"),
 }
 _PER_RUN = Message("per run")
-_ONE: Mapping[UnitKind, Message] = {
+# By kind of unit; 'run' is one that its profiler does not call a step.
+_ONE: Mapping[str, Message] = {
     "step": Message(
         "A step takes {after:duration} instead of {before:duration} ({change:change})."
     ),
     "annotation": Message(
         "A step takes {after:duration} instead of {before:duration} ({change:change})."
     ),
+    "run": Message("A run takes {after:duration} instead of {before:duration} ({change:change})."),
     "file": Message(
         "From its first operator to its last the candidate's file spans {after:duration} instead "
         "of {before:duration} ({change:change}); operators run for {busy_after:duration} of it, "
@@ -36,6 +39,9 @@ _SUMS = Message(
 )
 _MEAN_STEP = Message(
     "On average a step takes {after:duration} instead of {before:duration} ({change:change})."
+)
+_MEAN_RUN = Message(
+    "On average a run takes {after:duration} instead of {before:duration} ({change:change})."
 )
 _MEAN_REPEAT = Message(
     "On average one repetition of the kernels takes {after:duration} instead of "
@@ -57,9 +63,13 @@ _SAME_STEP = Message(
     "No change stands out: no cause is worth 1 % of a step. Its kernels take "
     "{busy_after:duration}, before {busy_before:duration}."
 )
-_SAME: Mapping[UnitKind, Message] = {
+_SAME: Mapping[str, Message] = {
     "step": _SAME_STEP,
     "annotation": _SAME_STEP,
+    "run": Message(
+        "No change stands out: no cause is worth 1 % of a run. Its kernels take "
+        "{busy_after:duration}, before {busy_before:duration}."
+    ),
     "repeat": Message(
         "No change stands out: no cause is worth 1 % of one repetition of the kernels, which takes "
         "{busy_after:duration}, before {busy_before:duration}."
@@ -75,9 +85,14 @@ _SPREAD_STEP = Message(
     "a step take {busy_after:duration}, before {busy_before:duration}; with idle time it takes "
     "{after:duration} on average instead of {before:duration}."
 )
-_SPREAD: Mapping[UnitKind, Message] = {
+_SPREAD: Mapping[str, Message] = {
     "step": _SPREAD_STEP,
     "annotation": _SPREAD_STEP,
+    "run": Message(
+        "No change stands out: runs of one file differ by as much as the two sides do. The kernels "
+        "of a run take {busy_after:duration}, before {busy_before:duration}; with idle time it "
+        "takes {after:duration} on average instead of {before:duration}."
+    ),
     "repeat": Message(
         "No change stands out: repetitions of one file differ by as much as the two sides do. The "
         "kernels of one repetition take {busy_after:duration}, before {busy_before:duration}; with "
@@ -86,8 +101,9 @@ _SPREAD: Mapping[UnitKind, Message] = {
 }
 _NO_CHANGE = 0.02  # of a unit, below which its time did not change whatever units differ by
 _EQUAL = 0.005  # of a unit, by which both sides may differ and take the same time
-_BOTH: Mapping[UnitKind, Message] = {
+_BOTH: Mapping[str, Message] = {
     "step": Message("A step takes {after:duration} on both sides."),
+    "run": Message("A run takes {after:duration} on both sides."),
     "annotation": Message("A step takes {after:duration} on both sides."),
     "repeat": Message("One repetition of the kernels takes {after:duration} on both sides."),
 }
@@ -95,7 +111,17 @@ _BOTH: Mapping[UnitKind, Message] = {
 
 def per(kind: UnitKind, name: str) -> Message:
     """Return the same of one file, whose profiler may call its runs other than steps."""
-    return _PER_RUN if is_run(kind, name) else PER[kind]
+    return _PER_RUN if is_run(kind, name) else _PER[kind]
+
+
+def per_unit(unit: UnitTimes) -> Message:
+    """Return how a change of this unit is counted."""
+    return per(unit.kind, unit.name)
+
+
+def _key(unit: UnitTimes) -> str:
+    """Return by what the sentences on a unit are kept."""
+    return "run" if is_run(unit.kind, unit.name) else unit.kind
 
 
 def is_run(kind: UnitKind, name: str) -> bool:
@@ -130,8 +156,8 @@ _AS_PROFILED = Message("That is as profiled; the verdict is on un-profiled runs.
 
 def unit_sentence(unit: UnitTimes) -> Said:
     """Return how long a unit takes on both sides, as a sentence."""
-    if unit.kind in _BOTH and abs(unit.change_ns) < _EQUAL * unit.before_ns:
-        return _BOTH[unit.kind].of(after=unit.after_ns)
+    if _key(unit) in _BOTH and abs(unit.change_ns) < _EQUAL * unit.before_ns:
+        return _BOTH[_key(unit)].of(after=unit.after_ns)
     return _said(_message(unit), unit)
 
 
@@ -143,8 +169,8 @@ def _message(unit: UnitTimes) -> Message:
     if unit.kind == "repeat":
         return _MEAN_REPEAT_OF if unit.kernels[0] == unit.kernels[1] else _MEAN_REPEAT
     if unit.kind != "file" and max(unit.counts) > 1:
-        return _MEAN_STEP
-    return _ONE[unit.kind]
+        return _MEAN_RUN if is_run(unit.kind, unit.name) else _MEAN_STEP
+    return _ONE[_key(unit)]
 
 
 def kernels_said(count: int, others: frozenset[OtherKernels]) -> Said:
@@ -166,11 +192,30 @@ _BATCH = Message(
 )
 
 
+def types_sentence(before: str, after: str) -> Said:
+    """Return that the heavy operators of the candidate compute in another data type."""
+    return _TYPES.of(before=_type_said(before), after=_type_said(after))
+
+
+def _type_said(data_type: str) -> Said:
+    if data_type == FLOAT32:
+        return _IN_PART_TF32.of()
+    return _TYPE.of(name={"tf32": "TF32"}.get(data_type, data_type))
+
+
+_TYPE = Message("{name:name}")
+_IN_PART_TF32 = Message("float32 and TF32")
+_TYPES = Message(
+    "The candidate's matrix products, convolutions and attention compute in {after}, the "
+    "baseline's in {before}."
+)
+
+
 def same_sentence(unit: UnitTimes) -> Said:
     """Return that no change stands out, with how long a unit takes on both sides."""
     is_spread = abs(unit.change_ns) >= _NO_CHANGE * unit.before_ns
-    found = _SPREAD.get(unit.kind) if is_spread else None
-    return _said(found or _SAME[unit.kind], unit)
+    found = _SPREAD.get(_key(unit)) if is_spread else None
+    return _said(found or _SAME[_key(unit)], unit)
 
 
 def _said(message: Message, unit: UnitTimes) -> Said:

@@ -6,21 +6,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.explanation.explanation import Change, ChangeCode
+from analysis.compare.explanation.explanation import Change, ChangeCode, UnitTimes
 from analysis.host_activity import is_python
 from analysis.messages import Message, Shown
 from analysis.wording.explanation import smaller_changes, told_changes
 from analysis.wording.explanation.details import where_names
 from analysis.wording.explanation.kernels import names_text
+from analysis.wording.explanation.units import is_run
 from analysis.wording.waterfall import Step, waterfall_steps
 from analysis.work_units import UnitKind
 
-AXIS: Mapping[UnitKind, Message] = {
+_AXIS: Mapping[UnitKind, Message] = {
     "step": Message("mean time per step, {unit}"),
     "annotation": Message("mean time per step, {unit}"),
     "repeat": Message("mean time per repetition, {unit}"),
     "file": Message("time in the file, {unit}"),
 }
+_AXIS_OF_RUN = Message("mean time per run, {unit}")
 TITLE = Message("From baseline to candidate")
 HELP = Message(
     "From the baseline's unit of work to the candidate's: each change by itself, computed from the "
@@ -65,6 +67,11 @@ _IDLE_BY = {
     "queued": Message("idle: launched already"),
     "unknown": Message("idle: not known why"),
 }
+
+
+def axis(unit: UnitTimes) -> Message:
+    """Return what the axis shows, in its `unit`."""
+    return _AXIS_OF_RUN if is_run(unit.kind, unit.name) else _AXIS[unit.kind]
 
 
 def steps_of(comparison: Comparison) -> tuple[Step, ...]:

@@ -16,7 +16,7 @@ from analysis.wording.explanation.products import (
     shares_said,
     weights_said,
 )
-from analysis.wording.explanation.units import PER, word
+from analysis.wording.explanation.units import per_unit, word
 from analysis.work_units.work import Phase, Work
 
 _PHASES: Mapping[Phase, Message] = {
@@ -181,7 +181,7 @@ def devices_sentence(explanation: Explanation) -> Said:
     told = reduce(lambda start, one: _NEXT_PART.of(start=start, next=one), parts)
     before, after = _times(classes)
     return _TWO_DEVICES[len(classes) < len(explanation.classes)].of(
-        per=PER[explanation.unit.kind],
+        per=per_unit(explanation.unit),
         before=before,
         after=after,
         change=after - before,

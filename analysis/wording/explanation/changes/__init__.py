@@ -16,15 +16,15 @@ from analysis.wording.explanation.changes.times import clocks, outlier, place, s
 from analysis.wording.explanation.long_ones import with_long_ones
 from analysis.wording.explanation.some_units import with_some_units
 from analysis.wording.explanation.uncached import with_uncached
-from analysis.wording.explanation.units import PER, word
+from analysis.wording.explanation.units import per_unit, word
 
 
 def change_said(change: Change, unit: UnitTimes) -> Said:
     """Return one change as a sentence, with its time in each unit."""
     message, values = _SENTENCES[change.code](change, unit)
-    said = message.of(ns=change.change_ns, per=PER[unit.kind], **values)
+    said = message.of(ns=change.change_ns, per=per_unit(unit), **values)
     said = with_long_ones(said, change)
-    said = with_uncached(said, change.values, PER[unit.kind])
+    said = with_uncached(said, change.values, per_unit(unit))
     return with_some_units(said, change.values, word(unit.kind, unit.name))
 
 
