@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from analysis.host.runs import IdleOfRuns, idle_of_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.spans import call_times, run_spans
 from analysis.metrics.step import StepParts, mean_gaps, mean_step
+from analysis.operators.short_names import short_name
 from analysis.text import clean_text
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ MAX_NAMES = 8
 _NAME_CHARS = 120
 # Columns of operators under their roofs that are of the time of one execution.
 _RATES = ("utilisation", "attained_flops_per_s", "attained_bytes_per_s", "bound_share")
+_AND, _AND_MORE = " + ", " + …"
 
 
 @dataclass(frozen=True)
@@ -254,3 +256,15 @@ def shown(name: object) -> str:
     """A name from a file, fit to be shown; 'unknown' for none."""
     text = name if isinstance(name, str) else ""
     return clean_text(text, _NAME_CHARS) or "unknown"
+
+
+def shown_chain(types: Sequence[str]) -> str:
+    """Op types one after the other, fit to be shown: each whole in its short form, '…' for those
+    that do not fit; at least the first, which is cut where it alone does not."""
+    names = [short_name(name) for name in types]
+    told = shown(names[0])
+    for name in names[1:]:
+        if len(told) + len(name) + len(_AND) + len(_AND_MORE) > _NAME_CHARS:
+            return told + _AND_MORE
+        told = f"{told}{_AND}{shown(name)}"
+    return told

@@ -49,6 +49,10 @@ _USUAL = {"BFloat16": "bf16", "bfloat16_t": "bf16", "bfloat16": "bf16", "Half": 
           "int8_t": "int8"}  # fmt: skip
 _CODE = re.compile(r"_Z|(?:\w+ )*[\w:~]+(?:<|\()|[\w:]*\(anonymous namespace\)")
 _REPEATED = re.compile(r"(.*?)( ×\d+)?", re.DOTALL)
+_FILLER = re.compile(
+    r"\b(?:gpu_kernel_impl(?:_nocast)?|func_wrapper_t|ReduceOp|BinaryFunctor)<([^<>]*(?:<[^<>]*>)*)>"
+)
+_INSTRUCTION = re.compile(r"(?<=\d) MI\d+x\d+(?:x\d+)*\b")
 _WORDS = re.compile(r"[A-Za-z]+\d*|\d+(?:x\d+)*")
 
 
@@ -56,21 +60,24 @@ def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
     """Name -> a short form of at most `chars` (32 or more), different for different names.
 
     Names that fit stay as they are. Where two forms would be the same, what tells the names apart
-    is added, at the least four digits of a hash. For the rows of one table: a form depends on the
-    other names that it must differ from.
+    is added, at the least four digits of a hash. Forms that differ only in punctuation are the
+    same to whoever reads them. For the rows of one table: a form depends on the other names that
+    it must differ from.
     """
     found = {name: name for name in names}
-    forms = {name: middle_cut(short_pattern(name), chars) for name in found if len(name) > chars}
+    long = [name for name in found if len(name) > chars]
+    forms = {name: _without_fillers(short_pattern(name), chars) for name in long}
     if not forms:
         return found
-    alike: dict[str, list[str]] = {form: [] for form in forms.values()}
+    cut = {name: middle_cut(form, chars) for name, form in forms.items()}
+    alike: dict[str, list[str]] = {_letters(form): [] for form in cut.values()}
     for name in found:  # names that fit, too, where a form is the same
-        form = forms.get(name, name)
+        form = _letters(cut.get(name, name))
         if form in alike:
             alike[form].append(name)
-    for form, group in alike.items():
+    for group in alike.values():
         for name, more in zip(group, _apart(group), strict=True):
-            found[name] = f"{middle_cut(form, chars - len(more))}{more}"
+            found[name] = f"{middle_cut(forms.get(name, name), chars - len(more))}{more}"
     # Cut in the middle two may have become the same again, or the same as a name that fits.
     times = Counter(found.values())
     for name, form in found.items():
@@ -78,6 +85,23 @@ def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
             mark = f" #{_hash(name, 10)}"
             found[name] = middle_cut(form, chars - len(mark)) + mark
     return found
+
+
+def _without_fillers(form: str, chars: int) -> str:
+    """Return a form that is too long without wrappers of what it computes and without the shape of
+    its matrix instructions: 'reduce_kernel<ReduceOp<func_wrapper_t<MaxNanFunctor>>>' is
+    reduce_kernel<MaxNanFunctor>."""
+    if len(form) <= chars:
+        return form
+    form = _INSTRUCTION.sub("", form)
+    while (shorter := _FILLER.sub(r"\1", form)) != form and len(form) > chars:
+        form = shorter
+    return form
+
+
+def _letters(form: str) -> str:
+    """Return a form without punctuation, by which nobody tells two names apart."""
+    return "".join(char for char in form if char.isalnum() or char == "…")
 
 
 def short_kernel_names(names: Sequence[str], types: Sequence[str], chars: int) -> list[str]:
@@ -169,13 +193,14 @@ def _apart(names: Sequence[str]) -> list[str]:
     """For each name the parts that the others lack, as few as tell them all apart, else a hash."""
     if len(names) == 1:
         return [""]
-    words = [list(dict.fromkeys(_WORDS.findall(name[:_MAX_READ]))) for name in names]
-    common = set(words[0]).intersection(*words[1:])
-    own = [[word for word in listed if word not in common] for listed in words]
-    for count in range(1, _MAX_TOKENS + 1):
-        marks = [" ".join(listed[:count]) for listed in own]
-        if len(set(marks)) == len(names) and all(len(mark) <= 24 for mark in marks):
-            return [f" · {mark}" if mark else "" for mark in marks]
+    for texts in ([short_pattern(name) for name in names], names):
+        words = [list(dict.fromkeys(_WORDS.findall(text[:_MAX_READ]))) for text in texts]
+        common = set(words[0]).intersection(*words[1:])
+        own = [[word for word in listed if word not in common] for listed in words]
+        for count in range(1, _MAX_TOKENS + 1):
+            marks = [" ".join(listed[:count]) for listed in own]
+            if len(set(marks)) == len(names) and all(len(mark) <= 24 for mark in marks):
+                return [f" · {mark}" if mark else "" for mark in marks]
     return [f" #{_hash(name)}" for name in names]
 
 

@@ -316,7 +316,17 @@ def _place(trace: Trace) -> Said | None:
     runs = trace.profiled_runs
     dur_ns = runs[runs["run"].isin(steady_runs(trace).runs)]["dur_ns"]
     shown_ns = int(runs[runs["run"] == shown_run(trace)]["dur_ns"].iloc[0])
-    return wording.nearest_said(*place, shown_ns, float(dur_ns.mean()))
+    return wording.nearest_said(*place, shown_ns, float(dur_ns.mean()), _idle_ns(trace))
+
+
+def _idle_ns(trace: Trace) -> tuple[float, float] | None:
+    """Return how long the run that is shown is idle, and the mean of all; None where unknown."""
+    spans = run_spans(trace)
+    gaps = spans["gap_ns"]
+    own = gaps[spans["run"] == shown_run(trace)]
+    if gaps.isna().any() or own.empty:
+        return None
+    return float(own.iloc[0]), float(gaps.mean())
 
 
 def _beside(trace: Trace, row: pd.DataFrame) -> pd.DataFrame:
@@ -371,7 +381,7 @@ def _side(
     return {
         "id": role,
         "label": side.name,
-        "caption": _caption(unprofiled_ns, run, found, int((~placed).sum())),
+        "caption": _caption(trace, unprofiled_ns, run, found, int((~placed).sum())),
         "folded": _folded(found),
         "dur_ns": dur_ns,
         "shown_ns": shown_ns,
@@ -464,8 +474,24 @@ def _unprofiled_ns(role: str, comparison: Comparison) -> float | None:
     return shown.value
 
 
-def _caption(unprofiled_ns: float | None, run: _Run, found: Sequence[Lane], too_deep: int) -> Said:
-    operators = len(np.unique(run.calls["operator"].to_numpy()[run.own]))
+def _distinct(trace: Trace, operators: np.ndarray) -> int:
+    """Return how many distinct operators of the file these are: an eager one that a comparison
+    told apart by a compiler's originals counts once."""
+    table = trace.operators.iloc[operators]
+    told = table["members_source"].astype("object").where(table["members_source"] != "names", None)
+    members = table["members"].astype("object").where(told.notna(), None)
+    table = table.drop(columns="operator").assign(members=members, members_source=told)
+    return int((~table.duplicated()).sum())
+
+
+def _caption(
+    trace: Trace,
+    unprofiled_ns: float | None,
+    run: _Run,
+    found: Sequence[Lane],
+    too_deep: int,
+) -> Said:
+    operators = _distinct(trace, np.unique(run.calls["operator"].to_numpy()[run.own]))
     is_whole = not run.in_order and run.shown_ns is None
     facts = [
         wording.EXECUTIONS.of(operators=operators, n=run.total - run.others)

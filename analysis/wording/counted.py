@@ -39,7 +39,7 @@ class Runs(NamedTuple):
 
 
 _WITH_COPIES = FigureText(
-    Message("light executions, with copies"),
+    Message("light executions, with copies and fills"),
     Message("Executions of light operators {per}, copies and fills of memory among them."),
     "lower",
 )

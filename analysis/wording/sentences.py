@@ -420,7 +420,7 @@ _LIGHT = Message(
 )
 _LIGHT_WITH_COPIES = Message(
     "light time {time_before:duration} → {time_after:duration}, {before:count} → "
-    "{after:executions} with copies"
+    "{after:executions} with copies and fills"
 )
 
 

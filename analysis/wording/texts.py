@@ -146,10 +146,12 @@ FIGURES: Mapping[str, FigureText] = {
         "lower",
     ),
     "copies": FigureText(
-        Message("copies"), Message("Copies and fills of memory {per} on the device."), "lower"
+        Message("copies and fills"),
+        Message("Copies and fills of memory {per} on the device."),
+        "lower",
     ),
     "copy_time": FigureText(
-        Message("copy time"),
+        Message("time of copies and fills"),
         Message("Time in copies and fills of memory {per} on the device."),
         "lower",
     ),
@@ -597,7 +599,7 @@ OP_TYPES_HELP = Message(
     "Columns as in op_statistic, {per}, from the profile, with the counters that a file has."
 )
 ASCEND_HELP = Message(
-    "Columns as in kernel_details and op_statistic, with the counters before and after. Means "
+    "Columns as in kernel_details and op_statistic, with the counters of both sides. Means "
     "weigh with the time of the core that a counter is of, where the file has it, else with the "
     "duration."
 )

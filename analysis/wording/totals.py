@@ -25,20 +25,16 @@ LABELS: Mapping[Kind, Message] = {
     "busy": Message("busy"),
     "operator_sum": Message("sum of operators"),
 }
-_LATENCY = Message(
-    "{of}: the typical run, which the verdict compares, and the waterfall and the ledger add up to"
-)
+_LATENCY = Message("{of}: the typical run, which the verdict compares and the waterfall adds up to")
 _LATENCY_ALONE = Message("{of}: the typical run")
 _LATENCY_MEAN_ALONE = Message("{of}, mean")
 _MEAN_RUN = Message("{of}, mean: slow runs count in it")
-_PROFILED = Message("as profiled: what the timelines show")
-_LATENCY_MEAN = Message(
-    "{of}, mean: what the verdict compares, and what the waterfall and the explanation add up to"
-)
+_PROFILED = Message("as profiled: the run that the timelines show")
+_LATENCY_MEAN = Message("{of}, mean: what the verdict compares and the waterfall adds up to")
 _MEAN_PROFILED = Message(
     "the mean under the profiler, which shares of findings are of, but for slow executions"
 )
-_OF_FILE = Message("{of}: what the verdict compares, and the waterfall and the ledger add up to")
+_OF_FILE = Message("{of}: what the verdict compares and the waterfall adds up to")
 # By whether there is communication, and whether it is a mean of runs.
 _BUSY: Mapping[tuple[bool, bool], Message] = {
     (False, True): Message(

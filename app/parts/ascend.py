@@ -114,7 +114,7 @@ def totals(comparison: Comparison) -> None:
     for head, cells, help_, width in columns:
         table.text(head, pd.Series(cells, dtype="object"), help_, width)
     table = table.of(comparison)
-    table.draw(TOTALS, say("Counters in total, before and after"), max_rows=_MAX_TOTALS)
+    table.draw(TOTALS, say("Counters in total, of both sides"), max_rows=_MAX_TOTALS)
 
 
 def _tensor_cells(text: object) -> tuple[str | None, str | None, str | None]:

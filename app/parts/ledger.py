@@ -177,8 +177,8 @@ _PATTERN, _BECOMES, _GROUPS = (
 _BECOMES_HELP = Message("Op types that the candidate ran instead.")
 _GROUPS_HELP = Message("Groups of this shape.")
 _BEFORE, _AFTER, _CHANGE = (
-    Head(Message("before")),
-    Head(Message("after")),
+    Head(Message("baseline")),
+    Head(Message("candidate")),
     Head(Message("change")),
 )
 _BEFORE_HELP = Counted(
@@ -189,7 +189,7 @@ _AFTER_HELP = Counted(
     Message("Candidate: {mean}, without slow executions."),
     Message("Candidate: time of all executions, without slow ones."),
 )
-_CHANGE_HELP = Message("After - before. Negative: the candidate takes less.")
+_CHANGE_HELP = Message("Candidate - baseline. Negative: the candidate takes less.")
 
 
 def _drawn(cells: pd.DataFrame) -> Table:

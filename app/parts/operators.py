@@ -20,7 +20,7 @@ from app.parts.paging.pages import page_of, place_of
 from app.parts.table import HEIGHT, ROW_HEIGHT, Table, choice
 from app.sources.comparisons import Shown
 
-_TITLE = Message("Operators, modules and shapes, before and after")
+_TITLE = Message("Operators, modules and shapes of both sides")
 TABLE = "operator_table"
 PLAIN, ASCEND = "operators", "ascend"
 VIEWS = {PLAIN: Message("Operators"), ASCEND: Message("Ascend")}

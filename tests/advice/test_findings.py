@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from analysis.advice import Finding, Gain, Subject
 from analysis.advice.finding import FindingCode, Unknown
 from analysis.advice.findings import KINDS
+from analysis.advice.subject import shown_chain
 from analysis.compare.side import side_of_trace
 from analysis.limits import Limits
 from analysis.memory import MemoryUse
@@ -219,6 +220,15 @@ def test_light_operators_in_a_row() -> None:
     assert one.gain == Gain(90, 30, 150, "modelled")
     assert one.values["example"] == "Mul + Add + Relu"
     assert one.names == ("Add_2", "Mul_1", "Relu_3")
+
+
+def test_an_example_names_operators_whole_or_not_at_all() -> None:
+    """Three names of 50 characters are 156 in a row: the third is left out, never its end alone."""
+    names = [f"{letter * 44}_kernel" for letter in "abc"]
+    assert shown_chain(names[:2]) == " + ".join(names[:2])
+    assert shown_chain(names) == f"{names[0]} + {names[1]} + …"
+    tensile = "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x192x64"
+    assert shown_chain([tensile, "relu"]) == "Tensile GEMM TN bf16 MT256x192x64 + relu"
 
 
 CHANNELS = "float32[2,8,6,6]"

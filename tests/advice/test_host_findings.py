@@ -130,6 +130,24 @@ def test_launching_says_whether_the_host_is_ahead_elsewhere(launched: int, says:
     assert says in words.why_text(one)
 
 
+@pytest.mark.parametrize(
+    ("wait", "says"), [(400, "launches operators, the longest 400 ns."), (30, "operators.")]
+)
+def test_a_gap_that_is_much_of_the_idle_time_of_launching_is_named(wait: int, says: str) -> None:
+    """Twenty gaps of 30 ns and one of 400, which is 40 % of their time: fewer launches would not
+    shorten that one."""
+    spans: list[Span] = [(0, "operator", "aten::add", 0, 5000)]
+    calls: list[Call] = []
+    at = 0
+    for gap in (*[30] * 20, wait):
+        calls.append((at, at + 100, 0, at - 5))
+        at += 100 + gap
+    calls.append((at, 5000, 0, at - 5))
+    one = of_code(found_in(trace_of(spans, calls, [(0, 5000)])), "idle_by_host")
+    assert one is not None and one.values["cause"] == "launching"
+    assert "".join(part.text for part in words.limit_parts(one)).endswith(says)
+
+
 def test_what_was_launched_already_is_said_of_the_device() -> None:
     """Both kernels were launched at once; between them the device has nothing running for 100."""
     spans: list[Span] = [(0, "operator", "aten::add", 0, 1000)]

@@ -31,7 +31,7 @@ def test_folded_parts_compute_nothing(start: Start, monkeypatch: pytest.MonkeyPa
     page = start(folded=True)
     assert is_clean(page) and not page.error
     titles = [one.label for one in page.expander]
-    assert titles[0] == "Operators, modules and shapes, before and after"
+    assert titles[0] == "Operators, modules and shapes of both sides"
     assert titles[1] == "What fusion bought, group by group"
     assert len(titles) == len(ALL)
     assert not page.metric and not page.dataframe and not page.get("plotly_chart")

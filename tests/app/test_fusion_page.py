@@ -203,8 +203,8 @@ def test_the_ledger_folds_by_pattern_and_unfolds(open_fusion: Start) -> None:
     assert folded["Pattern"] == ["▸ Conv + BatchNormalization + Relu", "Gemm"]
     assert folded["Becomes"] == ["FusedConv", "Gemm"]
     assert folded["Groups"] == [2.0, 1.0]
-    assert folded["Profiled time per run before"] == [310.0, 50.0]
-    assert folded["Profiled time per run after"] == [230.0, 50.0]
+    assert folded["Profiled time per run baseline"] == [310.0, 50.0]
+    assert folded["Profiled time per run candidate"] == [230.0, 50.0]
     assert folded["Profiled time per run change"] == [-80.0, 0.0]
     page = page.button(key="fold").click().run()
     unfolded = cells(page)
@@ -214,7 +214,7 @@ def test_the_ledger_folds_by_pattern_and_unfolds(open_fusion: Start) -> None:
         "second",
         "Gemm",
     ]
-    assert unfolded["Profiled time per run before"] == [310.0, 150.0, 160.0, 50.0]
+    assert unfolded["Profiled time per run baseline"] == [310.0, 150.0, 160.0, 50.0]
     page = page.button(key="fold").click().run()
     assert cells(page) == folded
 
@@ -239,7 +239,7 @@ def test_search_finds_groups_by_what_is_inside(open_fusion: Start) -> None:
 def test_a_link_opens_a_group_with_its_operators_before_and_after(open_fusion: Start) -> None:
     page = open_fusion(group="1")
     shown = {card.label: card.value for card in page.metric}
-    assert shown["before"] == "150 µs" and shown["after"] == "110 µs"
+    assert shown["baseline"] == "150 µs" and shown["candidate"] == "110 µs"
     assert shown["change per run"] == "−40.0 µs"
     assert shown["bytes removed"] == "2.05 kB"  # two tensors of 1 × 4 × 8 × 8 floats
     before, after = pictures(page)
@@ -453,7 +453,7 @@ def test_shares_are_left_out_where_they_say_nothing(tree: Path, open_fusion: Sta
     page = open_fusion(group="3")
     assert is_clean(page)
     cards = {card.label: card.value for card in page.metric}
-    assert (cards["before"], cards["after"], cards["change per run"]) == (
+    assert (cards["baseline"], cards["candidate"], cards["change per run"]) == (
         "50.0 µs",
         "50.0 µs",
         "0 ns",

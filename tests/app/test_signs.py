@@ -88,7 +88,7 @@ def page_changes(comparison: Comparison) -> Iterator[Printed]:
         lines = shown_ledger.lines(comparison.ledger, order, unfolded=every)
         yield from _row_changes(comparison)
         ledger = shown_ledger.table(comparison, lines, every)
-        yield from _cells(ledger, "before", "after", "change")
+        yield from _cells(ledger, "baseline", "candidate", "change")
 
 
 def _row_changes(comparison: Comparison) -> Iterator[Printed]:

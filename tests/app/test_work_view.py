@@ -35,7 +35,7 @@ def test_a_kind_of_work_is_chosen_on_compare(tree: Path, start: Start) -> None:
     ]
     choice.set_value("prefill-2-64").run()
     assert is_clean(page)
-    assert "take 500 µs, before 500 µs" in told(page)
+    assert "take 500 µs and 500 µs" in told(page)
 
 
 def test_files_of_one_kind_of_work_have_no_choice(tree: Path, start: Start) -> None:

@@ -157,3 +157,45 @@ def test_a_kernel_that_is_its_type_in_a_namespace_is_called_by_its_type() -> Non
         "fmha_fwd_bf16", "sage_fwd", "one::norm", "two::norm", "aten::mm"
     ]  # fmt: skip
     assert short_kernel_names([names[0]] * 2, [types[0]] * 2, 40) == ["fmha_fwd_bf16"] * 2
+
+
+_LAMBDA = "(at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda(c10::BFloat16)#1}"
+_MUL = (
+    "at::native::BinaryFunctor<c10::BFloat16, c10::BFloat16, c10::BFloat16, "
+    "at::native::binary_internal::MulFunctor<float> >"
+)
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        (_MUL, ("elementwise_kernel<MulFunctor> bf16", "elementwise_kernel_…oll<MulFunctor> bf16")),
+        (
+            f"at::native::direct_copy_kernel_cuda{_LAMBDA}",
+            (
+                "elementwise_kernel<…py_kernel_cuda> bf16",
+                "elementwise_ker…rnel_cuda> bf16 · manual",
+            ),
+        ),
+    ],
+)
+def test_two_forms_never_differ_in_punctuation_alone(inner: str, expected: tuple[str, str]) -> None:
+    """Cut in the middle, a '<' beside a '_' would be all that tells the two kernels apart."""
+    begins = ("elementwise_kernel<128, 4", "elementwise_kernel_manual_unroll<128, 8")
+    rest = f"at::native::gpu_kernel_impl_nocast<{inner}>(at::TensorIteratorBase&)"
+    names = [f"void at::native::{begin}, {rest}::{{lambda(int)#1}}>(int, x)" for begin in begins]
+    short = tuple(short_names(names, chars=40).values())
+    assert short == expected
+    assert len({re.sub(r"[^\w…]|_", "", name) for name in short}) == 2
+
+
+def test_wrappers_and_instructions_go_before_what_a_kernel_computes() -> None:
+    reduce = (
+        "void at::native::reduce_kernel<128, 4, at::native::ReduceOp<c10::BFloat16, at::native::"
+        "func_wrapper_t<c10::BFloat16, at::native::MaxNanFunctor<c10::BFloat16> >, unsigned> >()"
+    )
+    names = [reduce, TENSILE.format("ULSGRO0")]
+    assert list(short_names(names, chars=40).values()) == [
+        "reduce_kernel<MaxNanFunctor> bf16",
+        "Tensile GEMM TN bf16 MT16x16x512",
+    ]

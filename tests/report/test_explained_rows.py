@@ -117,7 +117,7 @@ def test_nothing_changed_is_a_sentence_without_rows() -> None:
     sides = [Side(name, trace_of([step] * 3, name=name)) for name in ("a.json", "b.json")]
     rows = rows_of(compare(*sides))
     assert rows.rows == ()
-    assert "take 150 µs, before 150 µs" in rows.before[0][0].text
+    assert "take 150 µs and 150 µs" in rows.before[0][0].text
 
 
 def test_idle_time_is_told_by_call_on_both_sides_and_adds_up() -> None:

@@ -44,8 +44,8 @@ def compared(before: Trace, after: Trace) -> Comparison:
 @pytest.mark.parametrize(
     ("steps", "marked", "text"),
     [
-        (1, True, "worth 1 % of a step. Its kernels take 360 µs, before 360 µs."),
-        (1, False, "worth 1 % of the file. Its kernels take 360 µs, before 360 µs."),
+        (1, True, "worth 1 % of a step. Its kernels take 360 µs and 360 µs."),
+        (1, False, "worth 1 % of the file. Its kernels take 360 µs and 360 µs."),
     ],
 )
 def test_no_noise_is_claimed_beside_an_unknown_one(steps: int, marked: bool, text: str) -> None:
@@ -153,8 +153,8 @@ def test_a_mean_that_differs_as_units_of_one_file_do_is_said_with_both_times() -
     assert not any("2 %" in line for line in doubt_lines(several)), "no doubt, but the answer"
     assert leading_sentence(explanation) == (
         "No change stands out: steps of one file differ by as much as the two sides do. The "
-        "kernels of a step take 360 µs, before 360 µs; with idle time it takes 700 µs on average "
-        "instead of 660 µs."
+        "kernels of a step take 360 µs and 360 µs; with idle time it takes 660 µs and 700 µs on "
+        "average."
     )
 
 
@@ -167,8 +167,8 @@ def test_executions_that_are_more_than_the_kernels_say_that_copies_are_among_the
     told = (light_work(comparison), figure_text(comparison, "light_count").label)
     assert (comparison.figure("copies").baseline.value or 0) == 3
     assert comparison.figure("kernels").baseline.value == 16
-    assert told[0].endswith("11 → 11 executions with copies")
-    assert told[1] == "light executions, with copies"
+    assert told[0].endswith("11 → 11 executions with copies and fills")
+    assert told[1] == "light executions, with copies and fills"
     plain = compared(steps_of([STEP]), steps_of([STEP]))
     assert light_work(plain).endswith("8 → 8 executions")
     assert figure_text(plain, "light_count").label == "light executions"

@@ -367,6 +367,21 @@ def test_the_sum_names_every_term_that_is_there() -> None:
     assert reconciliation_sentence(Reconciliation("kernel_sum")) == ""
 
 
+def test_terms_that_no_shown_digit_has_are_not_named() -> None:
+    """Of −5.00 ms a digit is 10 us: 829 ns are none of it, and 200 ns of rounding are not."""
+    sum_ = Reconciliation(
+        "unprofiled_wall",
+        delta_ns=-5 * MS,
+        groups_ns=-6 * MS,
+        streams_ns=829,
+        dispatch_ns=1 * MS - 1_029,
+        rounding_ns=200,
+    )
+    assert reconciliation_sentence(sum_) == (
+        "Change of the mean run: −5.00 ms = groups −6.00 ms, idle time +999 µs."
+    )
+
+
 def test_every_code_has_words() -> None:
     assert set(KINDS) == set(get_args(Kind))
     assert set(KNOWN_BY) == set(get_args(KnownBy))

@@ -26,13 +26,15 @@ from tests.metrics.test_step import made
 
 
 def test_the_mean_run_leads_and_the_timeline_says_which_run_it_shows() -> None:
-    """Runs of 100, 400 and 200 ns: 233 on average, to which the last one is nearest, but not near
-    it; three of 200."""
+    """Runs of 100, 400 and 200 ns, of which the operator takes 10: 233 and 223 idle on average, to
+    which the last one is nearest, but not near it; three of 200."""
     calls = calls_frame(operator=[0] * 3, run=[0, 1, 2], start_ns=[0, 100, 500], dur_ns=[10] * 3)
     lengths = ([(0, 100), (100, 400), (500, 200)], [(0, 200), (200, 200), (500, 200)])
     uneven, even = (replace(made([(0, 0, 10)], runs), calls=calls) for runs in lengths)
-    none_near = "run 3 of 3 (they take 233 ns on average, and none is nearer to that)"
-    near = "run 2 of 3, the one nearest to the mean run"
+    none_near = (
+        "run 3 of 3 (they take 233 ns on average, 223 ns of it idle, and none is nearer to that)"
+    )
+    near = "run 2 of 3, the one nearest to the mean run, of which 190 ns is idle"
     for trace, heading, place in ((uneven, "233 ns", none_near), (even, "200 ns", near)):
         side = side_of_trace(trace)
         assert text(trace_parts(side)) == f"A step of  takes {heading} as profiled"

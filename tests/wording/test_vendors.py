@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
+from analysis.advice import Subject, findings
 from analysis.readers.pytorch.kineto import KINETO
+from analysis.wording.findings import remedy_text
 from analysis.wording.findings.host import CAUSES
 from analysis.wording.findings.texts import TEXTS
+from tests.advice.traces import of_code
+from tests.product_traces import Product, traced_side
 
 
 def test_advice_to_launch_a_graph_is_not_of_one_vendor_only() -> None:
@@ -21,3 +27,30 @@ def test_counters_are_recorded_with_the_tool_of_the_vendor() -> None:
     hint = str(KINETO.fields["counters"])
     assert "NVIDIA" in hint
     assert "rocprofv3 --pmc" in hint and "aic_metrics" in hint
+
+
+@pytest.mark.parametrize(
+    ("kernel", "device", "named"),
+    [
+        ("nvjet_tst_{}", "unknown", "cuBLASLt"),
+        ("gemm_{}", "NVIDIA H100 80GB HBM3", "cuBLASLt"),
+        ("Cijk_Alik_Bljk_BBS_BH_MT{}", "unknown", "hipBLASLt"),
+        ("gemm_{}", "AMD Instinct MI300X", "hipBLASLt"),
+        ("aclnnMatmul_MatMulV3_{}", "Ascend 910B4", ""),
+    ],
+)
+def test_a_product_is_tuned_by_the_library_that_runs_it(
+    kernel: str, device: str, named: str
+) -> None:
+    """Two products at 229 TFLOP/s and one at 115, on devices of three vendors."""
+    products = [
+        Product(kernel.format("128x128x64"), "c10::BFloat16", 600, 4096, 4096, 4096),
+        Product(kernel.format("256x128x64"), "c10::BFloat16", 1200, 4096, 4096, 8192),
+        Product(kernel.format("64x64x64"), "c10::BFloat16", 1200, 4096, 4096, 4097),
+    ]
+    one = of_code(findings(Subject(traced_side(device, *products))), "slow_product")
+    assert one is not None
+    told = remedy_text(one)
+    assert [name for name in ("cuBLASLt", "hipBLASLt") if name in told] == (
+        [named] if named else []
+    )

@@ -12,7 +12,7 @@ import pandas as pd
 from analysis.advice import prediction
 from analysis.advice.finding import Finding
 from analysis.advice.kinds.chains import are_fused, in_lanes
-from analysis.advice.subject import Answer, Subject, shown
+from analysis.advice.subject import Answer, Subject, shown_chain
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
 from analysis.operators.classes import CONVERSIONS, POINTWISE
@@ -82,7 +82,7 @@ def light_after_heavy(subject: Subject) -> Answer:
                 "time_ns": light_ns,
                 "share": subject.share(light_ns),
                 "batch_norm": any(_is_batch(types[one]) for one in absorbed),
-                "example": shown(" + ".join(types[one] or "unknown" for one in usual)),
+                "example": shown_chain([types[one] or "unknown" for one in usual]),
             },
             at_most_ns=light_ns,
             share=subject.share(light_ns),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from analysis.advice import prediction
 from analysis.advice.finding import Finding
-from analysis.advice.subject import Answer, Subject, shown
+from analysis.advice.subject import Answer, Subject, shown_chain
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
 from analysis.operators.classes import POINTWISE
@@ -19,7 +19,6 @@ from analysis.trace import Trace
 _FUSIBLE = frozenset(POINTWISE)
 # What a compiler has fused: it would have taken more, had it seen that it may.
 FUSED = re.compile(r"fusion|fused|^triton_|^GraphKernel", re.IGNORECASE)
-_MAX_TYPES = 4
 
 
 def light_chains(subject: Subject) -> Answer:
@@ -131,6 +130,4 @@ def _example(types: list[str], of: np.ndarray, chain: np.ndarray, is_chain: np.n
     several = is_chain[chain[starts]]
     for start, end in zip(starts[several].tolist(), ends[several].tolist(), strict=True):
         seen[tuple(of[start:end].tolist())] += 1
-    parts = [types[operator] or "unknown" for operator in seen.most_common(1)[0][0]]
-    more = "" if len(parts) <= _MAX_TYPES else " + …"
-    return shown(" + ".join(parts[:_MAX_TYPES]) + more)
+    return shown_chain([types[operator] or "unknown" for operator in seen.most_common(1)[0][0]])

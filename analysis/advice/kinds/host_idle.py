@@ -22,6 +22,7 @@ from analysis.trace import Value
 from analysis.work_units import run_word
 
 _OF_DEVICE = frozenset(("synchronisation", "allocation", "copy_waits"))
+_LARGE = 0.1  # of the idle time while operators are launched, from which one gap is named
 _ALL = 0.995  # of the idle time of a call, from which one operator is named with all of it
 
 
@@ -73,6 +74,7 @@ def _finding(
             **_place(found, most),
             "place_ns": most.idle_ns / found.count,
             **(_latency(subject) if kind == "launching" else {}),
+            **(_longest(found, causes) if kind == "launching" else {}),
             **_some_runs(subject, found, kind),
         },
         at_most_ns=idle_ns / found.count,
@@ -100,6 +102,16 @@ def _latency(subject: Subject) -> dict[str, Value]:
     if found is None:
         return {}
     return {"latency_ns": float(found.median_ns), "is_ahead": found.host_is_ahead}
+
+
+def _longest(found: IdleOfRuns, causes: list[IdleCause]) -> dict[str, Value]:
+    """Return the longest gap of one run where it is a large part of the idle time of all causes:
+    what shortens it is not to launch fewer operators."""
+    starts, ends = zip(*(one.longest_ns for one in causes), strict=True)
+    longest_ns = max(end - start for start, end in zip(starts, ends, strict=True))
+    idle_ns = sum(one.idle_ns for one in causes)
+    is_large = found.count == 1 and found.idle.count_of("launching") > 1
+    return {"longest_ns": longest_ns} if is_large and longest_ns >= _LARGE * idle_ns else {}
 
 
 def _place(found: IdleOfRuns, cause: IdleCause) -> dict[str, Value]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Literal
+
 import numpy as np
 
 from analysis.advice.finding import Finding
@@ -11,6 +14,9 @@ from analysis.compare.roofs import PRODUCTS, largest_products
 _MOST = 64  # products that are looked at, most time first
 _LARGE = 0.02  # of the time in products: smaller ones say nothing about what the machine can do
 _SLOWER = 0.85  # of the rate of the others
+# How kernels of libraries, and devices, of a maker are called.
+_HIP = re.compile(r"Cijk_|_ZN?K?2ck|.*\b(?:AMD|Instinct|Radeon)\b")
+_CUDA = re.compile(r"nvjet|(?:sm|cublas|cutlass|volta|turing|ampere)\w*_|.*\b(?:NVIDIA|Tesla)\b")
 _INTENSE = 100.0  # FLOP/B below which memory, not arithmetic, may set the rate
 
 
@@ -60,6 +66,7 @@ def slow_product(subject: Subject) -> Answer:
                     "saved_ns": at_most_ns,
                     "executions": subject.executions(mask),
                     "operator": shown(one.name),
+                    "library": _library(one.name, subject.trace.meta.device or ""),
                 },
                 at_most_ns=at_most_ns,
                 share=share,
@@ -69,3 +76,13 @@ def slow_product(subject: Subject) -> Answer:
             )
         )
     return tuple(found)
+
+
+def _library(kernel: str, device: str) -> Literal["hip", "cuda", ""]:
+    """Return whose libraries a product runs by, by its kernel, else its device; '' of others."""
+    for text in (kernel, device):
+        if _HIP.match(text):
+            return "hip"
+        if _CUDA.match(text):
+            return "cuda"
+    return ""

@@ -19,11 +19,12 @@ _SHARE = 0.6  # of what its kind takes longer
 def outliers(left: Remaining, least_ns: float) -> list[Change]:
     """Return executions that took more than three times as long as the others of the same kernel,
     and cost at least `least_ns` a unit. Those of the baseline make the candidate seem faster."""
-    return [
-        change
-        for side in (0, 1)
-        for change in (*_runs(left, side, least_ns), *_positions(left, side, least_ns))
-    ]
+    changes: list[Change] = []
+    for side in (0, 1):
+        ns = left.sides[side].ns.astype(float)
+        changes += _runs(left, side, least_ns, ns)
+        changes += _positions(left, side, least_ns, ns)
+    return changes
 
 
 def slow_layers(left: Remaining, least_ns: float) -> list[Change]:
@@ -36,8 +37,9 @@ def slow_layers(left: Remaining, least_ns: float) -> list[Change]:
     return []
 
 
-def _runs(left: Remaining, side: int, least_ns: float) -> Iterator[Change]:
-    """Executions that stand out among those of other units at the same place."""
+def _runs(left: Remaining, side: int, least_ns: float, ns: np.ndarray) -> Iterator[Change]:
+    """Executions that stand out among those of other units at the same place. What they take
+    beyond these is taken from `ns`, the mean of each place in ns."""
     of = left.sides[side]
     profile = of.profile
     if profile.count < 3:
@@ -48,14 +50,14 @@ def _runs(left: Remaining, side: int, least_ns: float) -> Iterator[Change]:
     for position in chosen.tolist():
         if not _is_told(left, side, position):
             usual = float(others[position])
+            ns[position] -= excess[position]
             yield _outlier(left, side, position, float(excess[position]), usual)
 
 
-def _positions(left: Remaining, side: int, least_ns: float) -> Iterator[Change]:
+def _positions(left: Remaining, side: int, least_ns: float, ns: np.ndarray) -> Iterator[Change]:
     """Executions that stand out among those of the same kernel in the unit, and not on the other
-    side."""
-    of = left.sides[side]
-    ns, operators = of.ns, of.profile.operators
+    side; `ns` as `_runs` left it."""
+    operators = left.sides[side].profile.operators
     order = np.argsort(operators, kind="stable")
     edges = np.flatnonzero(np.diff(operators[order], prepend=-1))
     for places in np.split(order, edges[1:]):

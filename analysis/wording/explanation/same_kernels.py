@@ -16,24 +16,24 @@ _OTHERS: tuple[ChangeCode, ...] = ("idle", "communication", "outlier")
 _LEFT_OUT = {True: ("communication",), False: ("communication", "copy")}
 
 _SAME_KERNELS = Message(
-    "Both sides run the same {kernels} at the same speed ({after:duration}, before "
-    "{before:duration}); the device is idle for **{idle_after:duration}** instead of "
+    "Both sides run the same {kernels} at the same speed ({before:duration} and "
+    "{after:duration}); the device is idle for **{idle_after:duration}** instead of "
     "**{idle_before:duration}** {per}."
 )
 _BUT_COLLECTIVES = Message(
-    "Both sides run the same {kernels}, all but collectives at the same speed ({after:duration}, "
-    "before {before:duration}); the device is idle for **{idle_after:duration}** instead of "
+    "Both sides run the same {kernels}, all but collectives at the same speed ({before:duration} "
+    "and {after:duration}); the device is idle for **{idle_after:duration}** instead of "
     "**{idle_before:duration}** {per}."
 )
 _AS_LONG = Message(
-    "All kernels together take as long on both sides ({after:duration}, before "
-    "{before:duration}); the device is idle for **{idle_after:duration}** instead of "
+    "All kernels together take as long on both sides ({before:duration} and "
+    "{after:duration}); the device is idle for **{idle_after:duration}** instead of "
     "**{idle_before:duration}** {per}."
 )
 
 _AS_LONG_WITHOUT_COPIES = Message(
     "All kernels together, without copies and fills of memory, take as long on both sides "
-    "({after:duration}, before {before:duration}); the device is idle for "
+    "({before:duration} and {after:duration}); the device is idle for "
     "**{idle_after:duration}** instead of **{idle_before:duration}** {per}."
 )
 

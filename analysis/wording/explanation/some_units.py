@@ -8,7 +8,7 @@ from analysis.advice.explanation.explanation import TracedUnit
 from analysis.messages import Message, Said, Shown
 from analysis.wording.explanation.units import word as word_of
 
-_UNITS = {
+UNITS = {
     "step": Message("{n:count} step", "{n:count} steps"),
     "run": Message("{n:count} run", "{n:count} runs"),
     "repetition": Message("{n:count} repetition", "{n:count} repetitions"),
@@ -70,7 +70,7 @@ def with_some_units(sentence: Said, values: Mapping[str, object], word: str) -> 
     told: dict[str, Shown] = {
         "sentence": sentence,
         "n": n,
-        "units": _UNITS[word].of(n=of),
+        "units": UNITS[word].of(n=of),
         "some": some if isinstance(some, int) else None,
         "other": other if isinstance(other, int) else None,
     }

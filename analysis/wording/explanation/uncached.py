@@ -42,8 +42,8 @@ _OF_SIDE = (
     ),
 )
 _ON_BOTH = Message(
-    "{sentence} On neither side the allocator keeps memory: {call:name} is called {n:count} times "
-    "{per}, before {before_n:count}, and each call waits for the device. {next}"
+    "{sentence} On neither side the allocator keeps memory: {call:name} is called {n:count} "
+    "times {per} instead of {before_n:count}, and each call waits for the device. {next}"
 )
 _NEXT = Message(
     "With PyTorch, unset PYTORCH_NO_CUDA_MEMORY_CACHING and PYTORCH_NO_HIP_MEMORY_CACHING; where "

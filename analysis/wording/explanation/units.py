@@ -29,8 +29,8 @@ _ONE: Mapping[str, Message] = {
     "run": Message("A run takes {after:duration} instead of {before:duration} ({change:change})."),
     "file": Message(
         "From its first operator to its last the candidate's file spans {after:duration} instead "
-        "of {before:duration} ({change:change}); operators run for {busy_after:duration} of it, "
-        "before {busy_before:duration}."
+        "of {before:duration} ({change:change}); operators run for {busy_after:duration} of it "
+        "instead of {busy_before:duration}."
     ),
 }
 _SUMS = Message(
@@ -61,7 +61,7 @@ _KERNELS: Mapping[frozenset[OtherKernels], Message] = {
 # Not "beyond noise": two files that were recorded once each do not show how much noise there is.
 _SAME_STEP = Message(
     "No change stands out: no cause is worth 1 % of a step. Its kernels take "
-    "{busy_after:duration}, before {busy_before:duration}."
+    "{busy_before:duration} and {busy_after:duration}."
 )
 _SAME: Mapping[str, Message] = {
     "step": _SAME_STEP,
@@ -72,18 +72,18 @@ _SAME: Mapping[str, Message] = {
     ),
     "repeat": Message(
         "No change stands out: no cause is worth 1 % of one repetition of the kernels, which takes "
-        "{busy_after:duration}, before {busy_before:duration}."
+        "{busy_before:duration} and {busy_after:duration}."
     ),
     "file": Message(
         "No change stands out: no cause is worth 1 % of the file. Its kernels take "
-        "{busy_after:duration}, before {busy_before:duration}."
+        "{busy_before:duration} and {busy_after:duration}."
     ),
 }
 # Units of one file whose times differ so much that the change of their mean says nothing.
 _SPREAD_STEP = Message(
     "No change stands out: steps of one file differ by as much as the two sides do. The kernels of "
-    "a step take {busy_after:duration}, before {busy_before:duration}; with idle time it takes "
-    "{after:duration} on average instead of {before:duration}."
+    "a step take {busy_before:duration} and {busy_after:duration}; with idle time it takes "
+    "{before:duration} and {after:duration} on average."
 )
 _SPREAD: Mapping[str, Message] = {
     "step": _SPREAD_STEP,
@@ -95,8 +95,8 @@ _SPREAD: Mapping[str, Message] = {
     ),
     "repeat": Message(
         "No change stands out: repetitions of one file differ by as much as the two sides do. The "
-        "kernels of one repetition take {busy_after:duration}, before {busy_before:duration}; with "
-        "idle time it takes {after:duration} on average instead of {before:duration}."
+        "kernels of one repetition take {busy_before:duration} and {busy_after:duration}; with "
+        "idle time it takes {before:duration} and {after:duration} on average."
     ),
 }
 _NO_CHANGE = 0.02  # of a unit, below which its time did not change whatever units differ by

@@ -101,10 +101,12 @@ _SAME_RATE = 0.05  # by which rates differ that are not said
 
 _AFTER = {
     "step": Message(
-        "Of both together, {after:duration} is after the step ends (before {before:duration})."
+        "Of both together, {after:duration} is after the step ends ({before:duration} in the "
+        "baseline)."
     ),
     "run": Message(
-        "Of both together, {after:duration} is after the run ends (before {before:duration})."
+        "Of both together, {after:duration} is after the run ends ({before:duration} in the "
+        "baseline)."
     ),
 }
 _LEAST = 0.005  # of a unit, below which kernels that run after its end are not told

@@ -24,6 +24,7 @@ from analysis.wording.findings.particular import (
     KEPT_LIMITS,
     KEPT_REMEDY,
     KEPT_SLOWER,
+    LAUNCHING_LONGEST,
     LAYOUT_OFF,
     LEFT_AS_IT_WAS,
     LEFT_OUT_BY_COMPILER,
@@ -49,6 +50,7 @@ from analysis.wording.findings.particular import (
     SIZES_NOT_KNOWN,
     STAGES_IN_TURN,
     TAILS,
+    TUNE,
     UNEVEN_STAGES,
     WAITING,
 )
@@ -125,7 +127,7 @@ def limit_parts(finding: Finding) -> tuple[Part, ...]:
         limits = IDLE_NOWHERE
     cause = _cause(finding)
     if cause is not None:
-        limits = cause.limits
+        limits = LAUNCHING_LONGEST if "longest_ns" in finding.values else cause.limits
     said = limits.of(**_values(finding))
     if finding.values.get("by"):
         said = CALLER.of(sentence=said, **_values(finding))
@@ -205,6 +207,8 @@ def remedy_text(finding: Finding) -> str:
         return NO_BATCH_NORM.text()
     if _is_kept(finding):
         return KEPT_REMEDY.text()
+    if (tuned := TUNE.get(str(finding.values.get("library")))) is not None:
+        return tuned.text()
     engine = str(finding.values.get("engine", ""))
     other = LEFT_AS_IT_WAS.get(engine)
     if finding.code == "fused_slower" and other is not None:
@@ -317,7 +321,7 @@ def unknown_lines(findings: Findings) -> tuple[str, ...]:
     )
 
 
-_OF_KERNELS = ("operator", "example", "op_type", "op_types", "pattern", "members")
+_OF_KERNELS = ("operator", "example", "op_type", "pattern", "members")
 
 
 def _values(finding: Finding) -> dict[str, Shown]:
@@ -327,6 +331,8 @@ def _values(finding: Finding) -> dict[str, Shown]:
         for name, value in values.items()
         if name in _OF_KERNELS and isinstance(value, str)
     }
+    if isinstance(types := values.get("op_types"), str):
+        values["op_types"] = ", ".join(map(short_pattern, types.split(", ")))
     counts = (values.get(name) for name in ("places", "operators", "executions"))
     number = next((count for count in counts if type(count) is int), None)
     return {"n": number, **values}

@@ -22,6 +22,22 @@ MORE_THAN_THEIRS = Message(
     "result to memory. More than their time is saved: the convolutions beside them become faster "
     "as well, in the engine's own layout."
 )
+# By whose libraries run the product.
+TUNE: Mapping[str, Message] = {
+    "hip": Message(
+        "Let the library tune this shape (hipBLASLt, TunableOp of PyTorch), pad its dimensions, or "
+        "split it into products of the shapes that run faster."
+    ),
+    "cuda": Message(
+        "Let the library tune this shape (the algorithms of cuBLASLt, CUTLASS), pad its "
+        "dimensions, or split it into products of the shapes that run faster."
+    ),
+}
+# Of launching, where one gap is a large part of the idle time.
+LAUNCHING_LONGEST = Message(
+    "The device is idle for {idle_ns:duration}, {share:percent} of the time, in {n:count} gaps in "
+    "which the host launches operators, the longest {longest_ns:duration}."
+)
 IDLE_NOWHERE = Message("Nothing runs for {idle_ns:duration}, {share:percent} of the time.")
 IDLE_ALONE = Message(
     "Look at the largest gaps in the timeline and at what the host does there, and prepare data "

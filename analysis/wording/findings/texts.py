@@ -458,8 +458,8 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "shape: {operator:name}."
         ),
         Message(
-            "Let the library tune this shape (hipBLASLt and TunableOp, the algorithms of cuBLASLt, "
-            "CUTLASS), pad its dimensions, or split it into products of the shapes that run faster."
+            "Let the library tune this shape, pad its dimensions, or split it into products of the "
+            "shapes that run faster."
         ),
         Message("Modelled: operations from shapes, and measured times of operators."),
     ),

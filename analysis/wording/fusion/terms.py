@@ -30,6 +30,7 @@ Term = Literal[
     "rounding_ns",
     "outlying_ns",
 ]
+_UNSEEN = 0.0005  # of a change that is shown with three digits
 SHOWN_ROUNDING_NS = 1_000  # below it, rounding is no term of its own
 WATERFALL_HELP = Message(
     "From the baseline's time to the candidate's, which the verdict compares: the typical run. "
@@ -102,14 +103,14 @@ def sum_sentence(comparison: Comparison) -> str:
 
 def shown_terms(sum_: Reconciliation) -> dict[Term, int]:
     """Return the terms of a sum that are shown, in ns: the groups', and those that are not 0;
-    without what rounding to whole ns took, which no shown digit has."""
+    without those that no shown digit of the change has, such as rounding to whole ns."""
     values: dict[Term, int | None] = {name: getattr(sum_, name) for name in TERMS}
+    least = {name: abs(sum_.whole_ns or 0) * _UNSEEN for name in values}
+    least |= {"groups_ns": -1, "rounding_ns": max(SHOWN_ROUNDING_NS, least["rounding_ns"])}
     return {
         name: value
         for name, value in values.items()
-        if value is not None
-        and (value or name == "groups_ns")
-        and (name != "rounding_ns" or abs(value) >= SHOWN_ROUNDING_NS)
+        if value is not None and (value or name == "groups_ns") and abs(value) >= least[name]
     }
 
 

@@ -23,6 +23,14 @@ _NONE_NEAR = Message(
     "run {number:count} of {n:count} (they take {mean:duration} on average, and none is nearer to "
     "that)"
 )
+_NEAREST_BUT_IDLE = Message(
+    "run {number:count} of {n:count}, the one nearest to the mean run, of which {idle:duration} is "
+    "idle"
+)
+_NONE_NEAR_NOR_IDLE = Message(
+    "run {number:count} of {n:count} (they take {mean:duration} on average, {idle:duration} of it "
+    "idle, and none is nearer to that)"
+)
 _MEDIAN = Message("the median of {n:runs}")
 PROFILED = Message("{time:duration} as profiled")
 BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
@@ -77,12 +85,23 @@ def median_said(count: int) -> Said:
     return _MEDIAN.of(n=count)
 
 
-def nearest_said(number: int, count: int, time_ns: float, mean_ns: float) -> Said:
+def nearest_said(
+    number: int,
+    count: int,
+    time_ns: float,
+    mean_ns: float,
+    idle_ns: tuple[float, float] | None = None,
+) -> Said:
     """Return which of several runs is drawn, the one nearest to the mean run; the mean where this
-    one takes another time, so that its times are not taken for those of the mean."""
-    if abs(time_ns - mean_ns) <= _NEAR * mean_ns:
-        return _NEAREST.of(number=number, n=count)
-    return _NONE_NEAR.of(number=number, n=count, mean=mean_ns)
+    one takes another time or is idle for another time, so that its times are not taken for those
+    of the mean. `idle_ns` are its own and the mean, None where they are not known."""
+    is_near = abs(time_ns - mean_ns) <= _NEAR * mean_ns
+    if idle_ns is None or abs(idle_ns[0] - idle_ns[1]) <= _NEAR * mean_ns:
+        if is_near:
+            return _NEAREST.of(number=number, n=count)
+        return _NONE_NEAR.of(number=number, n=count, mean=mean_ns)
+    but = _NEAREST_BUT_IDLE if is_near else _NONE_NEAR_NOR_IDLE
+    return but.of(number=number, n=count, mean=mean_ns, idle=idle_ns[1])
 
 
 def time_of_file(busy_ns: float, time_ns: float) -> Said:

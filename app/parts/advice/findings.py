@@ -14,6 +14,7 @@ from app.language import spoken
 from app.parts import panels
 from app.parts.heads import told
 
+_NAME_CHARS = 120  # of what a finding names: whole, as in reports
 ToGroup = Callable[[int], None]
 ToStretch = Callable[[Stretch], None]
 
@@ -26,7 +27,7 @@ def show(
     """The list, five at first, and what the files cannot answer; `name` is that of the side,
     `to_stretch` shows one on its timeline, and `to_group` leads to a group by its id."""
     with panels.guarded():
-        title = panels.parts_text(words.FINDINGS_TITLE.parts(side=name), "gray")
+        title = panels.parts_text(words.FINDINGS_TITLE.parts(side=name), "gray", _NAME_CHARS)
         st.subheader(title, anchor=False, help=told(words.FINDINGS_HELP))
         if not found.found:
             st.markdown(panels.own(words.NOTHING.text()))
@@ -49,7 +50,7 @@ def _finding(
 ) -> None:
     """What limits, what it would bring to change that, and, unfolded, why and how."""
     with st.container(border=True, gap="xxsmall"):
-        limits = panels.parts_text(words.limit_parts(finding), "gray")
+        limits = panels.parts_text(words.limit_parts(finding), "gray", _NAME_CHARS)
         label = say("{place}. {label}.", place=place, label=words.label_text(finding))
         st.markdown(f"**{panels.own(label)}** {limits}")
         gain = panels.strong(words.gain_parts(finding, found.run_ns))

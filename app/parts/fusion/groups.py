@@ -93,11 +93,11 @@ def _figures(row: Mapping[Hashable, Any]) -> None:
     grid = st.grid(5, min_column_width=170, border=True, key="group_figures")
     for label, value, basis in (
         (
-            say("before"),
+            say("baseline"),
             shown_before,
             _median(medians[0], slow[0]),
         ),
-        (say("after"), shown_after, _median(medians[1], slow[1])),
+        (say("candidate"), shown_after, _median(medians[1], slow[1])),
         (
             say("change per run"),
             units.duration(None if gain is None else -gain, signed=True),
@@ -217,10 +217,10 @@ def _own_groups(comparison: Comparison, group: Group, row: Mapping[Hashable, Any
     text = st.column_config.TextColumn
     columns = {
         "original": text(say("Operators of the model"), width=300),
-        "before": text(say("Before"), width=300),
-        "before_time": text(say("Time before"), width=90, alignment="right"),
-        "after": text(say("After"), width=300),
-        "after_time": text(say("Time after"), width=90, alignment="right"),
+        "before": text(say("Baseline"), width=300),
+        "before_time": text(say("Time of the baseline"), width=90, alignment="right"),
+        "after": text(say("Candidate"), width=300),
+        "after_time": text(say("Time of the candidate"), width=90, alignment="right"),
     }
     st.dataframe(
         pd.DataFrame(rows, columns=list(columns)),

@@ -49,7 +49,7 @@ def without_synchronising() -> Trace:
             1,
             (
                 "The device is idle for 99.0 µs while the host is in cudaStreamSynchronize, which "
-                "it calls as often as before, but then without idle time: +99.0 µs per step."
+                "it calls as often in the baseline, there without idle time: +99.0 µs per step."
             ),
         ),
         (
@@ -57,7 +57,7 @@ def without_synchronising() -> Trace:
             2,
             (
                 "The device is idle for 99.0 µs while the host is in cudaStreamSynchronize: "
-                "+99.0 µs per step (calls: 2, before 1 and without idle time)."
+                "+99.0 µs per step (calls: 2; 1 in the baseline, without idle time)."
             ),
         ),
         (
@@ -65,7 +65,7 @@ def without_synchronising() -> Trace:
             1,
             (
                 "The device is idle for 99.0 µs while the host synchronises "
-                "(cudaStreamSynchronize), which it was not before: +99.0 µs per step."
+                "(cudaStreamSynchronize), which it is not in the baseline: +99.0 µs per step."
             ),
         ),
     ],
@@ -84,7 +84,7 @@ def test_a_wait_of_every_step_on_both_sides_is_said_with_the_same_kernels() -> N
     found = explain(synchronised(10), synchronised(100))
     assert found is not None
     assert leading_sentence(found).startswith(
-        "Both sides run the same 2 kernels at the same speed (100 µs, before 100 µs); the device "
+        "Both sides run the same 2 kernels at the same speed (100 µs and 100 µs); the device "
         "is idle for 100 µs instead of 10.0 µs per step. On both sides the host waits for the "
         "device in cudaStreamSynchronize, once per step, so it cannot launch far ahead."
     )
@@ -112,7 +112,7 @@ def test_the_same_kernels_at_the_same_speed_are_said_to_be() -> None:
     said = leading_sentence(found)
     assert said.startswith(
         "Both sides run the same 3 kernels and collectives, all but collectives at the same speed "
-        "(100 µs, before 100 µs); the device is idle for 90.0 µs instead of 6.00 µs per step."
+        "(100 µs and 100 µs); the device is idle for 90.0 µs instead of 6.00 µs per step."
     )
     slower = explain(launching(step, 2), launching([replace(GEMM, us=55), RELU, TALK], 30))
     assert slower is not None
@@ -129,7 +129,7 @@ def test_other_kernels_that_take_as_long_together_are_said_to() -> None:
     found = explain(launching(step, 2), launching(other, 30))
     assert found is not None
     assert leading_sentence(found).startswith(
-        "All kernels together take as long on both sides (100 µs, before 100 µs); the device is "
+        "All kernels together take as long on both sides (100 µs and 100 µs); the device is "
         "idle for 90.0 µs instead of 6.00 µs per step."
     )
     copy = Kernel("Memcpy DtoD", 9, "copy")
@@ -137,7 +137,7 @@ def test_other_kernels_that_take_as_long_together_are_said_to() -> None:
     assert found is not None
     assert leading_sentence(found).startswith(
         "All kernels together, without copies and fills of memory, take as long on both sides "
-        "(100 µs, before 100 µs)"
+        "(100 µs and 100 µs)"
     )
     assert "more than the device is busy" not in leading_sentence(found)
     # Of 100 us of kernels 96 are in the step, as where some run at once: busy is less than the sum.

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from analysis.compare.explanation import explain
 from analysis.compare.explanation.explanation import Change, Explanation
 from analysis.messages import language
+from analysis.report.explanation.explanation_json import explanation_values
 from analysis.trace import Trace
 from analysis.wording.explanation import leading_sentence
 from tests.step_traces import Kernel, steps_of
@@ -245,6 +246,35 @@ def test_collectives_are_compared_by_name_wherever_they_run() -> None:
         "communication",
         40_000,
         ("allReduce",),
+    )
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_collective_of_one_side_is_said_to_run_only_there(side: int) -> None:
+    """400 us in each step of one side: no time of 0 ns in 0 executions is made up for the other."""
+    talk = Kernel("ncclDevKernel_AllReduce_Sum_bf16", 400, "communication")
+    steps = [steps_of([STEP] * 3), steps_of([(*STEP, talk)] * 3)]
+    found = said(*(steps if side else steps[::-1]))
+    values = explanation_values(found)
+    assert values is not None
+    [told] = (one["sentence"] for one in values["changes"] if one["code"] == "communication")
+    assert f"runs only in the {('baseline', 'candidate')[side]}, in 1 execution" in told
+    assert f"{'−+'[side]}400 µs per step" in told and "0 ns" not in told
+
+
+@pytest.mark.parametrize(("units", "named"), [(1, ""), (3, " in 3 steps")])
+def test_executions_of_several_units_are_said_to_be_of_so_many(units: int, named: str) -> None:
+    """Softmax runs 8 times in a step, once for 2 ms instead of 10 us: of 24 in three steps."""
+    places = [at for at, kernel in enumerate(STEP) if kernel == SOFTMAX]
+    slow = [*STEP]
+    slow[places[3]] = replace(SOFTMAX, us=2_000)
+    found = said(steps_of([STEP] * units), steps_of([*[STEP] * (units - 1), slow]))
+    values = explanation_values(found)
+    assert values is not None
+    [told] = (one["sentence"] for one in values["changes"] if one["code"] == "outlier")
+    assert told.startswith(
+        f"One of {8 * units} executions of softmax (softmax_forward){named} takes 2.00 ms in the "
+        "candidate"
     )
 
 

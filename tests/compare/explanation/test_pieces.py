@@ -192,6 +192,6 @@ def test_idle_time_that_was_not_there_before_is_not_instead_of_nothing() -> None
     values: dict[str, str | int | float] = {"before_ns": 0, "after_ns": 7_000, "kind": "launching"}
     change = Change("idle", 7_000, 1, (), (), (), values=values)
     assert change_sentence(change, said([NORM, CONV], [NORM, CONV, NORM]).unit) == (
-        "The device is idle for 7.00 µs while the host launches the next kernel, which it was not "
-        "before: +7.00 µs per step."
+        "The device is idle for 7.00 µs while the host launches the next kernel, which it is not "
+        "in the baseline: +7.00 µs per step."
     )

@@ -7,9 +7,11 @@ from pathlib import Path
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Group
+from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import side_of_trace
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
+from analysis.timeline.payload import several_payload, timeline_payload
 from analysis.trace import Trace
 from tests import compiled_logs as logs
 
@@ -70,6 +72,20 @@ def test_eager_operators_are_told_apart_by_the_graph_that_was_compiled() -> None
     assert fusion.groups[3].recomputed == ("y",) and "originals_recomputed" in codes(comparison)
     before = comparison.ledger.rows.set_index("group")["before_ns"]
     assert before.to_dict() == {1: 18_000, 2: 18_000, 3: 18_000, 4: 3 * 18_000}
+
+
+def test_every_timeline_counts_the_operators_of_the_file() -> None:
+    """Two calls of aten::relu, told apart as two originals, are one distinct operator."""
+    given = {"first": "torch.relu(l_x_)", "second": "torch.relu(first)"}
+    steps = {"cpp_fused_a_0:1": ["first", "second"]}
+    log = logs.log_text(given, given, steps, {name: [name] for name in given})
+    eager = trace_of(logs.eager_steps(["aten::relu", "aten::relu"]))
+    pair = compared(eager, trace_of(logs.compiled_steps(["graph_0_cpp_fused_a_0"]), log))
+    assert (len(eager.operators), len(pair.baseline.trace.operators)) == (1, 2)
+    every = compare_several([pair.baseline, pair.candidate])
+    for payload in (timeline_payload(pair), several_payload(every)):
+        caption = str(payload["sides"][0]["caption"])
+        assert caption.startswith("1 distinct operator in 2 executions, ")
 
 
 def test_operators_of_one_name_and_shape_are_of_their_own_groups() -> None:

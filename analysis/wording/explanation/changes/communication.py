@@ -14,6 +14,8 @@ def communication(change: Change, unit: UnitTimes) -> Sentence:
     counts = [round(sum(each.count for each in side)) for side in (change.before, change.after)]
     waits = _WAITS.get(change.values.get("wait_basis"))
     values: dict[str, Shown] = {**both_sides(change), "name": change.where[0]}
+    if 0 in counts:
+        return _ONLY[counts[0] == 0], {**values, "n": sum(counts)}
     if waits is not None:
         values["waits"] = waits.of(**change.values)
     if counts[0] != counts[1]:
@@ -22,6 +24,17 @@ def communication(change: Change, unit: UnitTimes) -> Sentence:
     return (_COMMUNICATION if waits is None else _COMMUNICATION_PARTED), values
 
 
+# By whether it is the candidate that runs it.
+_ONLY = (
+    Message(
+        "{name:name} runs only in the baseline, in {n:executions}, with the wait for other ranks: "
+        "**{ns:signed_duration}** {per}."
+    ),
+    Message(
+        "{name:name} runs only in the candidate, in {n:executions}, with the wait for other ranks: "
+        "**{ns:signed_duration}** {per}."
+    ),
+)
 _OTHER_COUNT = Message(
     "{name:name} takes {takes:duration} in {after_n:executions} instead of {took:duration} in "
     "{before_n:executions}, with the wait for other ranks: **{ns:signed_duration}** {per}.",

@@ -66,12 +66,12 @@ _AS_OFTEN = 0.05  # by which the calls of both sides may differ that are made as
 # Of idle time of which the baseline has none under a call that it makes, too.
 _IDLE_AS_OFTEN = Message(
     "The device is idle for {takes:duration} while the host is in {call:name}, which it calls as "
-    "often as before, but then without idle time: **{ns:signed_duration}** {per}."
+    "often in the baseline, there without idle time: **{ns:signed_duration}** {per}."
 )
 _IDLE_CALLED_BEFORE = Message(
     "The device is idle for {takes:duration} while the host is in {call:name}: "
-    "**{ns:signed_duration}** {per} (calls: {after_n:count}, before {before_n:count} and without "
-    "idle time)."
+    "**{ns:signed_duration}** {per} (calls: {after_n:count}; {before_n:count} in the baseline, "
+    "without idle time)."
 )
 # Of launching, where the host runs one operator meanwhile.
 _IDLE_INSIDE = Message(
@@ -153,39 +153,39 @@ IDLE_BY = {
 # Of idle time of which the baseline has none.
 _IDLE_ONLY_AFTER = {
     "data_loading": Message(
-        "The device waits {takes:duration} for data loading ({cause:name}), which it did not "
-        "before: **{ns:signed_duration}** {per}."
+        "The device waits {takes:duration} for data loading ({cause:name}), which it does not "
+        "in the baseline: **{ns:signed_duration}** {per}."
     ),
     "synchronisation": Message(
         "The device is idle for {takes:duration} while the host synchronises ({cause:name}), "
-        "which it was not before: **{ns:signed_duration}** {per}."
+        "which it is not in the baseline: **{ns:signed_duration}** {per}."
     ),
     "allocation": Message(
         "The device is idle for {takes:duration} while the host allocates or frees memory "
-        "({cause:name}), which it was not before: **{ns:signed_duration}** {per}."
+        "({cause:name}), which it is not in the baseline: **{ns:signed_duration}** {per}."
     ),
     "copy_waits": Message(
         "The device is idle for {takes:duration} while the host waits for a copy "
-        "({cause:name}), which it was not before: **{ns:signed_duration}** {per}."
+        "({cause:name}), which it is not in the baseline: **{ns:signed_duration}** {per}."
     ),
     "compilation": Message(
         "The device is idle for {takes:duration} while the host compiles ({cause:name}), "
-        "which it was not before: **{ns:signed_duration}** {per}."
+        "which it is not in the baseline: **{ns:signed_duration}** {per}."
     ),
     "garbage_collection": Message(
         "The device is idle for {takes:duration} while the host collects garbage "
-        "({cause:name}), which it was not before: **{ns:signed_duration}** {per}."
+        "({cause:name}), which it is not in the baseline: **{ns:signed_duration}** {per}."
     ),
     "launching": Message(
         "The device is idle for {takes:duration} while the host launches the next kernel, "
-        "which it was not before: **{ns:signed_duration}** {per}."
+        "which it is not in the baseline: **{ns:signed_duration}** {per}."
     ),
     "python": Message(
         "The device is idle for {takes:duration} while the host runs {cause:name}, which it "
-        "was not before: **{ns:signed_duration}** {per}."
+        "is not in the baseline: **{ns:signed_duration}** {per}."
     ),
     "queued": Message(
         "The device is idle for {takes:duration} although the next kernel was launched "
-        "already, which it was not before: **{ns:signed_duration}** {per}."
+        "already, which it is not in the baseline: **{ns:signed_duration}** {per}."
     ),
 }

@@ -7,6 +7,7 @@ from analysis.messages import Message, Shown
 from analysis.wording.explanation.changes.operators import counted, counts_of
 from analysis.wording.explanation.changes.sentence import Sentence, both_sides
 from analysis.wording.explanation.kernels import kernel_text
+from analysis.wording.explanation.some_units import UNITS
 
 
 def time(change: Change, unit: UnitTimes) -> Sentence:
@@ -65,9 +66,22 @@ def outlier(change: Change, unit: UnitTimes) -> Sentence:
     side = change.values["side"]
     kernels = kernel_text(change.after or change.before)
     values = {"kernel": kernels, "of": change.values["of"], "longest": change.values["longest_ns"]}
-    return (_OUTLIER_AFTER if side else _OUTLIER_BEFORE), values
+    units = unit.counts[bool(side)]
+    if units == 1:
+        return (_OUTLIER_AFTER if side else _OUTLIER_BEFORE), values
+    several = UNITS["repetition" if unit.kind == "repeat" else "step"].of(n=units)
+    return (_OF_SEVERAL_AFTER if side else _OF_SEVERAL_BEFORE), {**values, "units": several}
 
 
+# Executions of all units of a file that has several.
+_OF_SEVERAL_BEFORE = Message(
+    "One of {of:executions} of {kernel} in {units} took {longest:duration} in the baseline, far "
+    "longer than the others: **{ns:signed_duration}** {per}.",
+)
+_OF_SEVERAL_AFTER = Message(
+    "One of {of:executions} of {kernel} in {units} takes {longest:duration} in the candidate, far "
+    "longer than the others: **{ns:signed_duration}** {per}.",
+)
 _OUTLIER_BEFORE = Message(
     "One of {of:executions} of {kernel} took {longest:duration} in the baseline, far longer than "
     "the others: **{ns:signed_duration}** {per}.",
