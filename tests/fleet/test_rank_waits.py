@@ -69,9 +69,9 @@ def test_waiting_is_said_where_no_rank_is_slow_by_its_own_delay() -> None:
     assert slow.startswith("No rank is slow by its own delay: none came last more often than ")
     assert slow.endswith("Send and receive do not count, since whoever sends is always last.")
     assert " ".join(waits) == (
-        "Rank 0 waits 140 ms for rank 1 in a step of 500 ms: 140 ms in send and receive. Rank 1 "
+        "Rank 0 waits 140 ms for rank 1 in a step of 500 ms: all of it in send and receive. Rank 1 "
         "computes for 300 ms in a step, rank 0 for 200 ms. "
-        "Rank 1 waits 20.0 ms for rank 0 in a step of 500 ms: 20.0 ms in all-reduce."
+        "Rank 1 waits 20.0 ms for rank 0 in a step of 500 ms: all of it in all-reduce."
     )
     [first, _] = fleet_values(found)["waits"]
     assert first == {
@@ -91,7 +91,7 @@ def test_those_that_wait_for_one_rank_are_one_sentence_with_its_step() -> None:
     found = examine(by_hand(rows, steps))
     assert found.awaited == (0,)
     assert said(found)[0] == (
-        "Ranks 1 and 2 wait for rank 0, rank 1 longest, 30.0 ms in a step of 500 ms: 30.0 ms in "
+        "Ranks 1 and 2 wait for rank 0, rank 1 longest, 30.0 ms in a step of 500 ms: all of it in "
         "all-reduce. Nearly all of that is in step 0. Rank 0 computes for 230 ms in a step, rank 1 "
         "for 200 ms."
     )

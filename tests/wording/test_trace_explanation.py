@@ -135,6 +135,17 @@ def test_advice_has_the_explanation_in_json() -> None:
     assert "of 60.0 µs of communication, the largest part of it in AllReduce" in change["sentence"]
 
 
+def test_a_part_that_is_all_of_it_is_one_time() -> None:
+    """30 us after 100 us of computing, of which nothing is hidden."""
+    reduce = Kernel("ncclDevKernel_AllReduce()", 30, "communication")
+    found = explain_subject(advised(steps_of([[Kernel("gemm", 100), reduce]] * 3)))
+    assert found is not None
+    assert (
+        "Communication takes 30.0 µs per step, 23.1 % of the time, and nothing hides it, the "
+        "largest part of it in AllReduce (1 × 30.0 µs)." in trace_sentence(found)
+    )
+
+
 def test_idle_time_of_steps_that_only_annotations_mark_is_told_of_all_of_them() -> None:
     """601 ms in each of 5 steps of 679 ms: findings of such a file are of the whole file."""
     unit = replace(UNIT, kind="annotation", wall_ns=679_000_000)

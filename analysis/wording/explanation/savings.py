@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from analysis.advice.explanation.explanation import Saving, SavingCode, TracedUnit
 from analysis.host_activity import is_python
 from analysis.messages import Message, Said, Shown
+from analysis.units import duration
 from analysis.wording.explanation.kernels import kernel_text
 from analysis.wording.explanation.products import NAMES
 from analysis.wording.explanation.some_units import with_longest_gap, with_some_units
@@ -164,9 +165,16 @@ def _communication(saving: Saving, unit: TracedUnit) -> Sentence:
         n = max(1, round(largest.count))
         told = {"name": largest.name, "n": n, "each": round(largest.ns / n)}
         told["all"] = sum(each.ns for each in saving.before)
+    is_all = _is_all(saving)
     if waits is None:
-        return _COMMUNICATION, told
-    return _COMMUNICATION_PARTED, {**told, "waits": waits.of(**values)}
+        return (_COMMUNICATION_ALONE if is_all else _COMMUNICATION), told
+    message = _COMMUNICATION_ALONE_PARTED if is_all else _COMMUNICATION_PARTED
+    return message, {**told, "waits": waits.of(**values)}
+
+
+def _is_all(saving: Saving) -> bool:
+    """Return whether nothing hides any of it, so that one time says both."""
+    return duration(saving.ns) == duration(sum(each.ns for each in saving.before))
 
 
 # How much of the collectives of a unit is no transfer, by what says it.
@@ -191,16 +199,29 @@ _COMMUNICATION = Message(
     "of {all:duration} of communication, the largest part of it in {name:name} ({n:count} × "
     "{each:duration})."
 )
+_COMMUNICATION_ALONE_PARTED = Message(
+    "Communication takes **{ns:duration}** {per}, {share:percent} of the time, and nothing hides "
+    "it, the largest part of it in {name:name} ({n:count} × {each:duration}). {waits}"
+)
+_COMMUNICATION_ALONE = Message(
+    "Communication takes **{ns:duration}** {per}, {share:percent} of the time, and nothing hides "
+    "it, the largest part of it in {name:name} ({n:count} × {each:duration})."
+)
 
 
 def _copies(saving: Saving, unit: TracedUnit) -> Sentence:
     all_ns = sum(each.ns for each in saving.before)
-    return _COPIES, {"kernel": saving.before[0].name, "all": all_ns}
+    message = _COPIES_ALONE if _is_all(saving) else _COPIES
+    return message, {"kernel": saving.before[0].name, "all": all_ns}
 
 
 _COPIES = Message(
     "Copies and fills of memory that nothing hides take **{ns:duration}** {per}, {share:percent} "
     "of the time, of {all:duration} of copies and fills; the largest of them is {kernel:name}."
+)
+_COPIES_ALONE = Message(
+    "Copies and fills of memory take **{ns:duration}** {per}, {share:percent} of the time, and "
+    "nothing hides them; the largest of them is {kernel:name}."
 )
 
 

@@ -76,6 +76,7 @@ _RANKS_WAIT = Message(
     "{step:duration}: {kinds}."
 )
 _IN_ONE_STEP = Message("Nearly all of that is in step {number}.")
+_ALL_IN_KIND = Message("all of it in {kind}")
 _IN_KIND = Message("{ns:duration} in {kind}")
 _COMPUTES_LONGER = Message(
     "Rank {other} computes for {longer:duration} in a step, rank {rank} for {shorter:duration}."
@@ -247,6 +248,8 @@ def wait_parts(awaited: int, found: Examined) -> Sentence:
         for kind, ns in longest.kinds
         if ns >= _SAID * longest.ns
     ]
+    if len(kinds) == 1:
+        kinds = [_ALL_IN_KIND.of(kind=KINDS[longest.kinds[0][0]])]
     message = _WAITS if len(waits) == 1 else _RANKS_WAIT
     told = message.parts(
         ranks=ranks_text([wait.rank for wait in waits]),
