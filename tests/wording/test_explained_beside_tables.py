@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import side_of_trace
+from analysis.readers import read_path
 from analysis.report.explanation.explanation_json import explanation_values
 from analysis.report.explanation.rows import explained_rows
 from analysis.report.model_tree.rows import tree_rows
@@ -32,6 +34,7 @@ from analysis.wording.sentences import (
 from tests.advice.traces import found_in, of_code
 from tests.step_traces import Kernel, steps_of
 
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 NORM = Kernel("layer_norm_kernel", 5, "normalisation")
 PRODUCT = Kernel("gemm_qkv", 40, "matrix_product")
 STEP = (NORM, PRODUCT) * 8  # 360 us
@@ -228,3 +231,26 @@ def test_groups_beside_an_explanation_say_where_fusion_is() -> None:
     assert "has −72.0 µs of it" in beside_explanation(comparison)
     plain = compared(before, steps_of([(NORM, replace(PRODUCT, us=35), add, gelu) * 8]))
     assert plain.is_explained and beside_explanation(plain) == ""
+
+
+def test_no_row_is_said_to_hold_an_execution_that_is_a_term_of_its_own() -> None:
+    """Where slow executions are a term of the sum, rows are without them."""
+    slow = [*STEP]
+    slow[3] = replace(PRODUCT, us=2_000)
+    comparison = compared(
+        steps_of([STEP] * 6), steps_of([[replace(NORM, us=9), *STEP[1:]]] * 5 + [slow])
+    )
+    assert comparison.explanation is not None
+    assert "outlier" in {change.code for change in comparison.explanation.changes}
+    assert comparison.ledger.reconciliation.slow_ns
+    assert "long execution" not in beside_explanation(comparison)
+
+
+def test_groups_of_a_map_beside_places_of_fusion_say_how_the_two_belong_together() -> None:
+    """Of a compiler's map 31 groups, of which one place of what changed may hold several."""
+    sample = SAMPLES / "torch_compile"
+    traces = [read_path(sample / f"{name}.json.gz") for name in ("eager", "compiled")]
+    assert all(isinstance(trace, Trace) for trace in traces)
+    comparison = compared(*traces)  # type: ignore[arg-type]
+    assert not comparison.is_explained and comparison.ledger.has_gains
+    assert beside_explanation(comparison).startswith("What changed, above, follows the order")

@@ -135,27 +135,38 @@ def reconciliation_sentence(sum_: Reconciliation, word: RunWord = "runs") -> str
 
 
 def beside_explanation(comparison: Comparison) -> str:
-    """Return how groups that nothing proves and what changed by the order of operators belong
-    together, and which row holds an execution that is far longer than the others; '' where the one
-    is not shown beside the other, or all operators are in groups and none stands out."""
-    found = comparison.explanation if comparison.is_explained else None
+    """Return how groups and what changed by the order of operators belong together, and which row
+    holds an execution that is far longer than the others; '' where the one is not shown beside the
+    other, or all operators are in groups and none stands out."""
+    found = comparison.explanation
     if found is None:
         return ""
-    long_ones = [
-        _LONG_ONE.text(kernel=(each.after or each.before)[0].name, ns=each.change_ns)
-        for each in found.changes
-        if each.code == "outlier"
-    ]
+    if not comparison.is_explained:
+        fused = comparison.ledger.has_gains and _fused_ns(found)
+        return _BESIDE_PROVEN.text() if fused else ""
+    # Where slow executions are a term of their own no row holds them.
+    long_ones = (
+        []
+        if comparison.ledger.reconciliation.slow_ns
+        else [
+            _LONG_ONE.text(kernel=(each.after or each.before)[0].name, ns=each.change_ns)
+            for each in found.changes
+            if each.code == "outlier"
+        ]
+    )
     if found.has_other_kernels or not comparison.ledger.reconciliation.ungrouped_ns:
         return paragraph(*long_ones)
     return paragraph(_beside(found), _ALL_EXECUTIONS.text(), *long_ones)
 
 
 def _beside(found: Explanation) -> str:
-    fused_ns = sum(each.change_ns for each in found.changes if each.code in ("fused", "split"))
-    if fused_ns:
+    if fused_ns := _fused_ns(found):
         return _BESIDE_FUSED.text(ns=fused_ns)
     return _BESIDE.text()
+
+
+def _fused_ns(found: Explanation) -> int:
+    return sum(each.change_ns for each in found.changes if each.code in ("fused", "split"))
 
 
 _ALL_EXECUTIONS = Message(
@@ -174,6 +185,10 @@ _BESIDE_FUSED = Message(
     "These groups join operators by class and by what launched them, which shows no fusion: what "
     "changed, above, follows the order of the operators, and has {ns:signed_duration} of it. What "
     "was fused, replaced, added or removed there is in no group here where nothing else joins it."
+)
+_BESIDE_PROVEN = Message(
+    "What changed, above, follows the order of the operators: one place there may hold several of "
+    "these groups, and operators of the framework that these groups count as kept."
 )
 _TYPICAL_RUN = Message("Change of the typical run: {change:signed_duration} = {terms}.")
 _MEAN: Mapping[RunWord, Message] = {
