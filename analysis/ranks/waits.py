@@ -37,6 +37,14 @@ class Waits:
     calls: np.ndarray
     ns: np.ndarray
 
+    def each(self, calls: np.ndarray) -> np.ndarray:
+        """Return what each of these calls waits, in ns; 0 where that is not known."""
+        if not len(self.calls):
+            return np.zeros(len(calls), dtype="int64")
+        places = np.minimum(np.searchsorted(self.calls, calls), len(self.calls) - 1)
+        found: np.ndarray = np.where(self.calls[places] == calls, self.ns[places], 0)
+        return found.astype("int64")
+
     def of(self, calls: np.ndarray) -> tuple[float, np.ndarray]:
         """Return what these calls wait together, in ns, and which of them that is known of."""
         places = np.searchsorted(self.calls, calls)

@@ -97,7 +97,7 @@ def shown(
         view = row.view(start, end, level)
         if not len(view.calls) and not len(view.bins):
             continue
-        lanes.append((number, row, view, op))
+        lanes.append((number, view))
         for each in (view.calls, view.bins.longest):
             used.append((op[each], row.durs[each]))
     ids, place = _operators(used, len(levels.side["ops"]["name"]))
@@ -106,17 +106,21 @@ def shown(
         "from": start,
         "to": end,
         "lanes": [
-            {"lane": number, **_lane(levels, row, view, op, place, level)}
-            for number, row, view, op in lanes
+            {"lane": number, **_lane(levels, number, view, place, level)} for number, view in lanes
         ],
         "ops": facts(levels.side["ops"], ids, elsewhere),
         **({} if host is None else {"host": host.shown(start, end)}),
     }
 
 
-def _lane(
-    levels: Levels, row: Row, view: View, op: np.ndarray, place: np.ndarray, level: int
-) -> dict[str, Any]:
+def _waiting(calls: Mapping[str, Any], chosen: np.ndarray) -> dict[str, np.ndarray]:
+    """The column of how long these calls wait for other ranks, where a side has it."""
+    waiting = calls.get("waiting_ns")
+    return {} if waiting is None else {"waiting_ns": np.asarray(waiting)[chosen]}
+
+
+def _lane(levels: Levels, number: int, view: View, place: np.ndarray, level: int) -> dict[str, Any]:
+    row, op, calls = levels.rows[number], levels.ops[number], levels.calls[number]
     bins = view.bins
     kind = kinds(bins.at, bins.times, row.kinds[bins.longest])
     return {
@@ -124,6 +128,7 @@ def _lane(
             "op": place[op[view.calls]],
             "start_ns": row.starts[view.calls],
             "dur_ns": row.durs[view.calls],
+            **_waiting(levels.side["calls"], calls[view.calls]),
         },
         "bins": {
             "at": bins.at,

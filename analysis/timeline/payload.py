@@ -13,7 +13,7 @@ from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.groups.fusion import Operator, group_places
 from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.compare.side import Side
+from analysis.compare.side import Side, ranks_of
 from analysis.compare.single import unprofiled_ns
 from analysis.compare.timing.latency import leading_ns
 from analysis.messages import Said
@@ -24,6 +24,7 @@ from analysis.metrics.stretch import Stretch
 from analysis.metrics.warmup import steady_runs
 from analysis.operators.classes import LABELS, OP_CLASSES
 from analysis.quantity import Quantity
+from analysis.ranks.waits import Waits, waits_of, waits_of_pair
 from analysis.timeline.depth import MAX_DEPTH, rows_of
 from analysis.timeline.host_lane import HostLane, host_lane
 from analysis.timeline.lane import Lane, lanes
@@ -55,7 +56,8 @@ def timeline_payload(comparison: Comparison, max_calls: int | None = None) -> di
     With `max_calls` a longer run is cut: all that began before `shown_ns` is drawn, nothing of what
     began later. A side `in_order` has no start times: its calls stand one after the other in the
     order of the file. `caption` and `folded` (or None) say all that in words, to be told with
-    `texts`. A side of which the file says what the host did has it as `host`, a `HostLane`.
+    `texts`. A side of which the file says what the host did has it as `host`, a `HostLane`; one
+    with `waits` has `waiting_ns` of each call: how long a collective waits for other ranks.
     `origin_ns` of a side is for `drawn_at` and not in what the browser gets, in which it
     would not be exact.
     """
@@ -66,6 +68,7 @@ def timeline_payload(comparison: Comparison, max_calls: int | None = None) -> di
         for side, of_side in zip((comparison.baseline, comparison.candidate), claims, strict=True)
     )
     operators = comparison.operators
+    waits = _waits_of_both(comparison.baseline, comparison.candidate)
     sides = [
         _side(
             role,
@@ -74,10 +77,11 @@ def timeline_payload(comparison: Comparison, max_calls: int | None = None) -> di
             group_of,
             _unprofiled_ns(role, comparison),
             max_calls,
+            waiting,
         )
-        for role, side, group_of in (
-            ("baseline", comparison.baseline, of_baseline),
-            ("candidate", comparison.candidate, of_candidate),
+        for role, side, group_of, waiting in (
+            ("baseline", comparison.baseline, of_baseline, waits[0]),
+            ("candidate", comparison.candidate, of_candidate, waits[1]),
         )
     ]
     groups_shown = {id_ for side in sides for id_ in side["ops"]["group"]}
@@ -90,7 +94,8 @@ def trace_payload(side: Side, max_calls: int | None = None) -> dict[str, Any]:
     operators = by_operator(side.trace)["operator"]
     rows = dict(zip(operators.astype(int), range(len(operators)), strict=True))
     no_groups: list[int | None] = [None] * len(side.trace.operators)
-    return _payload([_side("candidate", side, rows, no_groups, unprofiled_ns(side), max_calls)], [])
+    own_ns, waits = unprofiled_ns(side), _known_waits(side)
+    return _payload([_side("candidate", side, rows, no_groups, own_ns, max_calls, waits)], [])
 
 
 def several_payload(multiple: MultipleComparison, max_calls: int | None = None) -> dict[str, Any]:
@@ -124,6 +129,7 @@ def several_payload(multiple: MultipleComparison, max_calls: int | None = None) 
                 [None] * len(side.trace.operators),
                 own_ns,
                 None if max_calls is None else 2 * max_calls // len(multiple.sides),
+                _known_waits(side),
             )
         )
     return _payload(sides, [])
@@ -368,6 +374,7 @@ def _side(
     group_of: list[int | None],
     unprofiled_ns: float | None,
     max_calls: int | None,
+    waits: Waits | None,
 ) -> dict[str, Any]:
     trace = side.trace
     run = _run(trace, max_calls)
@@ -378,6 +385,7 @@ def _side(
     placed = row >= 0
     shown_ns = dur_ns if run.shown_ns is None else run.shown_ns
     host = _host(trace, run, shown_ns, placed)
+    waiting = _waiting(waits, run, placed)
     return {
         "id": role,
         "label": side.name,
@@ -398,9 +406,36 @@ def _side(
             "lane": row[placed],
             "start_ns": run.start_ns[placed],
             "dur_ns": run.dur_ns[placed],
+            **({} if waiting is None else {"waiting_ns": waiting}),
         },
+        **({} if waiting is None else {"waits": True}),
         **({} if host is None else {"host": host}),
     }
+
+
+def _waits_of_both(first: Side, second: Side) -> tuple[Waits | None, Waits | None]:
+    """Return what the collectives of each side wait for other ranks: measured of two ranks of one
+    job; None where nothing in the file counts it."""
+    ranks = ranks_of(first, second)
+    pair = None
+    if ranks is not None and ranks.is_one_job:
+        pair = waits_of_pair(first.trace, second.trace)
+    return pair or (_known_waits(first), _known_waits(second))
+
+
+def _known_waits(side: Side) -> Waits | None:
+    """Return what the profiler counts of waiting; None where it is modelled only."""
+    waits = waits_of(side.trace)
+    return waits if waits is not None and waits.basis == "counter" else None
+
+
+def _waiting(waits: Waits | None, run: _Run, placed: np.ndarray) -> np.ndarray | None:
+    """Return how long each call that is drawn waits, at most as long as it lasts; None where none
+    is known to."""
+    if waits is None:
+        return None
+    found = np.clip(waits.each(run.calls.index.to_numpy()), 0, run.dur_ns)[placed]
+    return found if found.any() else None
 
 
 def _host(trace: Trace, run: _Run, shown_ns: int, placed: np.ndarray) -> HostLane | None:

@@ -73,6 +73,7 @@ function prepareLane(calls, places, members) {
     start: new Float64Array(count),
     end: new Float64Array(count),
     ran: new Float64Array(count),
+    waiting: new Float64Array(count), // for other ranks, 0 where that is not known
     latest: new Float64Array(count), // latest end so far
     bins: NO_BINS,
   };
@@ -83,6 +84,7 @@ function prepareLane(calls, places, members) {
     lane.start[i] = places[call];
     lane.end[i] = places[call] + calls.dur_ns[call];
     lane.ran[i] = calls.start_ns[call];
+    lane.waiting[i] = calls.waiting_ns?.[call] ?? 0;
     lane.latest[i] = latest = Math.max(latest, lane.end[i]);
   }
   return lane;
@@ -138,6 +140,7 @@ export function sideHead(side) {
     folded: plainText(side.folded),
     dur: side.dur_ns,
     inOrder: side.in_order === true, // without start times
+    waits: side.waits === true, // some collectives are known to wait
     laneLabels: side.lanes.map(({ label, depth }) => laneLabel(plainText(label), depth ?? 0)),
     smallLanes: side.lanes.map(({ small }) => small === true),
   };

@@ -66,6 +66,7 @@ export function hostLane(shown) {
     start,
     end,
     ran: start,
+    waiting: new Float64Array(end.length),
     latest: end, // bars do not overlap
     path: Array.from(bars.path, (place) => (place > 0 ? plainText(paths[place - 1]) : "")),
     bins: bins.at.length === 0 ? NO_BINS : {

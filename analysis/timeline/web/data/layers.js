@@ -71,6 +71,7 @@ function layerLane({ calls, bins }, level, places) {
     start,
     end,
     ran: start,
+    waiting: Float64Array.from(calls.waiting_ns ?? new Float64Array(start.length)),
     latest: end, // calls of a lane do not overlap
     bins: layerBins(bins, level, places),
   };

@@ -6,19 +6,21 @@ import { causeLabel, HOST, kindLabel, laneAt } from "../data/host.js";
 import { pictureOf } from "../data/picture.js";
 import { duration, plainText } from "../data/text.js";
 import { windowOf } from "../data/view.js";
-import { DIMMED } from "./palette.js";
+import { DIMMED, WAITING } from "./palette.js";
 
 const THIN = 0.7; // boxes narrower than this share columns of this width
 const LEAST_HEIGHT = 0.3; // of a lane: a column in which little ran
 
 /* Boxes by their colour, so that it is set once for all of one. */
 function createBatches(colours) {
-  const rects = Array.from({ length: 4 * CLASSES.length }, () => []); // fills lit, dimmed; edges
+  // Fills lit and dimmed, edges, and lit fills that wait.
+  const rects = Array.from({ length: 4 * CLASSES.length }, () => []);
 
   return {
     hasEdge: (kind) => colours[kind].edge !== null,
     fill: (kind, isLit, ...rect) => rects[kind + (isLit ? 0 : CLASSES.length)].push(...rect),
     edge: (kind, ...rect) => rects[kind + 2 * CLASSES.length].push(...rect),
+    waits: (kind, ...rect) => rects[kind + 3 * CLASSES.length].push(...rect),
     draw(pen) {
       const put = (each, colour, alpha) => {
         if (each.length === 0) return;
@@ -31,6 +33,7 @@ function createBatches(colours) {
       colours.forEach(({ edge }, kind) => put(rects[kind + 2 * CLASSES.length], edge, 1));
       colours.forEach(({ fill }, kind) => {
         put(rects[kind + CLASSES.length], fill, DIMMED);
+        put(rects[kind + 3 * CLASSES.length], fill, WAITING);
         put(rects[kind], fill, 1);
       });
       for (const each of rects) each.length = 0;
@@ -142,7 +145,12 @@ export function drawBoxes(sheet, row, { lane, kindOf, colours, lit }) {
     const touches = next >= 0 &&
       Math.round((lane.start[next] - shown.from) * perNs) <= left + width;
     if (touches && width >= 4 * line) width -= line;
-    if (lit.operators[op] && width >= 4 * line && batches.hasEdge(kind)) {
+    // Waiting is drawn first: all ranks of a collective leave it at about the same time.
+    const waits = Math.min(width, Math.round(lane.waiting[i] * perNs));
+    if (lit.operators[op] && waits > 0) {
+      batches.waits(kind, origin + left, y, waits, boxHeight);
+      batches.fill(kind, true, origin + left + waits, y, width - waits, boxHeight);
+    } else if (lit.operators[op] && width >= 4 * line && batches.hasEdge(kind)) {
       batches.edge(kind, origin + left, y, width, boxHeight);
       batches.fill(
         kind,
@@ -198,7 +206,9 @@ export function drawBoxTexts(sheet, row, calls, { lane, kindOf, colours, lit, te
     if (text === undefined) continue;
     const time = duration(lane.end[i] - lane.start[i]);
     const twoLines = row.height >= 34 && sheet.textWidth(time, 10) <= room;
-    const ink = lit.operators[op] ? colours[kindOf[op]].ink : view.palette.muted;
+    const waits = 2 * lane.waiting[i] > lane.end[i] - lane.start[i];
+    const { muted, text: plain } = view.palette;
+    const ink = !lit.operators[op] ? muted : waits ? plain : colours[kindOf[op]].ink;
     sheet.write(text, left, twoLines ? middle - 2 : middle + 4, 11, 400, ink);
     if (twoLines) sheet.write(time, left, middle + 11, 10, 400, ink);
   }

@@ -11,6 +11,7 @@ const OPACITY = {
   hurts: { base: 0.62, strong: 0.85 },
 };
 export const DIMMED = 0.4; // opacity of what is not lit
+export const WAITING = 0.4; // of the part of a collective in which it waits
 const LIGHT_INK = [255, 255, 255];
 export const pixel = document.createElement("canvas").getContext("2d", {
   willReadFrequently: true,

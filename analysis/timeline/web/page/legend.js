@@ -15,6 +15,13 @@ export function createLegend(view, redraw) {
     redraw();
   }
 
+  /* What the faint part of a collective is. */
+  function waitingItem() {
+    const item = element("li", "fst-waiting");
+    item.append(swatch(view.palette.classes.communication), element("span", "", say("waits")));
+    return item;
+  }
+
   function fill() {
     box.replaceChildren(...Array.from(view.classLabels, ([id, label]) => {
       const toggle = button(
@@ -28,6 +35,7 @@ export function createLegend(view, redraw) {
       item.append(toggle);
       return item;
     }));
+    if (view.sides.some(({ waits }) => waits)) box.append(waitingItem());
     singleOut(view.classLabels.has(view.onlyClass) ? view.onlyClass : null);
   }
 

@@ -27,6 +27,7 @@ function describe(view, call) {
     ],
     [say("duration"), duration(dur)],
     [say(side.inOrder ? "share_drawn" : "share_run"), share(dur, side.dur)],
+    [say("waiting"), waitingText(lane.waiting[call.index], dur)],
     [say("inputs"), side.ops.inputs[op]],
     [say("outputs"), side.ops.outputs[op]],
     [say("provider"), side.ops.provider[op]],
@@ -54,6 +55,10 @@ function describe(view, call) {
     ) => [term, plainText(value), of]),
   };
 }
+
+/* How long a collective waits for other ranks; "" where that is not known. */
+const waitingText = (ns, dur) =>
+  ns > 0 ? say("waiting_of", { time: duration(ns), share: share(ns, dur) }) : "";
 
 /* The facts of what the host did in an idle interval, or in those of a bin. */
 function describeHost(view, { side: sideIndex, index, bin }) {
