@@ -394,6 +394,18 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
         return variant.removeprefix(f"{self.engine_of(variant).name}:")
 
     @property
+    def rounds(self) -> tuple[int, int]:
+        """The fewest and the most rounds of a block: a time budget lets later blocks have fewer
+        than the first."""
+        counts: dict[tuple[str, int], set[int]] = {}
+        for variant in self.variants:
+            samples = variant.samples
+            for block, number in zip(samples.block, samples.round, strict=True):
+                counts.setdefault((variant.name, block), set()).add(number)
+        found = [len(numbers) for numbers in counts.values()] or [self.settings.rounds]
+        return min(found), max(found)
+
+    @property
     def spinning(self) -> tuple[str, ...]:
         """Variants whose idle threads spun. With one of them every session of a block, also of
         the others, had a process of its own."""

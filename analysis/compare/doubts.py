@@ -111,7 +111,8 @@ def _pairing(
         code = "paired_providers" if first.providers else code
         if len({one.name for one in first.engines}) > 1:
             code = "paired_engines"
-        yield _note("info", code, blocks=verdict.samples[0], rounds=first.settings.rounds)
+        fewest, most = first.rounds
+        yield _note("info", code, blocks=verdict.samples[0], fewest=fewest, rounds=most)
         return
     if _same_file(baseline, candidate):
         yield _note("warning", "same_file")

@@ -339,11 +339,14 @@ def _blocks(record: ExperimentRecord) -> str:
 
 
 def _rounds(record: ExperimentRecord) -> str:
-    settings = record.settings
+    settings, (fewest, most) = record.settings, record.rounds
+    rounds = units.count(most)
+    if fewest != most:
+        rounds = say("{fewest:count} to {most:count}", fewest=fewest, most=most)
     return say(
-        "{rounds:count} un-profiled after {warmup:count} to warm up, {profiled:count} profiled in "
+        "{rounds} un-profiled after {warmup:count} to warm up, {profiled:count} profiled in "
         "sessions of their own",
-        rounds=settings.rounds,
+        rounds=rounds,
         warmup=settings.warmup_rounds,
         profiled=settings.profiled_rounds,
     )

@@ -478,18 +478,26 @@ _SETTINGS: Mapping[tuple[bool, bool], Message] = {
 }
 
 
+def rounds_text(record: ExperimentRecord) -> str:
+    """Return how many rounds each block has: '24 rounds', or '3 to 8 rounds'."""
+    fewest, most = record.rounds
+    if fewest == most:
+        return say("{rounds:rounds}", rounds=most)
+    return say("{fewest:count} to {rounds:rounds}", fewest=fewest, rounds=most)
+
+
 def made_text(record: ExperimentRecord) -> str:
     """Where and when a table's figures were recorded. Names in it come from the file."""
     machine, settings = record.machine, record.settings
     return say(
         "{cpu:name}, {cores:cores}; {engine:name} {version:name}, {threads:threads}; "
-        "{blocks:blocks} of {rounds:rounds}; recorded {date:name}",
+        "{blocks:blocks} of {rounds}; recorded {date:name}",
         cpu=machine.cpu_model,
         cores=machine.physical_cores or machine.logical_cores,
         engine=record.engine.name,
         version=record.engine.version,
         threads=settings.threads,
         blocks=record.outcome.blocks,
-        rounds=settings.rounds,
+        rounds=rounds_text(record),
         date=record.created[:10],
     )

@@ -272,10 +272,9 @@ def verdict_basis(verdict: Verdict) -> str:
 
 
 def _visible_change(verdict: Verdict, change: float) -> str:
-    """The smallest change that would have been seen, and where nothing was, what shows smaller
-    ones; of a smaller change that was seen only whether two copies of the baseline differ by as
-    much."""
-    if verdict.is_decided and abs(verdict.latency_change or 0.0) < change:
+    """The smallest change that would have been seen, and what shows smaller ones; of a change that
+    was seen only whether two copies of the baseline differ by more."""
+    if verdict.is_decided:
         control = verdict.control_change or 0.0
         is_within = abs(verdict.latency_change or 0.0) < control
         return _WITHIN_CONTROL.text(change=control) if is_within else ""
@@ -290,7 +289,9 @@ def next_step(verdict: Verdict) -> str:
     it; '' where no change or the answer was seen."""
     if verdict.outcome != "cannot_tell" or verdict.reason != "within_noise":
         return ""
-    if "blocks" not in (verdict.pairing or ""):
+    if verdict.pairing == "unpaired_blocks":
+        return say("Recorded together, as variants of one file, the two show smaller changes.")
+    if verdict.pairing != "blocks":
         return say("More runs on a quiet machine show smaller changes.")
     blocks = max(_ALL_BLOCKS, 2 * min(verdict.samples))
     return say(

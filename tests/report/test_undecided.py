@@ -15,13 +15,20 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.multiple.comparison import compare_several
 from analysis.compare.side import side_of_variant
 from analysis.compare.timing.verdict import Interval
-from analysis.experiment import Experiment, Machine
+from analysis.experiment import Experiment, Machine, Samples
 from analysis.readers import read
 from analysis.readers.input.source import Source
 from analysis.report.explanation.group_rows import group_rows
 from analysis.report.html import report_html
-from analysis.wording import change_sentence, grey_sentence, next_step, verdict_basis
+from analysis.wording import (
+    change_sentence,
+    diagnostic_sentence,
+    grey_sentence,
+    next_step,
+    verdict_basis,
+)
 from analysis.wording.multiple.comparison import best_sentence
+from analysis.wording.recipes import made_text
 from tests.factories import experiment_zip
 
 NOISY = {
@@ -132,3 +139,23 @@ def test_without_a_matrix_product_its_rate_is_no_open_question(noisy: Comparison
     """Its operators have FLOPs, and none is a product to be held against others."""
     found = findings(Subject(noisy.candidate, noisy))
     assert "slow_product" not in [one.code for one in found.unanswered]
+
+
+def test_rounds_are_those_of_the_blocks() -> None:
+    """A time budget left the first block 3 rounds and the others 2: neither has it `each`."""
+    made = recorded(NOISY)
+    variants = []
+    for variant in made.record.variants:
+        rows = [
+            row
+            for row in zip(*msgspec.structs.astuple(variant.samples), strict=True)
+            if row[0] == 0 or row[1] < 2
+        ]
+        kept = Samples(*(list(column) for column in zip(*rows, strict=True)))
+        variants.append(msgspec.structs.replace(variant, samples=kept))
+    record = msgspec.structs.replace(made.record, variants=variants)
+    found = {one.code: one for one in pair(replace(made, record=record)).diagnostics}
+    assert "in 5 processes with 2 to 3 rounds each." in diagnostic_sentence(found["paired"])
+    assert "5 blocks of 2 to 3 rounds;" in made_text(record)
+    even = {one.code: one for one in pair(made).diagnostics}
+    assert "in 5 processes with 3 rounds each." in diagnostic_sentence(even["paired"])

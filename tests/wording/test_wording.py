@@ -112,12 +112,12 @@ def test_times_without_a_change_have_the_one_reason_that_holds(speedup: float, w
 
 def test_what_would_have_been_seen_takes_the_control_too() -> None:
     verdict = Verdict(
-        outcome="faster",
-        reason=None,
+        outcome="cannot_tell",
+        reason="no_change",
         of="unprofiled_wall",
         pairing="blocks",
-        speedup=1.5,
-        interval=Interval(1.48, 1.52),
+        speedup=1.002,
+        interval=Interval(0.998, 1.006),
         noise_floor=Interval(0.968, 1.018),
         smallest_detectable=0.008,
         samples=(8, 8),
@@ -127,3 +127,6 @@ def test_what_would_have_been_seen_takes_the_control_too() -> None:
     )
     calm = replace(verdict, noise_floor=Interval(0.997, 1.002))
     assert verdict_basis(calm).endswith("This measurement would have seen a change of 0.8 %.")
+    # One that was seen needs no bound for what would have been.
+    seen = replace(verdict, outcome="faster", reason=None, speedup=1.5)
+    assert verdict_basis(seen).endswith("8 blocks of fresh processes, paired.")

@@ -194,6 +194,21 @@ _COUNTERS_SETTING = Message(
 )
 
 
+def paired(note: Diagnostic) -> NoteText:
+    is_even = note.values.get("fewest") == note.values.get("rounds")
+    return told(_ONE_MACHINE, _ROUNDS if is_even else _ROUNDS_APART, _RATIOS)
+
+
+_ONE_MACHINE = Message(
+    "Both sides ran on the same machine with the same input, interleaved in random order."
+)
+_ROUNDS = Message("They were recorded in {blocks:processes} with {rounds:rounds} each.")
+_ROUNDS_APART = Message(
+    "They were recorded in {blocks:processes} with {fewest:count} to {rounds:rounds} each."
+)
+_RATIOS = Message("Ratios are taken inside a process.")
+
+
 def load_seen(note: Diagnostic) -> NoteText:
     is_undecided = bool(note.values.get("undecided"))
     if note.values.get("no_reference"):

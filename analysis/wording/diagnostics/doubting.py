@@ -159,13 +159,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("Both sides are the same variant of one recording."),
         Message("There is nothing to compare."),
     ),
-    "paired": told(
-        Message(
-            "Both sides ran on the same machine with the same input, interleaved in random order."
-        ),
-        Message("They were recorded in {blocks:processes} with {rounds:rounds} each."),
-        Message("Ratios are taken inside a process."),
-    ),
+    "paired": depending.paired,
     "paired_engines": told(
         Message("Both sides ran on the same machine with the same input."),
         Message(
