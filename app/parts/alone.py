@@ -12,16 +12,27 @@ from analysis.wording.counted import Runs
 from analysis.work_units import run_word
 from app.parts import tables
 from app.parts.heads import NO_HEAD, Head
-from app.parts.table import DURATION, MICRO, NAME_CHARS, TYPE_CHARS, Figure, Table, micro
+from app.parts.table import (
+    DURATION,
+    MICRO,
+    NAME_CHARS,
+    NAME_WIDTH,
+    TYPE_CHARS,
+    TYPE_WIDTH,
+    Figure,
+    Table,
+    micro,
+)
 
 
 def type_table(rows: pd.DataFrame, trace: Trace) -> Table:
     """The table of op types, from rows of `by_type`."""
     table, rows = Table(runs=_runs(trace)), with_shown_shares(rows)
     named = Message("Op type as the engine names it.")
-    table.text(Head(Message("OP type")), rows["op_type"], named, 330, NAME_CHARS)
+    table.text(Head(Message("OP type")), rows["op_type"], named, NAME_WIDTH, NAME_CHARS)
     ran = Message("Execution provider that takes most of its time.")
-    table.text(Head(tables.CORE_TYPE), tables.core_types(rows["provider"]), ran, 190, TYPE_CHARS)
+    cores = tables.core_types(rows["provider"])
+    table.text(Head(tables.CORE_TYPE), cores, ran, TYPE_WIDTH, TYPE_CHARS, behind=True)
     for figure in (DURATION, *tables.TYPE_FIGURES):
         _add(table, figure, rows)
     return table
@@ -32,8 +43,9 @@ def operator_table(rows: pd.DataFrame, trace: Trace) -> Table:
     page is wide, the others by choice."""
     table = Table(runs=_runs(trace))
     name = Message("Name of the operator in the graph.")
-    table.text(Head(Message("Name")), rows["name"], name, 330, NAME_CHARS)
-    table.text(Head(Message("Type")), rows["op_type"], Message("Op type."), 190, TYPE_CHARS)
+    table.text(Head(Message("Name")), rows["name"], name, NAME_WIDTH, NAME_CHARS)
+    kind, types = Message("Op type."), rows["op_type"]
+    table.text(Head(Message("Type")), types, kind, TYPE_WIDTH, TYPE_CHARS, behind=True)
     beside = {figure.source: figure for figure in tables.OPERATOR_FIGURES}
     first = [beside.pop(source) for source in ("median_ns", "wait_ns", "share")]
     for figure in (DURATION, *tables.TYPE_FIGURES[:1], *first):

@@ -18,9 +18,9 @@ from analysis.wording import MODULES_HELP, NO_MODULE
 from analysis.wording.fusion.rows import group_names
 from analysis.wording.fusion.shares import shown_shares
 from app.parts.heads import NO_HEAD, Counted, Head, told
-from app.parts.table import NAME_CHARS, TYPE_CHARS, Table, micro, micro_change
+from app.parts.table import NAME_CHARS, NAME_WIDTH, TYPE_CHARS, Table, micro, micro_change
 
-_PATTERN_WIDTH = 300
+_PATTERN_WIDTH = 250
 _TIMES = Head(
     Counted(
         Message("Profiled time {per}"),
@@ -198,10 +198,10 @@ def _drawn(cells: pd.DataFrame) -> Table:
         "Op types of the model's operators, in graph order. Click a line with ▸ to unfold it."
     )
     made.text(_PATTERN, cells["pattern"], pattern, _PATTERN_WIDTH, NAME_CHARS)
-    made.text(_BECOMES, cells["becomes"], _BECOMES_HELP, 150, TYPE_CHARS)
+    made.text(_BECOMES, cells["becomes"], _BECOMES_HELP, 150, TYPE_CHARS, behind=True)
     if (cells["source"] != "").any():
         called = Message("The lines of the model's code that call its operators.")
-        made.text(Head(Message("Source")), cells["source"], called, 130)
+        made.text(Head(Message("Source")), cells["source"], called, 130, behind=True)
     made.number(NO_HEAD, _GROUPS, cells["groups"], _GROUPS_HELP, "%.0f")
     _times(made, cells)
     made.first = len(made.columns)
@@ -276,7 +276,7 @@ def module_table(comparison: Comparison) -> Table:
     rows = modules(comparison.ledger)
     made = Table()
     named = rows["module"].map(lambda name: name or NO_MODULE.text())
-    made.text(Head(Message("Module")), named, MODULES_HELP, 330, NAME_CHARS)
+    made.text(Head(Message("Module")), named, MODULES_HELP, NAME_WIDTH, NAME_CHARS)
     made.number(NO_HEAD, _GROUPS, rows["groups"], Message("Fusion groups of the module."), "%.0f")
     _times(made, rows)
     speedup = (rows["before_ns"] / rows["after_ns"]).where(rows["after_ns"] > 0)

@@ -27,7 +27,7 @@ ENGINE_COLUMNS = (
     "engine", "latency", "time_interval", "speedup", "memory", "output_difference",
     "agreement_top1", "compile_time", "precision",
 )  # fmt: skip
-_FACT_WIDTHS = {"engine": 150, "time_interval": 140, "precision": 85, "compile_time": 105}
+_FACT_WIDTHS = {"engine": 135, "time_interval": 140, "precision": 85, "compile_time": 105}
 _COLOURS = {"faster": "blue", "slower": "red"}
 
 
@@ -66,7 +66,7 @@ def engine_table(multiple: MultipleComparison) -> Table:
 def _names(table: Table, entries: list[Entry]) -> None:
     names = pd.Series([entry.side.name for entry in entries])
     table.text(
-        Head(Message("Variant")), names, Message("What is compared with the baseline."), 170,
+        Head(Message("Variant")), names, Message("What is compared with the baseline."), 160,
         NAME_CHARS,
     )  # fmt: skip
 

@@ -39,8 +39,9 @@ ROW_HEIGHT = 33
 MAX_DRAWN = 30_000  # cells whose text is made one by one
 MIN_COLUMNS = 6
 _BORDERS = 3  # px
-NAME_CHARS = 44
-TYPE_CHARS = 24
+# A name and a figure beside it fit a screen of 420 px; the whole name is in the cell.
+NAME_CHARS, NAME_WIDTH = 32, 235
+TYPE_CHARS, TYPE_WIDTH = 24, 190
 _MIN_SHORT = 32  # characters in which names can be told apart
 ONE_SIDED = {"baseline": "gone", "candidate": "new"}
 MARKS = {"gone": Message("gone"), "new": Message("new")}
@@ -133,6 +134,7 @@ class Table:
     texts: dict[int, Text] = field(default_factory=dict)  # of each cell
     marks: dict[int, pd.Series] = field(default_factory=dict)
     first: int = 0  # how many columns stand before those by choice; 0: there is no choice
+    behind: set[int] = field(default_factory=set)  # first columns that are drawn behind figures
     runs: Runs = ALL_RUNS
 
     @property
@@ -212,13 +214,14 @@ class Table:
     ) -> None:  # fmt: skip
         """Draw the table, of a `height` in pixels, else as high as its rows where they are no more
         than `max_rows`. With `on_select` a row can be picked."""
+        shown = self.arranged
         st.dataframe(
-            self.drawn,
+            shown.drawn,
             key=key,
             height=height or ("content" if len(self.frame) <= max_rows else HEIGHT),
             row_height=row_height,
             hide_index=True,
-            column_config=self.settings,
+            column_config=shown.settings,
             on_select=on_select or "ignore",
             selection_mode="single-row",
             placeholder=placeholder,
@@ -239,9 +242,13 @@ class Table:
         return table_csv(frame)
 
     def text(
-        self, head: Head, values: pd.Series, help_: Words, width: str | int, cut: int = 0
-    ) -> None:
-        """Add a column of text; `width` in pixels or as Streamlit names it, `cut` characters."""
+        self, head: Head, values: pd.Series, help_: Words, width: str | int, cut: int = 0,
+        *, behind: bool = False,
+    ) -> None:  # fmt: skip
+        """Add a column of text; `width` in pixels or as Streamlit names it, `cut` characters. One
+        that stands `behind` is drawn after the figures of the first columns."""
+        if behind:
+            self.behind.add(len(self.columns))
         column = st.column_config.TextColumn(width=width)  # type: ignore[arg-type]
         if cut:
             shown = short_names(map(str, values.dropna()), max(cut, _MIN_SHORT))
@@ -340,14 +347,29 @@ class Table:
     def only(self, keys: Iterable[str]) -> Table:
         """The same table with the first columns and those of these keys (of groups)."""
         wanted = {*keys}
-        kept = Table(first=self.first, runs=self.runs)
-        for i, ((group, label), values) in enumerate(self.columns.items()):
-            if i >= self.first and (group or label) not in wanted:
-                continue
+        return self._of(
+            i
+            for i, (group, label) in enumerate(self.columns)
+            if i < self.first or (group or label) in wanted
+        )
+
+    @property
+    def arranged(self) -> Table:
+        """The same table, a name and its figures first: those behind, then those by choice."""
+        first = self.first or len(self.columns)
+        return self._of(
+            sorted(range(len(self.columns)), key=lambda i: (i >= first, i in self.behind))
+        )
+
+    def _of(self, places: Iterable[int]) -> Table:
+        """The columns at these places, in their order."""
+        kept, columns = Table(first=self.first, runs=self.runs), list(self.columns.values())
+        for i in places:
             at = len(kept.columns)
+            kept.behind |= {at} if i in self.behind else set()
             kept.texts |= {at: self.texts[i]} if i in self.texts else {}
             kept.marks |= {at: self.marks[i]} if i in self.marks else {}
-            kept._add(*self.heads[i], values, self.helps[i], self.configs[i])
+            kept._add(*self.heads[i], columns[i], self.helps[i], self.configs[i])
         return kept
 
     @property

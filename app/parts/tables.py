@@ -19,7 +19,15 @@ from analysis.report.text import with_shown_shares
 from analysis.timeline.payload import first_starts
 from analysis.wording import total_basis, total_label, total_of
 from app.parts.heads import SIDE_HEADS, SIDES, Counted, Head
-from app.parts.table import DURATION, NAME_CHARS, TYPE_CHARS, Figure, Table
+from app.parts.table import (
+    DURATION,
+    NAME_CHARS,
+    NAME_WIDTH,
+    TYPE_CHARS,
+    TYPE_WIDTH,
+    Figure,
+    Table,
+)
 from app.sources.comparisons import Shown
 
 _TO = " → "
@@ -187,18 +195,19 @@ def operator_table(rows: pd.DataFrame) -> Table:
     """The table of these operators, in their order."""
     table = Table()
     name = Message("Name of the operator in the graph.")
-    table.text(Head(Message("Name")), rows["name"], name, 330, NAME_CHARS)
+    table.text(Head(Message("Name")), rows["name"], name, NAME_WIDTH, NAME_CHARS)
     kind = Message(
         "Op type. Where the types differ, both are shown: another operator has the same name, or "
         "the operators were joined by what launched them or by their shapes."
     )
-    table.text(Head(Message("Type")), _types(rows), kind, 190, TYPE_CHARS)
+    table.text(Head(Message("Type")), _types(rows), kind, TYPE_WIDTH, TYPE_CHARS, behind=True)
     table.texts[len(table.columns) - 1] = _type_text
     if "launched_by" in rows:  # else rows of one name could not be told apart
         launched = Message(
             "Operator of the framework that launched the kernels; unknown where none is known."
         )
-        table.text(Head(Message("Launched by")), rows["launched_by"], launched, 170, TYPE_CHARS)
+        by = Head(Message("Launched by"))
+        table.text(by, rows["launched_by"], launched, 170, TYPE_CHARS, behind=True)
     table.figure(DURATION, rows)
     table.change(rows)
     table.first = len(table.columns)
@@ -262,10 +271,10 @@ def class_names(classes: pd.Series) -> pd.Series:
 
 def _kinds(head: Head, kinds: pd.Series, help_: Message, rows: pd.DataFrame) -> Table:
     table, rows = Table(), with_shown_shares(rows)
-    table.text(head, kinds, help_, 330, NAME_CHARS)
+    table.text(head, kinds, help_, NAME_WIDTH, NAME_CHARS)
     provider = core_types(either(rows, "provider"))
     ran = Message("Execution provider that takes most of its time.")
-    table.text(Head(CORE_TYPE), provider, ran, 190, TYPE_CHARS)
+    table.text(Head(CORE_TYPE), provider, ran, TYPE_WIDTH, TYPE_CHARS, behind=True)
     table.figure(DURATION, rows)
     table.change(rows)
     table.first = len(table.columns)

@@ -63,7 +63,20 @@ def test_the_variants_of_the_first_sample(open_variants: Open) -> None:
     assert found["Speedup"][1] == pytest.approx(2.0)
     assert found["Peak memory"] == [10_000_000, 8_000_000]
     assert found["Pareto front"] == ["beaten by fused", "on it"]
-    assert [head.value for head in page.subheader][-2:] == ["Timelines of all", "Can I trust this?"]
+    heads = [head.value for head in page.subheader]
+    assert heads[-1] == "Timelines of all"
+    shown = [(one.type, str(getattr(one, "value", ""))) for one in page.main]
+    kinds = ("subheader", "markdown", "dataframe", "text")
+    start = next(at for at, (_, text) in enumerate(shown) if text.endswith("than unfused"))
+    [*order] = [
+        kind
+        for kind, text in shown[start:]
+        if kind in kinds and (kind != "markdown" or "Can I trust" in text)
+    ]
+    said = [text for kind, text in shown[start:] if kind == "text"]
+    assert order[:2] == ["subheader", "markdown"], "the answer, its doubts"
+    assert order.index("dataframe") < len(order) - 1 - order[::-1].index("text")
+    assert not said[0].startswith("Un-profiled"), "the method stands behind the table"
 
 
 def test_profiles_that_are_open_come_before_samples(

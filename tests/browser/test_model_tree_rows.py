@@ -49,5 +49,12 @@ def test_rows_fold_and_names_stay_text(page: Page, url: str, tmp_path: Path) -> 
     expect(rows).to_have_count(5)
     wait_idle(page)
     assert violations(page) == []
+    page.set_viewport_size({"width": 420, "height": 900})
+    layer.click()
+    deepest = rows.nth(4)
+    expect(deepest.locator(".executions")).to_be_hidden()
+    for cell in (deepest.locator(".name").first, deepest.locator(".change")):
+        box = cell.bounding_box()
+        assert box is not None and 0 < box["x"] < box["x"] + box["width"] <= 420 + 1
     fits_narrow_pages(page)
     assert quiet(page)

@@ -13,7 +13,6 @@ from analysis.trace import Trace
 from analysis.wording import shown
 from analysis.wording.multiple import comparison as words
 from analysis.wording.multiple.engines import reading_sentences
-from analysis.wording.trust import TRUST
 from app import state
 from app.language import spoken
 from app.parts import exports, panels
@@ -43,7 +42,6 @@ def show(assumptions: Assumptions) -> None:
     steps(multiple)
     pareto_chart(multiple, "pareto")
     _timelines(multiple, ids)
-    _doubts(multiple)
 
 
 def _choose() -> tuple[str, ...]:
@@ -133,7 +131,8 @@ def _like(pair: tuple[str, ...]) -> list[str]:
 def _answer(multiple: MultipleComparison) -> None:
     colour = "blue" if len(multiple.best.members) == 1 else "gray"
     st.subheader(panels.parts_text(words.best_parts(multiple), colour), anchor=False)
-    st.text(paragraph(words.basis_sentences(multiple), reading_sentences(multiple)))
+    if lines := words.doubt_lines(multiple):
+        panels.doubts(lines, words.doubt_count(multiple))
 
 
 def _table(multiple: MultipleComparison) -> None:
@@ -142,6 +141,8 @@ def _table(multiple: MultipleComparison) -> None:
     alt = say("Variants against the baseline, fastest first")
     several_table(multiple, pareto(multiple)).draw("several_table", alt, max_rows=MAX_SIDES)
     st.caption(panels.own(words.bases_sentence(multiple)))
+    with st.popover(say("How this was measured")):
+        st.text(paragraph(words.basis_sentences(multiple), reading_sentences(multiple)))
 
 
 def _why(multiple: MultipleComparison, ids: tuple[str, ...]) -> None:
@@ -177,12 +178,3 @@ def _timelines(multiple: MultipleComparison, ids: tuple[str, ...]) -> None:
         if row != before:
             state.table.select_row(key, row)
             st.rerun(scope="fragment")
-
-
-def _doubts(multiple: MultipleComparison) -> None:
-    lines = words.doubt_lines(multiple)
-    if not lines:
-        return
-    st.subheader(TRUST.text(), anchor=False)
-    for line in lines:
-        panels.note(line, ":orange[:material/warning:]")
