@@ -47,8 +47,8 @@ _ORDER_NAMES: dict[Order, Message] = {
 }
 _KINDS = {"trace": Message("trace"), "experiment": Message("recording")}
 _WHAT = Message(
-    "Recordings appear here by themselves. Large traces that are opened are kept, so that they "
-    "open faster next time."
+    "What is recorded on this machine appears here by itself. Large traces that are opened are "
+    "kept, so that they open faster next time."
 )
 _TAKES = Message(
     "Traces and ranks take {used} of at most {size}, in {folder:name}. {setting:name} turns this "
@@ -146,7 +146,7 @@ def _table(found: Sequence[Item]) -> list[Item]:
             say("Model"): [item.model for item in found],
             say("Tags"): [", ".join(item.facts.tags) for item in found],
             say("Note"): [item.facts.note for item in found],
-            say("Date"): [item.date[:16].replace("T", " ") for item in found],
+            say("Recorded, else kept"): [item.date[:16].replace("T", " ") for item in found],
             say("Machine"): [item.machine for item in found],
             say("On the disk"): [units.data_size(item.bytes) for item in found],
         },
