@@ -22,8 +22,8 @@ STEP_HELP = Message(
     "The mean as profiled, in parts that add up to it. Computing: the time in which at "
     "least one operator ran. Communication and copies that are not hidden: their time during which "
     "nothing was computed. Idle: the time in which nothing ran, for example while the host "
-    "dispatches the next operator. Bars are as long as the time as profiled: the profiler "
-    "adds to it, so it is not that of the verdict, and only shares are shown."
+    "dispatches the next operator. Bars are as long as the time as profiled, to which the "
+    "profiler adds."
 )
 STEP_BASIS = Message("Measured: shares of the mean time as profiled.")
 LABELS: Mapping[StepPart, Message] = {

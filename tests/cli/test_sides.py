@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -148,3 +149,15 @@ def test_one_file_a_side_is_a_plain_comparison(
     assert "after.json" in text and "before.json" in text
     runs = "--baseline before.json --candidate after.json --baseline-runs 3 --brief"
     assert run(tmp_path, monkeypatch, runs) == text  # it marks its own
+
+
+def test_archives_of_files_of_one_name_are_told_apart_by_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By their archives, as on the page, not by digests of what is in them."""
+    for name, operators in (("rank0", UNFUSED_OPERATORS), ("rank2", FUSED_OPERATORS)):
+        with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as archive:
+            archive.writestr("trace.json", profile_json(operators))
+    text = run(tmp_path, monkeypatch, "rank0.zip rank2.zip --brief")
+    assert "rank0.zip" in text and "rank2.zip" in text
+    assert "trace.json (" not in text
