@@ -20,11 +20,7 @@ from analysis.wording.fusion.shares import shown_shares
 from app.parts.heads import NO_HEAD, Counted, Head, told
 from app.parts.table import NAME_CHARS, NAME_WIDTH, TYPE_CHARS, Table, micro, micro_change
 
-<<<<<<< HEAD
-_PATTERN_WIDTH = 250
-=======
-_PATTERN_WIDTH, _PATTERN_CHARS = 300, 54  # with how many of one type it is
->>>>>>> 830d9d4c (cli, report: name archives, and no time of the verdict that is not it)
+_PATTERN_WIDTH, _PATTERN_CHARS = 250, 54  # with how many of one type it is
 _TIMES = Head(
     Counted(
         Message("Profiled time {per}"),
@@ -201,13 +197,8 @@ def _drawn(cells: pd.DataFrame) -> Table:
     pattern = Message(
         "Op types of the model's operators, in graph order. Click a line with ▸ to unfold it."
     )
-<<<<<<< HEAD
-    made.text(_PATTERN, cells["pattern"], pattern, _PATTERN_WIDTH, NAME_CHARS)
-    made.text(_BECOMES, cells["becomes"], _BECOMES_HELP, 150, TYPE_CHARS, behind=True)
-=======
     made.text(_PATTERN, cells["pattern"], pattern, _PATTERN_WIDTH, _PATTERN_CHARS)
-    made.text(_BECOMES, cells["becomes"], _BECOMES_HELP, 150, TYPE_CHARS)
->>>>>>> 830d9d4c (cli, report: name archives, and no time of the verdict that is not it)
+    made.text(_BECOMES, cells["becomes"], _BECOMES_HELP, 150, TYPE_CHARS, behind=True)
     if (cells["source"] != "").any():
         called = Message("The lines of the model's code that call its operators.")
         made.text(Head(Message("Source")), cells["source"], called, 130, behind=True)
