@@ -56,7 +56,13 @@ FIGURE_LABELS: Mapping[FigureCode, Message] = {
 }
 
 # What profiled runs are called, and how they are counted.
-_RUN_NOUNS = {"model_run": "profiled_runs", "step": "steps", "iteration": "iterations"}
+_RUN_NOUNS = {
+    "model_run": "profiled_runs",
+    "step": "steps",
+    "annotation": "steps",
+    "repeat": "repetitions",
+    "iteration": "iterations",
+}
 _MAX_NAMES = 8
 _MUCH_UNKNOWN = 0.005  # share of time of unknown class that is worth a sentence
 

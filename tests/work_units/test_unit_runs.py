@@ -23,6 +23,7 @@ from analysis.metrics.device import device_use
 from analysis.timeline.payload import trace_payload
 from analysis.trace import Diagnostic, Trace, runs_frame
 from analysis.wording import findings as words
+from analysis.wording.doctor import read_sentence
 from analysis.wording.explanation import leading_sentence
 from analysis.wording.explanation.trace import trace_sentence
 from analysis.wording.explanation.works import after_said, idle_said
@@ -121,7 +122,8 @@ def test_what_the_file_shows_beside_its_units_is_said_once() -> None:
     note = note_of(side.trace, "runs_beside")
     assert (note.count, note.values["before"], note.values["time"]) == (1, 10_000_000, 50_000)
     told = trace_facts(side)
-    assert "each of 3 called step[DECODE bs=4] counts as one run" in told
+    assert "each of 3 called step[DECODE bs=4] counts as one step" in told
+    assert read_sentence(examine(side.trace)).startswith("3 steps; in the whole file ")
     assert "Beside these runs the file shows 10.0 ms before the first, by the clock." in told
     assert "1 execution, which takes 50.0 µs, is in no run." in told
     assert told.count("Beside") == 1

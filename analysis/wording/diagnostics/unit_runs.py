@@ -71,10 +71,10 @@ def beside_parts(note: Diagnostic) -> str:
 UNIT_RUNS: Mapping[DiagnosticCode, NoteTexts] = {
     "runs_annotated": told(
         Message(
-            "The file does not mark its runs, but an annotation of its host does: {name:name} "
-            "counts as one run.",
-            "The file does not mark its runs, but annotations of its host do: each of {n:count} "
-            "called {name:name} counts as one run.",
+            "The file does not mark its steps, but an annotation of its host does: {name:name} "
+            "counts as one step.",
+            "The file does not mark its steps, but annotations of its host do: each of {n:count} "
+            "called {name:name} counts as one step.",
         ),
     ),
     "runs_repeated": lambda note: told(_REPEATED, *_end(note)),
