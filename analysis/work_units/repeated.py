@@ -11,6 +11,7 @@ import pandas as pd
 from analysis.align.repeats import Repeat, best_period
 from analysis.host.idle import idle_by_host
 from analysis.metrics.device import copies_of
+from analysis.metrics.heavy_work import Work, heavy_work
 from analysis.metrics.kernel_types import kernel_types
 from analysis.metrics.memo import once
 from analysis.metrics.spans import busy_until, call_times
@@ -26,6 +27,7 @@ _UNKNOWN = 0.5  # of those pauses, in which the file does not show what the host
 _CLEAR = 1.5  # times the second longest pause of a repeat, with which its longest one stands out
 _SEEN = 0.005  # of a repeat, which that takes at least
 _FEWEST = 3  # repeats, so that at least two lie between starts
+_FEW_PRODUCTS = 3  # which are the same by chance
 _MOST = 4  # repeats of one side that are one of the other, as where two kinds of layers alternate
 
 
@@ -52,13 +54,17 @@ def common_repeats(before: Trace, after: Trace) -> tuple[Units, Units] | None:
 
     Where a repeat of one side is as long as two to four of the other, those together are one unit.
     Each begins where it does alone if both begin with the same kernel, else both as the first.
+    Repeats of any lengths are the same unit where they hold the same heavy work, as before and
+    after fusion; each then begins where it does alone.
     """
     first, second = _repeated(before), _repeated(after)
     if first is None or second is None:
         return None
     counts = _together(first.repeat.period, second.repeat.period)
-    if counts is None:
-        return None
+    if counts != (1, 1):
+        same = _of_same_work(first, second)
+        if same is not None or counts is None:
+            return same
     begin = first.repeat.start + first.phase
     one = first.families[begin:][: first.repeat.period * counts[0]]
     shift = _shift(one, second, second.repeat.period * counts[1])
@@ -72,6 +78,22 @@ def common_repeats(before: Trace, after: Trace) -> tuple[Units, Units] | None:
         other = replace(second.calls_apart(shift, counts[1]), end=ends[1])
     is_own = (counts[0] == 1, counts[1] == 1 and shift == second.phase)
     return replace(one_side, is_shared=not is_own[0]), replace(other, is_shared=not is_own[1])
+
+
+def _of_same_work(first: _Repeated, second: _Repeated) -> tuple[Units, Units] | None:
+    """Return the repeats of two traces that run the same matrix products and convolutions over the
+    same sizes in the same order, each from where it begins alone; None of others. Of few such
+    operators both have as many repeats, as one side may show twice the work under one size."""
+    work, copies = first.heavy_work, first.repeat.copies
+    if not work or work != second.heavy_work:
+        return None
+    if len(work) < _FEW_PRODUCTS and copies != second.repeat.copies:
+        return None
+    alone = units_of_repeats(first.trace), units_of_repeats(second.trace)
+    one, other = alone
+    if one is None or other is None or one.end != other.end:
+        return None
+    return one, other
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +121,13 @@ class _Repeated:
         longest, second = np.argsort(-usual, kind="stable")[:2]
         least = max(_CLEAR * usual[second], _SEEN * np.diff(begins).sum() * period / len(begins))
         return int(longest) if usual[longest] > least else 0
+
+    @cached_property
+    def heavy_work(self) -> Work:
+        """The matrix products, convolutions and attention of one repeat; empty where their sizes
+        are not known."""
+        first = self.calls[self.repeat.start :][: self.repeat.period]
+        return heavy_work(self.trace, self.trace.calls["operator"].to_numpy()[first])
 
     def units(self, shift: int, together: int, *, has_last: bool = False) -> Units | None:
         """Return the repeats from `shift` kernels behind the first one on, so many together, with

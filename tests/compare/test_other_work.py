@@ -232,7 +232,7 @@ REAL = {
         "third_party/ascend_torch_npu/2025-01-level0-rank0",
         "third_party/ascend_torch_npu/2025-01-level1-rank0",
     ): "single_run",
-    ("captured/torch/cbr_eager.json", "captured/torch/cbr_compiled_freezing.json"): "single_run",
+    ("captured/torch/cbr_eager.json", "captured/torch/cbr_compiled_freezing.json"): "few_runs",
 }
 
 

@@ -266,7 +266,7 @@ def test_two_devices_say_what_is_after_the_end_of_the_step() -> None:
     assert found is not None and found.sides is not None and found.has_other_kernels
     assert [side.after_ns for side in found.sides] == [50_000, 10_000]
     assert [str(said) for said in after_said(found)] == [
-        "Of both together, 10.0 µs is after the step ends (before 50.0 µs)."
+        "Of both together, 10.0 µs is after the step ends (50.0 µs in the baseline)."
     ]
     assert idle_said(found) == [], "kernels after the end are no part of the step"
     within = step_to_300([(1, gemms[0], 2.0), (70, relus[0], 3.0)])

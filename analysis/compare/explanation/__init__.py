@@ -10,10 +10,8 @@ from analysis.compare.explanation.alone import (
     kernels_of_one_size,
     kernels_of_some_units,
 )
-from analysis.compare.explanation.batch import batch_factor
 from analysis.compare.explanation.clocks import clocks, ratio_of_same
 from analysis.compare.explanation.communication import are_stages, communication_changes
-from analysis.compare.explanation.data_types import other_types
 from analysis.compare.explanation.differing import (
     differing_kernels,
     other_kernels_of_operators,
@@ -34,9 +32,11 @@ from analysis.compare.explanation.layers import layers_of, more_layers
 from analysis.compare.explanation.operators import (
     are_of_other_kernels,
     classes,
+    do_same_heavy_work,
     operator_changes,
     share_in_common,
 )
+from analysis.compare.explanation.other_inputs import batch_factor, other_types
 from analysis.compare.explanation.pieces import all_positions
 from analysis.compare.explanation.products import products_of, products_of_phases
 from analysis.compare.explanation.remaining import Remaining
@@ -120,14 +120,15 @@ def _of_sides(
     alignment = align(sides[0].sequence, sides[1].sequence)
     left = Remaining.of(sides, alignment)
     has_other_kernels = are_of_other_kernels(sides) and not left.is_renamed
-    if has_other_kernels:
-        if share_in_common(sides) < _COMMON:
-            return _not_compared("models", times, sides)
-        changes, ratio = operator_changes(sides, least_ns), None
+    common = alignment.common_share_with(all_positions(left.pieces))
+    is_one_order = is_order(common) or left.is_renamed
+    is_one_model = share_in_common(sides) >= _COMMON if has_other_kernels else is_one_order
+    if not (is_one_model or do_same_heavy_work(sides)):
+        return _not_compared("models", times, sides)
+    if has_other_kernels or not is_one_model:
+        changes = operator_changes(sides, least_ns, by_class=not is_one_model)
+        has_other_kernels, ratio = True, None
     else:
-        common = alignment.common_share_with(all_positions(left.pieces))
-        if not (is_order(common) or left.is_renamed):
-            return _not_compared("models", times, sides)
         changes, ratio = _kernel_changes(left, alignment, least_ns)
     changes += communication_changes(sides, least_ns, ranks)
     changes += idle_changes(sides, _IDLE * times.before_ns)
@@ -147,7 +148,7 @@ def _of_sides(
         products=(
             (products_of(sides[0]), products_of(sides[1])) if has_other_kernels else ((), ())
         ),
-        data_types=other_types(sides),
+        data_types=other_types(sides, always=has_other_kernels),
     )
 
 

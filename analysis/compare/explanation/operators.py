@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from analysis.compare.explanation.explanation import Change, ChangeCode, ClassTime
 from analysis.compare.explanation.sides import ExplainedSide
+from analysis.metrics.heavy_work import heavy_work
 
 _OTHERS = 0.5  # of the time, in kernels of names that the other side does not have
 _NAMED = 0.5  # of the time, in kernels whose operator is known
+_FEW_PRODUCTS = 3  # which are the same by chance
 _MOST = 0.75  # of what an operator takes longer, which one set of shapes has
 
 Sides = tuple[ExplainedSide, ExplainedSide]
@@ -31,6 +34,15 @@ def are_of_other_kernels(sides: Sides) -> bool:
     return True
 
 
+def do_same_heavy_work(sides: Sides) -> bool:
+    """Return whether a unit of both sides runs the same matrix products and convolutions over the
+    same sizes in the same order: it is one model, however its operators are fused and called. Few
+    of them say nothing of whole files, of which one may run the model more often."""
+    before, after = (heavy_work(side.trace, side.profile.operators) for side in sides)
+    is_whole = any(side.units.kind == "file" for side in sides)
+    return bool(before) and before == after and (len(before) >= _FEW_PRODUCTS or not is_whole)
+
+
 def share_in_common(sides: Sides) -> float:
     """Return the share of the time, 0 to 1, in operators or classes that both sides run, of the
     side that has less of it."""
@@ -39,19 +51,24 @@ def share_in_common(sides: Sides) -> float:
     return min(sum(each[key] for key in common) / max(1.0, sum(each.values())) for each in totals)
 
 
-def operator_changes(sides: Sides, least_ns: float) -> list[Change]:
+def operator_changes(sides: Sides, least_ns: float, *, by_class: bool = False) -> list[Change]:
     """Return the operators that take at least `least_ns` a unit longer or shorter on the candidate;
     where one set of shapes has nearly all of it, that alone. Kernels without a known operator are
-    told by class."""
-    before, after = (_by_operator(side) for side in sides)
+    told by class, as are all with `by_class`, of sides that call operators by other names."""
+    before, after = (_by_operator(side, by_class=by_class) for side in sides)
     found = []
     for key in dict.fromkeys((*before, *after)):
         times = (before.get(key, {}), after.get(key, {}))
-        for part, shapes in _parts(sides, times):
+        for part, shapes in [(times, "")] if by_class else _parts(sides, times):
             change = _change(sides, key, part, shapes)
             if abs(change.change_ns) >= least_ns:
-                found.append(change)
+                found.append(_of_class(change) if by_class else change)
     return found
+
+
+def _of_class(change: Change) -> Change:
+    """Return a change of all operators of one class."""
+    return replace(change, evidence="ordered", values={**change.values, "by_class": 1})
 
 
 def classes(sides: Sides) -> tuple[ClassTime, ...]:
@@ -82,11 +99,11 @@ def classes(sides: Sides) -> tuple[ClassTime, ...]:
     return tuple(sorted(found, key=lambda each: -max(each.before_ns, each.after_ns)))
 
 
-def _by_operator(side: ExplainedSide) -> dict[tuple[str, str], Times]:
+def _by_operator(side: ExplainedSide, *, by_class: bool = False) -> dict[tuple[str, str], Times]:
     """Return the kernels of a unit by the operator that launched them, else by class."""
     found: dict[tuple[str, str], Times] = {}
     for operator, ns in zip(side.profile.operators.tolist(), side.ns.tolist(), strict=True):
-        launcher = side.launchers[operator]
+        launcher = "" if by_class else side.launchers[operator]
         key = (launcher, "") if launcher else ("", side.kernels[operator].op_class)
         entry = found.setdefault(key, {}).setdefault(operator, [0, 0.0])
         entry[0] += 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.compare.explanation.data_types import FLOAT32
 from analysis.compare.explanation.explanation import OtherKernels, UnitTimes
+from analysis.compare.explanation.other_inputs import FLOAT32
 from analysis.messages import Message, Said
 from analysis.work_units.units import UnitKind
 

@@ -76,6 +76,10 @@ _TWO_DEVICES = {  # with communication, whose time is told apart
         "instead of {before:duration} {per} (**{change:signed_duration}**): {parts}."
     ),
 }
+_TWO_HOSTS = Message(
+    "The two sides run different operators, which take {after:duration} instead of "
+    "{before:duration} {per} (**{change:signed_duration}**): {parts}."
+)
 _PART = Message(
     "{name} {after:duration} instead of {before:duration} (**{change:signed_duration}**)"
 )
@@ -182,7 +186,9 @@ def devices_sentence(explanation: Explanation) -> Said:
         parts.append(_part(others if heavy else _ALL, light))
     told = reduce(lambda start, one: _NEXT_PART.of(start=start, next=one), parts)
     before, after = _times(classes)
-    return _TWO_DEVICES[len(classes) < len(explanation.classes)].of(
+    on_device = explanation.unit.on_device
+    message = _TWO_DEVICES[len(classes) < len(explanation.classes)] if on_device else _TWO_HOSTS
+    return message.of(
         per=per_unit(explanation.unit),
         before=before,
         after=after,

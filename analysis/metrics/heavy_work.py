@@ -1,0 +1,40 @@
+"""The heavy work of a model: its matrix products, convolutions and attention by their sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.metrics.memo import once
+from analysis.operators.classes import is_heavy
+from analysis.operators.flops import Shape, parse_shapes
+from analysis.trace import Trace
+
+_FEWEST_SIZES = 4  # numbers of the shapes of one operator, of which fewer say little
+
+Work = tuple[tuple[str, tuple[Shape, ...]], ...]
+
+
+def heavy_work(trace: Trace, operators: np.ndarray) -> Work:
+    """Return the heavy operators of these executions in order, by their class and the shapes of
+    their first two inputs, whatever their names and the types of their tensors. Several in a row
+    over the same sizes count once, since a framework may write an operator and what it calls. Empty
+    where the sizes of one are not known."""
+    keys = _keys(trace)
+    found: list[tuple[str, tuple[Shape, ...]]] = []
+    for operator in operators.tolist():
+        key = keys[operator]
+        if key is None or (found and found[-1] == key):
+            continue
+        if sum(map(len, key[1])) < _FEWEST_SIZES:
+            return ()
+        found.append(key)
+    return tuple(found)
+
+
+@once
+def _keys(trace: Trace) -> list[tuple[str, tuple[Shape, ...]] | None]:
+    """Return the class and the shapes of each operator of a trace; None of those that are light."""
+    return [
+        (op_class, tuple(parse_shapes(inputs)[:2])) if is_heavy(op_class) else None
+        for op_class, inputs in zip(trace.texts("op_class"), trace.texts("inputs"), strict=True)
+    ]
