@@ -250,7 +250,7 @@ def recipe_markdown(table: RecipeTable) -> str:
         (say("Can I trust this?"), notes),
         (say("Published: {source:name}", source=plain(recipe.source)), told),
         (
-            say("Why ours differ") if told else say("How to read it"),
+            say("Why these differ from the published ones") if told else say("How to read it"),
             list(map(plain, recipe.why_differ)),
         ),
     ):

@@ -26,6 +26,10 @@ LABELS: Mapping[Kind, Message] = {
     "operator_sum": Message("sum of operators"),
 }
 _LATENCY = Message("{of}: the typical run, which the verdict compares and the waterfall adds up to")
+_LATENCY_OF_BLOCKS = Message(
+    "{of}: the typical run, a lower quartile, which the verdict compares and the waterfall adds up "
+    "to"
+)
 _LATENCY_ALONE = Message("{of}: the typical run")
 _LATENCY_MEAN_ALONE = Message("{of}, mean")
 _MEAN_RUN = Message("{of}, mean: slow runs count in it")
@@ -85,6 +89,8 @@ def total_basis(total: Total, comparison: Comparison) -> str:
             return _OF_FILE.text(of=time)
         if comparison.verdict.is_of_means:
             return (_LATENCY_MEAN if compared else _LATENCY_MEAN_ALONE).text(of=time)
+        if compared and comparison.verdict.pairing in ("blocks", "unpaired_blocks"):
+            return _LATENCY_OF_BLOCKS.text(of=time)
         return (_LATENCY if compared else _LATENCY_ALONE).text(of=time)
     if total.kind == "mean_run":
         return _MEAN_RUN.text(of=TIME_SOURCES[comparison.ledger.reconciliation.of])

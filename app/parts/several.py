@@ -82,7 +82,10 @@ def _speedups(table: Table, multiple: MultipleComparison, entries: list[Entry]) 
         table.text(Head(Capital(words.interval_head(multiple))), intervals, help_, 120)
     results = pd.Series([words.result_text(entry) for entry in entries])
     table.text(
-        Head(Message("Result")), results, Message("Whether it is told from the baseline."), 100
+        Head(Message("Against the baseline")),
+        results,
+        Message("Faster or slower than the baseline, where noise lets that be told."),
+        150,
     )
 
 

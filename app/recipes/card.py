@@ -180,7 +180,9 @@ def _table(table: RecipeTable) -> None:
         hide_index=True,
         column_config=drawn.settings,
         placeholder="",
-        alt=say("Figures of the recipe, a column for each step, published figures below ours"),
+        alt=say(
+            "Figures of the recipe, a column for each step, published figures below those measured"
+        ),
     )
     st.caption(panels.own(words.how_to_read(table)))
     for why, labels in drawn.lacking.items():
@@ -217,7 +219,11 @@ def _told(recipe: Recipe) -> None:
             told += [f"  - :gray[{panels.own(one.note)}]"] if one.note else []
         st.markdown("\n".join(told))
     if recipe.why_differ:
-        title = say("Why ours differ") if recipe.published else say("How to read it")
+        title = (
+            say("Why these differ from the published ones")
+            if recipe.published
+            else say("How to read it")
+        )
         st.subheader(title, anchor=False)
         st.markdown("\n".join(f"- {panels.own(sentence)}" for sentence in recipe.why_differ))
     st.subheader(say("What runs"), anchor=False)

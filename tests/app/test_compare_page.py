@@ -328,7 +328,7 @@ def test_a_report_of_several_leads_to_their_table_with_what_was_set(start: Start
     assert any("fused is the fastest of the 3" in head.value for head in page.subheader)
     [frame] = [one.value for one in page.dataframe]
     assert sorted(frame["Variant"]) == ["eager", "fused", "unfused"]
-    assert frame["Result"][list(frame["Variant"]).index("eager")] == "baseline"
+    assert frame["Against the baseline"][list(frame["Variant"]).index("eager")] == "baseline"
     assert page.number_input(key="tau_us").value == 20
     files = [(f"{runs}.json", profile_json(FUSED_OPERATORS, runs=runs)) for runs in (8, 6, 7, 9)]
     profiles = [read(Source(*file)) for file in files]

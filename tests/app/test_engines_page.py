@@ -102,7 +102,7 @@ def test_recordings_of_one_engine_each_are_compared_beyond_drift(tree: Path) -> 
     page = opened()
     assert is_clean(page)
     [frame] = [one.value for one in page.dataframe]
-    results = dict(zip(frame["Variant"], frame["Result"], strict=True))
+    results = dict(zip(frame["Variant"], frame["Against the baseline"], strict=True))
     assert results["near:fused"] == "cannot tell"
     assert sorted(results.values()) == ["baseline", "cannot tell", "faster"]
     assert any("3 recordings, which did not alternate" in text for text in texts(page))

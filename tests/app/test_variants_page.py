@@ -59,7 +59,10 @@ def test_the_variants_of_the_first_sample(open_variants: Open) -> None:
     assert fastest(page) == "fused is 2.00× faster than unfused", "as the page says of the pair"
     assert "variant" not in page.query_params, "as everybody sees them who opens this pair"
     found = table(page)
-    assert found["Variant"] == ["unfused", "fused"] and found["Result"] == ["baseline", "faster"]
+    assert found["Variant"] == ["unfused", "fused"] and found["Against the baseline"] == [
+        "baseline",
+        "faster",
+    ]
     assert found["Speedup"][1] == pytest.approx(2.0)
     assert found["Peak memory"] == [10_000_000, 8_000_000]
     assert found["Pareto front"] == ["beaten by fused", "on it"]
@@ -134,7 +137,9 @@ def test_choices_follow_and_names_are_not_markup(open_variants: Open) -> None:
     assert any(str(name).startswith("![a](http") for name in table(page)["Variant"])
     page.selectbox(key="choose_several_baseline").set_value(ids[3]).run()
     assert page.query_params["variant"] == [ids[3], *ids[:3]]
-    assert table(page)["Variant"][0] == "eager" and set(table(page)["Result"][1:]) == {"faster"}
+    assert table(page)["Variant"][0] == "eager" and set(
+        table(page)["Against the baseline"][1:]
+    ) == {"faster"}
     page.multiselect(key="choose_several").set_value([ids[0], ids[3]]).run()
     assert page.query_params["variant"] == [ids[3], ids[0]]
     assert table(page)["Variant"] == ["eager", "unfused"]

@@ -29,8 +29,8 @@ MULTIPLE_TITLE = Message("Several variants against {baseline:name}")
 BASELINE = Message("baseline")
 MULTIPLE_HELP = Message(
     "Speedup: time of the baseline / time of the variant, above 1 is faster. Each interval is wide "
-    "enough for all of them to hold together at 95 %. Result: whether the variant can be told from "
-    "the baseline."
+    "enough for all of them to hold together at 95 %. Against the baseline: "
+    "faster or slower than it, where noise lets that be told."
 )
 _OUTCOMES: Mapping[VerdictOutcome, Message] = {
     "faster": Message("faster"),

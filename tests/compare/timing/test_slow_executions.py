@@ -249,3 +249,14 @@ def test_a_prediction_and_what_came_leave_it_out() -> None:
     assert card is not None
     means = [run_spans(side.trace)["span_ns"].astype(float).mean() for side in sides]
     assert card.run_measured_ns == pytest.approx(means[0] - means[1] - (1_800_000 - 75_500) / 8)
+
+
+def test_means_say_so_of_the_least_slow_execution() -> None:
+    """GlobalAveragePool of a recording took 31.2 µs in groups and 32.9 µs in op types."""
+    value = read_path(RECORDINGS / "resnet50.zip")
+    assert isinstance(value, Experiment)
+    sample = compare(*(side_of_variant(value, name) for name in ("unfused", "fused")))
+    assert sample.ledger.slow[0].per_run_ns < 0.001 * sample.op_types["per_run_ns_baseline"].sum()
+    assert "Of these means slow executions are 24.4 µs and 0 ns" in kinds_sentence(
+        sample, "op_types"
+    )
