@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -20,7 +21,9 @@ from analysis.limits import Limits
 from analysis.memory import MemoryUse
 from analysis.metrics.hierarchy import hierarchy
 from analysis.metrics.stretch import Stretch
+from analysis.readers import read_path
 from analysis.readers.building.host.wait_calls import host_waits
+from analysis.timeline.payload import trace_payload
 from analysis.trace import Trace, calls_frame, runs_frame
 from analysis.wording import findings as words
 from analysis.wording.findings.texts import TEXTS
@@ -220,6 +223,22 @@ def test_light_operators_in_a_row() -> None:
     assert one.gain == Gain(90, 30, 150, "modelled")
     assert one.values["example"] == "Mul + Add + Relu"
     assert one.names == ("Add_2", "Mul_1", "Relu_3")
+
+
+def test_what_the_host_did_is_not_denied_beside_a_lane_that_shows_it() -> None:
+    """The sample has 217 of 691 us without operators, and a lane of the host that fills them; a
+    trace without anything of its host cannot say what that did."""
+    sample = Path(__file__).resolve().parents[2] / "sample_traces/torch_compile/compiled.json.gz"
+    trace = read_path(sample)
+    assert isinstance(trace, Trace) and trace.host is not None
+    [side] = trace_payload(side_of_trace(trace))["sides"]
+    one = of_code(found_in(trace), "idle_time")
+    assert one is not None and side["host"].totals["idle_ns"] > 0
+    assert "in the lane of the host" in words.why_text(one)
+    assert "not in the file" not in words.why_text(one)
+    calls: list[Call] = [("MatMul", 100, 300), ("Conv", 540, 400)]  # as above
+    blind = of_code(found_in(trace_of(calls)), "idle_time")
+    assert blind is not None and "which of these is not in the file" in words.why_text(blind)
 
 
 def test_an_example_names_operators_whole_or_not_at_all() -> None:

@@ -141,6 +141,7 @@ def idle_time(subject: Subject) -> Answer:
                 "operator": name,
                 "gap_ns": gap_ns,
                 "is_alone": len(subject.operators) == 1,
+                "has_host": subject.trace.host is not None,
             },
             at_most_ns=most_ns,
             share=share,

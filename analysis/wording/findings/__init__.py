@@ -20,6 +20,7 @@ from analysis.wording.findings.particular import (
     COPIES_WITHIN_REMEDY,
     FUSIONS_BY_SIZES,
     IDLE_ALONE,
+    IDLE_BESIDE_HOST,
     IDLE_NOWHERE,
     KEPT_LIMITS,
     KEPT_REMEDY,
@@ -139,6 +140,8 @@ def why_text(finding: Finding) -> str:
     """What that means, in one sentence or two; names come from the file."""
     if finding.code == "missed_fusion":
         return near_miss_sentence(_missed(finding))
+    if finding.code == "idle_time" and finding.values.get("has_host"):
+        return IDLE_BESIDE_HOST.text()
     if finding.code == "dynamic_dimensions" and finding.gain is not None:
         return SIZES_NOT_KNOWN.text()
     if _is_repeated(finding):

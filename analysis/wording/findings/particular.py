@@ -39,6 +39,10 @@ LAUNCHING_LONGEST = Message(
     "which the host launches operators, the longest {longest_ns:duration}."
 )
 IDLE_NOWHERE = Message("Nothing runs for {idle_ns:duration}, {share:percent} of the time.")
+IDLE_BESIDE_HOST = Message(
+    "Meanwhile the host may start operators, read data or results, or wait: what the file has of "
+    "it is in the lane of the host on the timelines."
+)
 IDLE_ALONE = Message(
     "Look at the largest gaps in the timeline and at what the host does there, and prepare data "
     "ahead."
