@@ -18,16 +18,6 @@ from app.parts import panels, tables
 from app.sources import alone, several
 from app.sources.comparisons import Shown
 
-# Streamlit disables a button while what it downloads is made.
-_STYLES = """<style>
-.st-key-download_report_writes, .st-key-download_several_writes,
-.st-key-download_trace_writes { display: none; }
-body:has(.st-key-download_report button:disabled) .st-key-download_report_writes,
-body:has(.st-key-download_trace button:disabled) .st-key-download_trace_writes,
-body:has(.st-key-download_several button:disabled) .st-key-download_several_writes {
-  display: flex; justify-content: center; height: 2.5rem;
-}
-</style>"""
 _REPORT = Message(
     "One HTML file with everything on this page, which needs no network. Writing it takes some "
     "seconds."
@@ -135,9 +125,9 @@ def _report_help(private: bool) -> str:
 
 
 def _say_while_written(key: str) -> None:
-    """Say that the report is being written, as long as the button of this key is disabled."""
+    """Say that the report is being written, as long as the button of this key is disabled
+    (first_style.css)."""
     with st.container(key=f"{key}_writes", width="content"):
-        st.markdown(_STYLES, unsafe_allow_html=True)
         st.caption(say("Writing the report …"))
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-# Layout shift as web vitals count it, without what follows a click: for add_init_script. Streamlit
-# widens its main block once it has read the page's settings, before or after the first content as
-# the machine's load has it: that shift is its own and does not count here.
+# Layout shift as web vitals count it, without what follows a click: for add_init_script.
 WATCH_SHIFTS = """
 window.shifted = 0;
-const widens = ({ node }) => node?.dataset?.testid === "stMainBlockContainer";
 new PerformanceObserver((list) => {
   for (const entry of list.getEntries())
-    if (!entry.hadRecentInput && !entry.sources.some(widens)) window.shifted += entry.value;
+    if (!entry.hadRecentInput) window.shifted += entry.value;
 }).observe({ type: "layout-shift", buffered: true });
 """
 MAX_SHIFT = 0.1

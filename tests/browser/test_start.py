@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import MAX_SHIFT, WATCH_SHIFTS
 from tests.browser.dashboard import upload, verdict, wait_idle
 from tests.browser.serving import ROOT, RUNS_AT, SERVE, SERVES_AT, STREAMLIT, free_port, started
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
@@ -169,3 +170,30 @@ def test_every_answer_carries_the_security_headers(url: str) -> None:
         assert "default-src 'none'" in policy
         assert "frame-ancestors 'none'" in policy
         assert "unsafe-eval" not in policy
+
+
+WATCH_WIDTH = """
+new PerformanceObserver((list) => {
+  for (const { sources } of list.getEntries())
+    for (const { node, previousRect, currentRect } of sources)
+      if (node?.dataset?.testid === "stMainBlockContainer")
+        window.widened = [previousRect.width, currentRect.width];
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+def test_pages_stand_still_when_they_are_opened_again(page: Page, url: str) -> None:
+    """With all scripts in the browser's cache the content may be there before the settings of the
+    page, which make it wide."""
+    page.add_init_script(WATCH_SHIFTS)
+    page.add_init_script(WATCH_WIDTH)
+    for path in ("", "compare", "trace"):
+        page.goto(f"{url}/{path}")
+        wait_idle(page)
+        moved = []
+        for _ in range(3):  # a page that moves by itself moves in each of three
+            page.reload()
+            wait_idle(page)
+            moved.append(float(page.evaluate("window.shifted")))
+            assert page.evaluate("window.widened ?? null") is None, path
+        assert min(moved) < MAX_SHIFT, (path, moved)
