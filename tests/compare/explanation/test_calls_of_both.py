@@ -208,6 +208,10 @@ def test_launches_of_another_name_are_named_on_both_sides() -> None:
         "(each hipLaunchKernel takes 30.0 µs, each cudaLaunchKernel of the baseline 2.00 µs, "
         "+56.0 µs in all)"
     ) in told
+    # The same change beside launches that take less time is not put to them.
+    shorter = {"each_ns": 1_000, "call_after_ns": 2_000}
+    other = replace(idle, values={**idle.values, **shorter})
+    assert "hipLaunchKernel" not in change_sentence(other, found.unit)
     same = explain(before, after)
     assert same is not None
     (idle,) = [change for change in same.changes if change.values.get("kind") == "launching"]

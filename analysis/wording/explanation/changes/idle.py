@@ -31,7 +31,9 @@ def idle(change: Change, unit: UnitTimes) -> Sentence:
     calls = _IDLE_CALLS.get(str(kind))
     if calls is not None and "call" in change.values:
         call, each, was = (change.values[name] for name in ("call", "each_ns", "was_ns"))
-        if abs(float(each) - float(was)) > _AS_LONG * float(was):
+        longer_ns = float(each) - float(was)
+        # Calls that take less time are no reason for more of it to wait for them.
+        if abs(longer_ns) > _AS_LONG * float(was) and longer_ns * change.change_ns > 0:
             values |= {"call": call, "each": each, "was": was}
             values["calls_ns"] = float(change.values["call_after_ns"]) - float(
                 change.values["call_before_ns"]
