@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from analysis.messages import Message, say
+
 # A lane with less than this part of the side's time is folded, where at least FOLD_FROM are.
 SMALL_SHARE = 0.005
 FOLD_FROM = 2
@@ -15,6 +17,10 @@ _NPU = ("ascend", "msprof", "mindspore_legacy", "akg")  # how names of formats s
 _GPU = ("kineto", "nsys", "rocpd", "rocprof", "tensorrt")
 _NUMBERED = re.compile(r".*\((\d{1,4})\)")  # NVIDIA A10G (0)
 _TYPED = re.compile(r"([A-Za-z]+):(\d{1,4})")  # TPU:0
+_NUMBERED_LANES = {
+    "stream": Message("stream {number:name}"),
+    "thread": Message("thread {number:name}"),
+}
 _XLA_STREAM = re.compile(r"Stream #(\d+)\s*(?:\((.*)\))?")
 
 
@@ -66,6 +72,19 @@ def lane_name(device: str, stream: str, format_: str, *, is_communication: bool 
     if where and not on and is_communication:
         on = "communication"
     return ", ".join(filter(None, (where, on)))
+
+
+def spoken_name(name: str) -> str:
+    """Return the name of a lane in the language that is spoken: 'GPU 0, 流 7'."""
+    return ", ".join(map(_spoken, name.split(", ")))
+
+
+def _spoken(part: str) -> str:
+    if part == "communication":
+        return say("communication")
+    kind, _, number = part.partition(" ")
+    spoken = _NUMBERED_LANES.get(kind) if number else None
+    return part if spoken is None else spoken.text(number=number)
 
 
 def _device(device: str, format_: str) -> str:

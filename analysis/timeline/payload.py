@@ -27,7 +27,7 @@ from analysis.quantity import Quantity
 from analysis.ranks.waits import Waits, waits_of, waits_of_pair
 from analysis.timeline.depth import MAX_DEPTH, rows_of
 from analysis.timeline.host_lane import HostLane, host_lane
-from analysis.timeline.lane import Lane, lanes
+from analysis.timeline.lane import Lane, lanes, spoken_name
 from analysis.trace import Trace
 from analysis.wording.timeline import drawn as wording
 from analysis.wording.timeline.script import script_words
@@ -196,14 +196,18 @@ def first_starts(side: dict[str, Any]) -> dict[int, int]:
 
 def texts(payload: dict[str, Any]) -> dict[str, Any]:
     """What a payload says, in the language that is spoken: `words` of the script, `classes`, and
-    of each side `caption` and `folded`, '' for none."""
+    of each side `caption` and `folded`, '' for none, and its `lanes`."""
     return {
         "words": script_words(),
         "classes": [
             {"id": entry["id"], "label": entry["label"].text()} for entry in payload["classes"]
         ],
         "sides": [
-            {"caption": str(side["caption"]), "folded": str(side["folded"] or "")}
+            {
+                "caption": str(side["caption"]),
+                "folded": str(side["folded"] or ""),
+                "lanes": [{**lane, "label": spoken_name(lane["label"])} for lane in side["lanes"]],
+            }
             for side in payload["sides"]
         ],
     }

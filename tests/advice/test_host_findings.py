@@ -101,8 +101,8 @@ def test_a_call_that_several_operators_make_has_the_time_of_each_apart() -> None
     assert (one.values["by"], one.values["by_ns"]) == ("aten::convolution_backward", 400)
     text = "".join(part.text for part in words.limit_parts(one))
     assert text.endswith(
-        "the largest part, 900 ns, in hipFree. Of the time in hipFree the largest part, 400 ns, is "
-        "in aten::convolution_backward."
+        "the largest part, 900 ns, in hipFree. Of that idle time in hipFree the largest part, "
+        "400 ns, is in aten::convolution_backward."
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.timeline.lane import lane_name, lanes
+from analysis.messages.language import speaking
+from analysis.timeline.lane import lane_name, lanes, spoken_name
 from analysis.trace import calls_frame
 
 
@@ -84,3 +85,21 @@ def test_lanes_of_nearly_nothing_are_folded_where_there_are_several() -> None:
     made, _ = found([("1", 996), ("2", 4)])  # one line of text is no shorter than one lane
     assert [small for _, _, small in made] == [False, False]
     assert found([]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("name", "chinese"),
+    [
+        ("GPU 0, stream 7", "GPU 0, 流 7"),
+        ("GPU 0, stream 14 (Compute)", "GPU 0, 流 14 (Compute)"),
+        ("CPU, thread 4711", "CPU, 线程 4711"),
+        ("NPU 0, communication", "NPU 0, 通信"),
+        ("worker, io", "worker, io"),
+        ("", ""),
+    ],
+)
+@pytest.mark.usefixtures("translations")
+def test_lanes_are_named_in_the_language_that_is_spoken(name: str, chinese: str) -> None:
+    assert spoken_name(name) == name
+    with speaking("zh"):
+        assert spoken_name(name) == chinese

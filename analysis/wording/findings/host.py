@@ -167,7 +167,8 @@ CAUSES: Mapping[str, CauseText] = {
 }
 # A call that several operators make: the one in which most of its time lies.
 CALLER = Message(
-    "{sentence} Of the time in {place:name} the largest part, {by_ns:duration}, is in {by:name}."
+    "{sentence} Of that idle time in {place:name} the largest part, {by_ns:duration}, is in "
+    "{by:name}."
 )
 # Why launching is the limit, where launches are known: the host is ahead elsewhere, or nowhere.
 LAUNCHING = {
