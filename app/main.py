@@ -75,7 +75,9 @@ def run() -> None:
     fleet_page: StreamlitPage = st.Page(
         lambda: fleet.show(compare_page, shown_on), title=say("Fleet"), url_path="fleet"
     )
-    releases_page = st.Page(releases.show, title=say("Releases"), url_path="releases")
+    releases_page: StreamlitPage = st.Page(
+        lambda: releases.show(shown_on), title=say("Releases"), url_path="releases"
+    )
     shown_on: dict[Shows, StreamlitPage] = {
         "compare": compare_page,
         "trace": trace_page,

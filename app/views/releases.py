@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from analysis import units
 from analysis.compare.ledger.operator_texts import sequence_text
 from analysis.messages import Message, say
 from analysis.releases.changes import Change, GroupChange, main_change
 from analysis.report.releases.html import drawn_groups
-from analysis.text import display_name
 from analysis.wording.releases import (
     change_lines,
     change_sentence,
@@ -25,7 +25,9 @@ from analysis.wording.releases import (
 from app import state
 from app.parts import panels
 from app.parts.start import opening
+from app.parts.start.opening import Shows
 from app.parts.table import ROW_HEIGHT, whole_height
+from app.parts.upload import files
 from app.sources import histories, places
 from app.sources.histories import Compared
 from app.state.opened import History
@@ -47,10 +49,16 @@ _CHARS = 90
 _LOST, _OTHER = "▼", "▲"
 
 
-def show() -> None:
-    """Draw the page: a table, and the change that was clicked."""
+def show(shown_on: Mapping[Shows, StreamlitPage] | None = None) -> None:
+    """Draw the page: a table, and the change that was clicked. What is dropped here leads to the
+    page of `shown_on` that shows it."""
     with panels.page():
         opening.greet()
+        others: dict[Shows, StreamlitPage] = dict(shown_on or {})
+        others.pop("releases", None)
+        destination = opening.follow(others, is_compared_here=False)
+        if destination is not None and destination.page == "releases":
+            state.pages.keep_history(str(destination.query["releases"]))
         st.header(say("Releases"), anchor=False)
         dropped = state.files.histories()
         own: dict[str, Path | History] = {**dropped, **places.histories()}
@@ -59,24 +67,18 @@ def show() -> None:
         with st.expander(say("Open a file of fusescope bisect"), expanded=not found):
             st.markdown(say("Have several releases optimise a model, and open what they made:"))
             st.code(_COMMANDS, language=None)
-            uploaded = st.file_uploader(
-                say("A file of fusescope bisect --out"), type="zip", key="releases_upload"
-            )
-        if uploaded is None and not found:
+            files.here()
+        if not found:
             return
-        if uploaded is None and not own:
+        if not own:
             panels.sample_note()
         with panels.guarded(say("This file of releases cannot be shown.")):
-            if uploaded is not None:
-                compared = histories.parse(uploaded.getvalue(), display_name(uploaded.name))
-            else:
-                chosen = _chosen(found)
-                compared = (
-                    histories.load(chosen)
-                    if isinstance(chosen, Path)
-                    else histories.parse(chosen.data, chosen.name)
-                )
-            _history(compared)
+            chosen = _chosen(found)
+            _history(
+                histories.load(chosen)
+                if isinstance(chosen, Path)
+                else histories.parse(chosen.data, chosen.name)
+            )
 
 
 def _chosen(found: Mapping[str, Path | History]) -> Path | History:

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from analysis.releases.history import history_file
 from benchmarks.fleet_job import Job, write
 from tests.app.test_sent_models import onnx_model
 from tests.browser.dashboard import open_for_the_first_time, quiet, wait_idle
 from tests.browser.serving import SERVE, SERVES_AT, free_port, started
+from tests.factories import UNFUSED_OPERATORS, profile_json
+from tests.releases.test_changes import FUSED, PLAIN, history
 
 
 def test_ranks_are_kept_and_a_model_is_ready_to_be_recorded(
@@ -50,3 +53,19 @@ def test_ranks_are_kept_and_a_model_is_ready_to_be_recorded(
         assert quiet(page)
     [kept] = (tmp_path / "library" / "fleets").iterdir()
     assert kept.name.startswith("7-ranks-") and not list((tmp_path / "tmp").glob("fusescope-*"))
+
+
+def test_the_page_releases_takes_whatever_is_dropped(page: Page, url: str, tmp_path: Path) -> None:
+    """A file of releases is shown there, a trace on the page that shows traces."""
+    (tmp_path / "kept.bin").write_bytes(history_file(history(FUSED, PLAIN)))
+    (tmp_path / "profile.json").write_bytes(profile_json(UNFUSED_OPERATORS, runs=3))
+    page.goto(f"{url}/releases")
+    wait_idle(page)
+    page.locator("input[type=file]").first.set_input_files(tmp_path / "kept.bin")
+    expect(page).to_have_url(re.compile(r"releases\?(.*&)?releases=kept\.bin"))
+    expect(page.get_by_text("1 of 2 releases from 1.0 to 1.1")).to_be_visible()
+    wait_idle(page)
+    page.locator("input[type=file]").first.set_input_files(tmp_path / "profile.json")
+    expect(page).to_have_url(re.compile("/trace"))
+    expect(page.get_by_role("heading", level=2).first).to_contain_text("profile.json")
+    assert quiet(page)
