@@ -34,7 +34,8 @@ class Scorecard:
     """`scores` by pattern, most time first; `unscored` places became part of groups that hold more
     than the pattern. `group_errors` are |predicted - measured| / measured of each place that
     gained; `run_predicted` and `run_measured_ns` are the saving of the whole run as profiled
-    without slow executions, `run_ns` the run that is left."""
+    without slow executions, `run_ns` the run that is left, and `slow_ns` what slow executions add
+    to the mean run of either side."""
 
     scores: tuple[Score, ...]
     unscored: int
@@ -42,6 +43,7 @@ class Scorecard:
     run_predicted: Gain
     run_measured_ns: float
     run_ns: float
+    slow_ns: tuple[float, float] = (0.0, 0.0)
 
     @property
     def group_error(self) -> float | None:
@@ -95,7 +97,8 @@ def scorecard(comparison: Comparison) -> Scorecard | None:
     for one, gain in known:
         score = Score(one.pattern, 1, one.gain, gain, one.spent_ns)
         by_pattern.setdefault(one.pattern, []).append(score)
-    run_ns, left_ns = subject.run_ns or 0.0, Subject(candidate).run_ns or 0.0
+    fused = Subject(candidate)
+    run_ns, left_ns = subject.run_ns or 0.0, fused.run_ns or 0.0
     return Scorecard(
         scores=tuple(
             sorted(map(_together, by_pattern.values()), key=lambda score: -score.spent_ns)
@@ -109,6 +112,7 @@ def scorecard(comparison: Comparison) -> Scorecard | None:
         run_predicted=prediction.together(*(one.gain for one in expected)),
         run_measured_ns=run_ns - left_ns,
         run_ns=left_ns,
+        slow_ns=(subject.slow_ns, fused.slow_ns),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from analysis.advice.finding import Gain
 from analysis.advice.scorecard import Scorecard
 from analysis.messages import Message, paragraph, say
+from analysis.wording.noise.slow_executions import SLOW_IS_TOLD
 
 SCORECARD_TITLE = Message("What was predicted, and what came")
 SCORECARD_HELP = Message(
@@ -28,6 +29,10 @@ _LONGER_RUN = Message(
     "({low:duration} to {high:duration}). Measured: it takes {measured:duration} more. The "
     "predicted run is {error:percent} off."
 )
+_LEAVE_OUT = Message(
+    "Slow executions, which add {before:duration} to the one run and {after:duration} to the "
+    "other, are left out."
+)
 _OUTSIDE = Message("The measured saving is outside the predicted interval.")
 
 
@@ -43,6 +48,9 @@ def scorecard_sentence(card: Scorecard) -> str:
             error=card.run_error,
         )
     ]
+    if any(ns > SLOW_IS_TOLD * card.run_ns for ns in card.slow_ns):
+        before, after = card.slow_ns
+        sentences.append(_LEAVE_OUT.text(before=before, after=after))
     if not card.is_inside:
         sentences.append(_OUTSIDE.text())
     if card.group_error is not None:

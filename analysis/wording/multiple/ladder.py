@@ -133,11 +133,25 @@ def _clause(step: LadderStep, some_told: bool) -> str:
 
 _BROUGHT = Message("It saves {gain:duration}, between {low:duration} and {high:duration}.")
 _COST = Message("It costs {gain:duration}, between {low:duration} and {high:duration}.")
-_NOT_TOLD = Message(
-    "What it saves, {gain:signed_duration}, cannot be told from noise ({low:signed_duration} to "
-    "{high:signed_duration})."
-)
-_NO_INTERVAL = Message("It saves {gain:signed_duration}; the noise is unknown.")
+# By whether the step costs time, as measured; `slower` and `faster` are the ends of its interval.
+_WITHIN_NOISE: Mapping[bool, Message] = {
+    False: Message(
+        "It saves {gain:duration} as measured, which is within the noise: from {slower:duration} "
+        "slower to {faster:duration} faster."
+    ),
+    True: Message(
+        "It costs {gain:duration} as measured, which is within the noise: from {slower:duration} "
+        "slower to {faster:duration} faster."
+    ),
+}
+_NOT_TOLD: Mapping[bool, Message] = {
+    False: Message("It saves {gain:duration} as measured, which cannot be told from noise."),
+    True: Message("It costs {gain:duration} as measured, which cannot be told from noise."),
+}
+_NO_INTERVAL: Mapping[bool, Message] = {
+    False: Message("It saves {gain:duration}; the noise is unknown."),
+    True: Message("It costs {gain:duration}; the noise is unknown."),
+}
 _DIRECT: Mapping[VerdictOutcome, Message] = {
     "faster": Message("Compared with {before:name} alone, {after:name} is shown to be faster."),
     "slower": Message("Compared with {before:name} alone, {after:name} is shown to be slower."),
@@ -160,14 +174,18 @@ def step_meaning(step: LadderStep) -> str:
 
 def step_result(step: LadderStep) -> str:
     """What it saved: sentences; also what a direct comparison says, where that is another one."""
-    gain = step.gain
+    gain, is_loss = step.gain, step.gain.value < 0
     if gain.low is None or gain.high is None:
-        return _NO_INTERVAL.text(gain=gain.value)
+        return _NO_INTERVAL[is_loss].text(gain=abs(gain.value))
     if step.outcome == "slower":
         told = _COST.text(gain=-gain.value, low=-gain.high, high=-gain.low)
+    elif step.outcome == "faster":
+        told = _BROUGHT.text(gain=gain.value, low=gain.low, high=gain.high)
+    elif gain.low <= 0 <= gain.high:
+        ends = {"slower": -gain.low, "faster": gain.high}
+        told = _WITHIN_NOISE[is_loss].text(gain=abs(gain.value), **ends)
     else:
-        message = _BROUGHT if step.outcome == "faster" else _NOT_TOLD
-        told = message.text(gain=gain.value, low=gain.low, high=gain.high)
+        told = _NOT_TOLD[is_loss].text(gain=abs(gain.value))
     if step.direct == step.outcome or step.direct not in _DIRECT:
         return told
     names = {"before": step.before.variant, "after": step.after.variant}

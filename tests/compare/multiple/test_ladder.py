@@ -207,7 +207,20 @@ def test_steps_inside_the_noise_are_told_as_such() -> None:
     assert [step.outcome for step in found.steps] == ["cannot_tell", "faster", "faster"]
     assert "capture brings" in ladder_sentence(found)
     assert " (within the noise), code generation brings " in ladder_sentence(found)
-    assert "cannot be told from noise (−" in step_result(found.steps[0])
+    gain = found.steps[0].gain
+    assert gain.low is not None and gain.high is not None and gain.low < 0 < gain.value < gain.high
+    saving = replace(found.steps[0], gain=replace(gain, value=0.2e6, low=-1.5e6, high=1.9e6))
+    assert step_result(saving).startswith(
+        "It saves 200 µs as measured, which is within the noise: from 1.50 ms slower to 1.90 ms "
+        "faster."
+    )
+    cost = replace(found.steps[0], gain=replace(gain, value=-0.2e6, low=-1.9e6, high=1.5e6))
+    assert step_result(cost).startswith(
+        "It costs 200 µs as measured, which is within the noise: from 1.90 ms slower to 1.50 ms "
+        "faster."
+    )
+    unsteady = replace(found.steps[0], gain=replace(gain, value=0.2e6, low=0.1e6, high=0.3e6))
+    assert step_result(unsteady).startswith("It saves 200 µs as measured, which cannot be told")
     kinds = [step.kind for step in ladder_steps(found)]
     assert kinds == ["total", "same", "faster", "faster", "total"]
     direct = replace(found.steps[0], direct="slower")
@@ -237,7 +250,7 @@ def test_without_an_interval_and_where_the_baseline_differs_from_itself() -> Non
     assert (few.noise, few.outcome) == ("unknown", "noise_unknown")
     assert few.steps[0].gain == Gain(few.steps[0].gain.value, None, None)
     assert ladder_sentence(few).endswith(" The noise is unknown.")
-    assert step_result(few.steps[2]) == "It saves +2.00 ms; the noise is unknown."
+    assert step_result(few.steps[2]) == "It saves 2.00 ms; the noise is unknown."
     apart = of(TORCH, control=1.2)
     assert apart.noise == "control_differs"
     assert {step.outcome for step in apart.steps} == {apart.outcome} == {"cannot_tell"}

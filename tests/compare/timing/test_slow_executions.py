@@ -28,6 +28,7 @@ from analysis.report.html import report_html
 from analysis.report.ledger import ledger_table
 from analysis.wording import diagnostic_sentence, fusion_sentence, kinds_sentence, slow_parts
 from analysis.wording.findings import times_text
+from analysis.wording.scorecard import scorecard_sentence
 from analysis.wording.waterfall import ends_ns, waterfall_steps
 from tests.compare.timing.raw_times import paused
 from tests.factories import experiment_zip
@@ -249,6 +250,8 @@ def test_a_prediction_and_what_came_leave_it_out() -> None:
     assert card is not None
     means = [run_spans(side.trace)["span_ns"].astype(float).mean() for side in sides]
     assert card.run_measured_ns == pytest.approx(means[0] - means[1] - (1_800_000 - 75_500) / 8)
+    said = "Slow executions, which add 216 µs to the one run and 0 ns to the other, are left out."
+    assert said in scorecard_sentence(card)
 
 
 def test_means_say_so_of_the_least_slow_execution() -> None:
