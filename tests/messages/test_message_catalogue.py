@@ -103,6 +103,13 @@ def test_chinese_is_set_as_chinese_is() -> None:
     assert [text for one, text in told if text.endswith("。") and not one.endswith(".")] == []
 
 
+def test_chinese_parts_its_characters_from_counts_that_a_sentence_takes_in() -> None:
+    """As '有 35 个 kernel': what stands for `{kernels}` begins with a number."""
+    counted = re.compile("[\u4e00-\u9fff]{(?:kernels|units)}")
+    told = [(m.id, text) for m in catalogue.read(CHINESE) if m.id for text in forms(m.string)]
+    assert [english for english, text in told if counted.search(text)] == []
+
+
 @pytest.mark.parametrize("word", NOT_SAID)
 def test_chinese_has_one_word_for_one_thing(word: str) -> None:
     told = [(m.id, text) for m in catalogue.read(CHINESE) if m.id for text in forms(m.string)]
