@@ -9,7 +9,7 @@ import numpy as np
 from analysis.advice.finding import Finding
 from analysis.advice.kinds.idle import no_step
 from analysis.advice.subject import MIN_SHARE, Answer, Subject
-from analysis.compare.explanation.stages import uneven_stages
+from analysis.compare.explanation.communication import uneven_stages
 from analysis.metrics.device import copies_of
 from analysis.metrics.step import exposed_of_file
 from analysis.metrics.stretch import longest_exposed

@@ -1,4 +1,4 @@
-"""Communication: collectives by name, however the two sides order them."""
+"""Communication: collectives by name, however the two sides order them; stages of a pipeline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.compare.explanation.explanation import Calls, Change, KernelTime, UnitTimes
+from analysis.compare.explanation.explanation import (
+    Calls,
+    Change,
+    Explanation,
+    KernelTime,
+    UnitTimes,
+)
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.metrics.some_units import in_some_units
 from analysis.ranks.pair import RankPair
@@ -143,10 +149,40 @@ def are_stages(changes: Sequence[Change], times: UnitTimes) -> bool:
     return is_equal and any(abs(each.change_ns) >= _WAIT * times.before_ns for each in waits)
 
 
+@dataclass(frozen=True)
+class UnevenStages:
+    """The ranks of two stages of one job, the one that computes for `longer_ns` of a unit and the
+    one that computes for `shorter_ns`."""
+
+    longer: int
+    shorter: int
+    longer_ns: float
+    shorter_ns: float
+
+
+def uneven_stages(explanation: Explanation) -> UnevenStages | None:
+    """Return which of two stages of one job computes for longer; None where they compute for about
+    as long, where it is not known, and of other files."""
+    ranks, sides = explanation.ranks, explanation.sides
+    if explanation.difference != "stages" or ranks is None or not ranks.is_one_job or sides is None:
+        return None
+    before, after = (side.parts for side in sides)
+    first, second = ranks.ranks
+    if before is None or after is None or first is None or second is None:
+        return None
+    (shorter_ns, shorter), (longer_ns, longer) = sorted(
+        ((before.computing_ns, first), (after.computing_ns, second))
+    )
+    if longer_ns < _UNEVEN * shorter_ns:
+        return None
+    return UnevenStages(longer, shorter, longer_ns, shorter_ns)
+
+
 Sides = tuple[ExplainedSide, ExplainedSide]
 Times = Mapping[str, tuple[float, float]]  # count and ns of a unit
 _COUNT = 0.01  # of a collective in a unit, by which two counts that are equal may differ
 _SENDS = re.compile(r"(?i)send|recv|receive").search
 _EQUAL = 0.02  # of a step, by which those of two stages may differ
 _WAIT = 0.05  # of a step, by which one waits longer
+_UNEVEN = 1.1  # times as long as the other stage, which a stage computes at least
 _NONE = (0.0, 0.0)

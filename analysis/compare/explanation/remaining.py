@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
 
 from analysis.align.alignment import Alignment
-from analysis.align.similarity import ONE_SIDE, SAME_CLASS, SAME_NAME
+from analysis.align.similarity import ONE_SIDE, SAME_CLASS, SAME_LAUNCHER, SAME_NAME
 from analysis.compare.explanation.explanation import (
     Calls,
     Change,
@@ -19,6 +19,7 @@ from analysis.compare.explanation.explanation import (
     KernelTime,
     LongOnes,
 )
+from analysis.compare.explanation.operators_of_both import OperatorsOfBoth
 from analysis.compare.explanation.pieces import Pieces, all_positions, pieces_of
 from analysis.compare.explanation.sides import ExplainedSide
 from analysis.compare.joining.agreement import factor, sizes
@@ -56,7 +57,8 @@ class Remaining:
         alone behind the others."""
         pieces = pieces_of(sides, alignment)
         alone = all_positions(pieces)
-        before, after, evidence = _apart_by_shapes(sides, alignment)
+        operators = OperatorsOfBoth(sides)
+        before, after, evidence = _apart(*_apart_by_shapes(sides, alignment), operators.are_others)
         _leave_out(before, after, evidence, alone)
         partners = np.full(len(before), -1, dtype="int64")
         partners[: len(alignment.partners)] = alignment.partners
@@ -65,6 +67,8 @@ class Remaining:
         _pair_again(sides, before, after, partners, moved)
         gone = np.flatnonzero((after < 0) & (partners >= 0))
         evidence[gone] = SAME_NAME
+        left = [_alone(side, before, after, partners) for side in (0, 1)]
+        evidence[operators.pair(before, after, left, partners)] = SAME_LAUNCHER
         _pair_equal_ones(sides, before, after, partners)
         _pair_equal_operators(sides, before, after, partners)
         gone = np.flatnonzero((after < 0) & (partners >= 0))
@@ -193,16 +197,29 @@ def _apart_by_shapes(
     whose tensors are others, not only of another batch, and whose times are not near one another
     stand in columns of their own."""
     before, after = (alignment.columns[:, side] for side in (0, 1))
-    evidence = alignment.evidence
+    return _apart(
+        before,
+        after,
+        alignment.evidence,
+        lambda first, second, _: _do_other_work(sides, first, second),
+    )
+
+
+def _apart(
+    before: np.ndarray,
+    after: np.ndarray,
+    evidence: np.ndarray,
+    are_apart: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return columns and evidence, of pairs of which `are_apart` is true of their positions and
+    evidence each kernel in a column of its own, that of the side after behind all others."""
     pairs = np.flatnonzero((before >= 0) & (after >= 0))
-    apart = pairs[_do_other_work(sides, before[pairs], after[pairs])]
-    alone = np.full(len(apart), -1, dtype="int64")
-    more = apart
-    first = np.concatenate((before, alone))
-    second = np.concatenate((after, after[more]))
-    second[more] = -1
+    apart = pairs[are_apart(before[pairs], after[pairs], evidence[pairs])]
+    first = np.concatenate((before, np.full(len(apart), -1, dtype="int64")))
+    second = np.concatenate((after, after[apart]))
+    second[apart] = -1
     evidence = np.concatenate((evidence, np.full(len(apart), ONE_SIDE, evidence.dtype)))
-    evidence[more] = ONE_SIDE
+    evidence[apart] = ONE_SIDE
     return first, second, evidence
 
 

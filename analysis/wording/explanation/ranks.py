@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from analysis.compare.explanation.communication import uneven_stages
 from analysis.compare.explanation.explanation import Explanation
-from analysis.compare.explanation.stages import uneven_stages
 from analysis.messages import Message, Said
 from analysis.ranks.pair import RankPair
 

@@ -434,3 +434,52 @@ def test_more_kernels_than_names_can_be_compared_have_no_order(
     assert (found.outcome, found.difference, found.changes) == ("not_comparable", "names", ())
     assert found.unit.before_ns == found.unit.after_ns == 210_000
     assert said(steps_of([many[:20]]), steps_of([many[:20]])).outcome == "no_change"
+
+
+def block(*kernels: tuple[str, int, str]) -> tuple[Kernel, ...]:
+    """Kernels that the operator of their name launched, four times."""
+    return tuple(
+        Kernel(f"{name}_kernel", us, op_class, by=f"aten::{name}", inputs="float32[64,128]")
+        for name, us, op_class in kernels
+    ) * 4  # fmt: skip
+
+
+BLOCKS = (
+    block(("conv", 40, "convolution"), ("relu", 4, "activation")),
+    block(("qkv", 50, "matrix_product"), ("sdpa", 30, "attention")),
+    block(("mlp", 80, "matrix_product"), ("gelu", 10, "activation")),
+    block(("gru", 60, "recurrent"), ("dropout", 5, "elementwise")),
+)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(range(len(BLOCKS))), st.sampled_from(["relu", "sdpa", "gelu", "dropout"]))
+def test_blocks_in_another_order_under_other_names_join_by_what_launched_them(
+    order: list[int], slow: str
+) -> None:
+    """One kernel takes twice as long; which block it is in, and where, makes no difference."""
+    after = [
+        replace(
+            kernel, name=f"other_{kernel.name}", us=kernel.us * (1 + (kernel.by == f"aten::{slow}"))
+        )
+        for at in order
+        for kernel in BLOCKS[at]
+    ]
+    before = [kernel for each in BLOCKS for kernel in each]
+    found = said(steps_of([before] * 3), steps_of([after] * 3))
+    change = only(found)
+    [lasts] = {kernel.us for kernel in before if kernel.by == f"aten::{slow}"}
+    assert change.change_ns == 4 * lasts * 1000 and found.rest_ns == 0
+    assert [kernel.name for kernel in change.after] == [f"other_{slow}_kernel"]
+
+
+def test_without_names_and_launchers_blocks_in_another_order_are_not_compared() -> None:
+    """Classes alone tell no block from another one."""
+    nameless = [replace(kernel, by=None) for each in BLOCKS for kernel in each]
+    other = [
+        replace(kernel, by=None, name=f"other_{kernel.name}", us=kernel.us * 2)
+        for each in reversed(BLOCKS)
+        for kernel in each
+    ]
+    found = said(steps_of([nameless] * 3), steps_of([other] * 3))
+    assert (found.outcome, found.difference) == ("not_comparable", "models")
