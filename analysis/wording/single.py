@@ -22,9 +22,7 @@ _STEP = Message("A step of {side:name} takes **{time:duration}** as profiled")
 _STEP_ON_DEVICE = Message(
     "A step of {side:name} takes **{time:duration}** on the device, as profiled"
 )
-_REPETITION = Message(
-    "One repetition of the kernels of {side:name} takes **{time:duration}** as profiled"
-)
+_REPETITION = Message("One repetition of {side:name} takes **{time:duration}** as profiled")
 _ONE_OF: Mapping[RunWord, Message] = {
     "runs": _PROFILED,
     "steps": _STEP,

@@ -36,7 +36,7 @@ def steps(kind: str, count: int = 3, us: int = 50) -> Trace:
         (
             "repeat",
             "repetitions",
-            "One repetition of the kernels of ",
+            "One repetition of ",
             "The mean of 3 repetitions.",
         ),
         ("model_run", "runs", "A run of ", "The mean of 3 runs."),

@@ -27,9 +27,9 @@ _PARTS = {
     "after": Message("{ns:duration} after the last"),
 }
 _REPEATED = Message(
-    "The file does not mark its runs, but its kernels repeat in the same order: each of {n:count} "
+    "The file does not mark its runs, but its work repeats in the same order: each of {n:count} "
     "repetition that it holds whole counts as one run.",
-    "The file does not mark its runs, but its kernels repeat in the same order: each of {n:count} "
+    "The file does not mark its runs, but its work repeats in the same order: each of {n:count} "
     "repetitions that it holds whole counts as one run.",
 )
 _CUT_ALIKE = Message(

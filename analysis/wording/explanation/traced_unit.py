@@ -53,43 +53,44 @@ _STEP_BEHIND_LAYERS = Message(
     "{host:duration}.",
 )
 _REPEAT = Message(
-    "The file marks no steps, but its kernels repeat: one repetition of {kernels} "
+    "The file marks no steps, but its work repeats: one repetition of {kernels} "
     "takes **{wall:duration}**, the mean of {n:count}."
 )
 _REPEAT_RANGE = Message(
-    "The file marks no steps, but its kernels repeat: one repetition of {kernels} "
+    "The file marks no steps, but its work repeats: one repetition of {kernels} "
     "takes **{wall:duration}**, the mean of {n:count} from {low:duration} to {high:duration}."
 )
 # Of repeats between which the device pauses: what their time holds.
 _REPEAT_TO_NEXT = Message(
-    "The file marks no steps, but its kernels repeat: one repetition of {kernels} takes "
+    "The file marks no steps, but its work repeats: one repetition of {kernels} takes "
     "**{wall:duration}** until the next one begins, the mean of {n:count}; its last kernel ends "
     "after {last:duration}."
 )
 _REPEAT_TO_NEXT_RANGE = Message(
-    "The file marks no steps, but its kernels repeat: one repetition of {kernels} takes "
+    "The file marks no steps, but its work repeats: one repetition of {kernels} takes "
     "**{wall:duration}** until the next one begins, the mean of {n:count} from {low:duration} to "
     "{high:duration}; its last kernel ends after {last:duration}."
 )
 _REPEAT_TO_LAST = Message(
-    "The file marks no steps, but its kernels repeat: one repetition of {kernels} takes "
+    "The file marks no steps, but its work repeats: one repetition of {kernels} takes "
     "**{wall:duration}** from its first kernel to its last, the mean of {n:count}. The time until "
     "the next one begins is left out, as the file does not show what the host does then."
 )
 _REPEAT_TO_LAST_RANGE = Message(
-    "The file marks no steps, but its kernels repeat: one repetition of {kernels} takes "
+    "The file marks no steps, but its work repeats: one repetition of {kernels} takes "
     "**{wall:duration}** from its first kernel to its last, the mean of {n:count} from "
     "{low:duration} to {high:duration}. The time until the next one begins is left out, as the "
     "file does not show what the host does then."
 )
+_EXECUTIONS = Message("{n:executions}")
 _PAUSE = 0.05  # of a repeat, in which no kernel runs at its end: below it the end is not told
 _FILE = {
     True: Message(
-        "The file marks no steps, and its kernels do not repeat as a whole: it spans "
+        "The file marks no steps, and its work does not repeat as a whole: it spans "
         "**{wall:duration}** with {kernels}."
     ),
     False: Message(
-        "The file marks no steps, and its operators do not repeat as a whole: it spans "
+        "The file marks no steps, and its work does not repeat as a whole: it spans "
         "**{wall:duration}** with {executions:executions}."
     ),
 }
@@ -189,7 +190,9 @@ def _takes(unit: TracedUnit) -> Said:
         "n": unit.count,
         "low": low,
         "high": high,
-        "kernels": kernels_said(unit.kernels, unit.other_kernels),
+        "kernels": kernels_said(unit.kernels, unit.other_kernels)
+        if unit.on_device
+        else _EXECUTIONS.of(n=unit.kernels),
         "executions": unit.kernels,
     }
     is_told = unit.uneven is not None and unit.on_device
@@ -216,6 +219,8 @@ def _takes(unit: TracedUnit) -> Said:
 def _repeat(unit: TracedUnit) -> tuple[Message, Message]:
     """Return the sentences of repeats that are alike and of those that are not, by what their time
     holds."""
+    if not unit.on_device:
+        return _REPEAT, _REPEAT_RANGE
     if unit.end_with_kernels:
         return _REPEAT_TO_LAST, _REPEAT_TO_LAST_RANGE
     last_ns = unit.last_kernel_ns

@@ -44,7 +44,7 @@ _MEAN_RUN = Message(
     "On average a run takes {after:duration} instead of {before:duration} ({change:change})."
 )
 _MEAN_REPEAT = Message(
-    "On average one repetition of the kernels takes {after:duration} instead of "
+    "On average one repetition takes {after:duration} instead of "
     "{before:duration} ({change:change})."
 )
 _MEAN_REPEAT_OF = Message(
@@ -105,7 +105,7 @@ _BOTH: Mapping[str, Message] = {
     "step": Message("A step takes {after:duration} on both sides."),
     "run": Message("A run takes {after:duration} on both sides."),
     "annotation": Message("A step takes {after:duration} on both sides."),
-    "repeat": Message("One repetition of the kernels takes {after:duration} on both sides."),
+    "repeat": Message("One repetition takes {after:duration} on both sides."),
 }
 
 

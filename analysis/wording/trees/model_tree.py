@@ -26,7 +26,7 @@ KEYS_HELP = Message("Arrow keys go from row to row, open and close them.")
 BASIS: Mapping[UnitKind, Message] = {
     "step": Message("Time per step, as profiled; {order}."),
     "annotation": Message("Time per step, as profiled; {order}."),
-    "repeat": Message("Time per repetition of the kernels, as profiled; {order}."),
+    "repeat": Message("Time per repetition, as profiled; {order}."),
     "file": Message("Time in the file, as profiled; {order}."),
 }
 _OF_RUN = Message("Time per run, as profiled; {order}.")

@@ -8,12 +8,14 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
+from analysis.advice.explanation import explain_trace
 from analysis.compare import compare
 from analysis.compare.explanation import explain
 from analysis.compare.side import side_of_trace
 from analysis.metrics.heavy_work import heavy_work
 from analysis.trace import Trace
 from analysis.wording.explanation import explained_parts, leading_sentence
+from analysis.wording.explanation.trace import trace_sentence
 from tests.step_traces import Kernel, steps_of
 
 SIZES = ("float32[8,3,64,64]; float32[16,3,3,3]", "float32[8,16,62,62]; float32[32,16,3,3]",
@@ -72,6 +74,16 @@ def test_repeats_of_one_model_are_compared_whatever_its_operators_are_called() -
         "(mkldnn::_convolution_pointwise) instead of 102 µs in 4 executions "
         "(aten::mkldnn_convolution and aten::convolution): +8.00 µs per repetition." in told
     )
+
+
+def test_operators_of_a_processor_are_not_called_kernels() -> None:
+    alone = explain_trace(repeated(EAGER))
+    assert alone is not None
+    text = trace_sentence(alone)
+    assert "but its work repeats: one repetition of 12 executions takes 243 µs" in text
+    pair = explain(repeated(EAGER), repeated(FUSED))
+    assert pair is not None
+    assert "kernel" not in text + leading_sentence(pair)
 
 
 def test_the_verdict_is_on_repetitions_too() -> None:
