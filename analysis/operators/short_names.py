@@ -52,6 +52,8 @@ _REPEATED = re.compile(r"(.*?)( ×\d+)?", re.DOTALL)
 _FILLER = re.compile(
     r"\b(?:gpu_kernel_impl(?:_nocast)?|func_wrapper_t|ReduceOp|BinaryFunctor)<([^<>]*(?:<[^<>]*>)*)>"
 )
+_TEMPLATE = re.compile(r"([\w:~]+)<(.+)>( \w+)?")
+_NAME_CHARS, _LEAST_CHARS = 18, 8  # of a template: its name, and at least what it is made of
 _INSTRUCTION = re.compile(r"(?<=\d) MI\d+x\d+(?:x\d+)*\b")
 _WORDS = re.compile(r"[A-Za-z]+\d*|\d+(?:x\d+)*")
 
@@ -69,7 +71,7 @@ def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
     forms = {name: _without_fillers(short_pattern(name), chars) for name in long}
     if not forms:
         return found
-    cut = {name: middle_cut(form, chars) for name, form in forms.items()}
+    cut = {name: _cut(form, chars) for name, form in forms.items()}
     alike: dict[str, list[str]] = {_letters(form): [] for form in cut.values()}
     for name in found:  # names that fit, too, where a form is the same
         form = _letters(cut.get(name, name))
@@ -77,13 +79,13 @@ def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
             alike[form].append(name)
     for group in alike.values():
         for name, more in zip(group, _apart(group), strict=True):
-            found[name] = f"{middle_cut(forms.get(name, name), chars - len(more))}{more}"
+            found[name] = f"{_cut(forms.get(name, name), chars - len(more))}{more}"
     # Cut in the middle two may have become the same again, or the same as a name that fits.
     times = Counter(found.values())
     for name, form in found.items():
         if times[form] > 1 and form != name:
             mark = f" #{_hash(name, 10)}"
-            found[name] = middle_cut(form, chars - len(mark)) + mark
+            found[name] = _cut(form, chars - len(mark)) + mark
     return found
 
 
@@ -97,6 +99,22 @@ def _without_fillers(form: str, chars: int) -> str:
     while (shorter := _FILLER.sub(r"\1", form)) != form and len(form) > chars:
         form = shorter
     return form
+
+
+def _cut(form: str, chars: int) -> str:
+    """Return a form in at most `chars` characters. Of a template both its name and what it is made
+    of are cut, so that neither is missing: 'elementw…al_unroll<…py_kernel_cuda> bf16'."""
+    template = _TEMPLATE.fullmatch(form) if len(form) > chars else None
+    if template is None:
+        return middle_cut(form, chars)
+    name, made_of, dtype = template.groups("")
+    room = chars - len(dtype) - len("<>")
+    of_name = min(len(name), max(_NAME_CHARS, room - len(made_of)))
+    rest = room - of_name
+    if rest < _LEAST_CHARS:
+        return middle_cut(form, chars)
+    shown = made_of if len(made_of) <= rest else f"…{made_of[1 - rest :]}"
+    return f"{middle_cut(name, of_name)}<{shown}>{dtype}"
 
 
 def _letters(form: str) -> str:
