@@ -175,9 +175,15 @@ def _pattern_steps(ledger: Ledger) -> list[Step]:
     return [step for step in steps if step.value_ns]
 
 
+# A pattern may end in how often it has its last type: '2 groups of MatMul ×2'.
+_SEVERAL = Message("{n:count} group of {pattern:name}", "{n:count} groups of {pattern:name}")
+
+
 def _pattern_step(row: Mapping[Hashable, Any], change_ns: int) -> Step:
     count = int(row["groups"])
-    label = f"{units.count(count)} × {originals_text(row)}" if count > 1 else originals_text(row)
+    label = originals_text(row)
+    if count > 1:
+        label = _SEVERAL.text(n=count, pattern=label)
     return Step(label, change_ns, gain_kind(row), becomes_text(row), _GROUPS.text())
 
 

@@ -111,7 +111,7 @@ def test_totals_patterns_and_terms_in_their_order() -> None:
         Step("unfused", 10 * MS, "total"),
         Step("profiler bias, baseline", MS, "term", "mean profiled run 11.0 ms"),
         Step("overlap of streams, baseline", MS, "term", "operators 12.0 ms"),
-        Step("2 × Conv + Relu", -3 * MS, "faster", "→ Conv"),
+        Step("2 groups of Conv + Relu", -3 * MS, "faster", "→ Conv"),
         Step("Gemm", 500_000, "slower", "→ Conv"),
         Step("operators in no group", 20_000, "term"),
         Step("slow executions", 70_000, "term"),

@@ -16,7 +16,7 @@ COSTS: tuple[Cost, Cost] = ("output_difference", "memory")
 @dataclass(frozen=True)
 class Point:
     """A side by its position: latency in ns, costs by name, None where not known. It is dominated
-    by sides that are told faster and have no larger cost."""
+    by sides that are shown to be faster and have no larger cost."""
 
     side: int
     latency_ns: float
