@@ -197,3 +197,4 @@ def test_pages_stand_still_when_they_are_opened_again(page: Page, url: str) -> N
             moved.append(float(page.evaluate("window.shifted")))
             assert page.evaluate("window.widened ?? null") is None, path
         assert min(moved) < MAX_SHIFT, (path, moved)
+        expect(page.get_by_text("Writing the report …")).to_be_hidden()
