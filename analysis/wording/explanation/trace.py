@@ -42,6 +42,10 @@ _HOST_LIMITS = {
 }
 # Whoever knows the file knows the time of all its steps.
 _IN_ALL = Message("In {n:steps} together that is {all:duration} of {whole:duration}.")
+# On pages it stands apart from the sentence before it.
+_IDLE_IN_ALL = Message(
+    "In {n:steps} together that idle time is {all:duration} of {whole:duration}."
+)
 _NOTHING = Message("Nothing that takes much time looks avoidable.")
 
 
@@ -119,7 +123,8 @@ def whole_said(found: TraceExplanation) -> list[Said]:
     if not found.savings or unit.kind != "annotation" or unit.count < 2:
         return []
     ns, count = found.savings[0].ns, unit.count
-    return [_IN_ALL.of(n=count, all=ns * count, whole=unit.wall_ns * count)]
+    message = _IDLE_IN_ALL if found.savings[0].code == "idle" else _IN_ALL
+    return [message.of(n=count, all=ns * count, whole=unit.wall_ns * count)]
 
 
 def following_said(found: TraceExplanation) -> list[Said]:
