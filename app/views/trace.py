@@ -81,6 +81,7 @@ def show(
         found = drawn(side)
         _head(side)
         if side.trace.ends_early:
+            exports.trace_download(side)
             _timeline_alone(side, found, id_)
             return
         explained.show_trace(found, side, id_)

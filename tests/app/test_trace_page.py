@@ -253,6 +253,7 @@ def test_a_file_that_ends_early_shows_its_timeline_and_no_figure(
     page = open_trace(trace="file:cut.json")
     assert is_clean(page)
     assert page.header[0].value == "` cut.json ` :red[ends early]"
+    assert "Report" in [button.label for button in page.get("download_button")]
     [error] = page.error
     assert "No run in it is known to be complete" in error.value
     assert headings(page) == ["Timeline up to the end of the file"]
