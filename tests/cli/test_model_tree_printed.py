@@ -23,7 +23,7 @@ def printed(before: Sequence[Launch], after: Sequence[Launch]) -> list[str]:
     title, basis, heads, *rows = text.getvalue().strip().splitlines()
     assert title == "Modules, operators and shapes"
     assert basis == "Time per step, as profiled; largest change first."
-    assert heads.split()[-3:] == ["before", "after", "change"]
+    assert heads.split()[-3:] == ["baseline", "candidate", "change"]
     return rows
 
 

@@ -137,7 +137,13 @@ def _patterns(comparison: Comparison) -> list[str]:
         return _steps(comparison)
     if not comparison.ledger.has_gains:
         return []
-    heads = [say("original operators"), say("groups"), say("before"), say("after"), say("change")]
+    heads = [
+        say("original operators"),
+        say("groups"),
+        say("baseline"),
+        say("candidate"),
+        say("change"),
+    ]
     lines = [f"**{plain(clean_text(wording.change_title(comparison), _CHARS))}**", ""]
     lines += [table_row(heads), "|---|---:|---:|---:|---:|"]
     for record in comparison.ledger.patterns.head(_PATTERNS).to_dict("records"):

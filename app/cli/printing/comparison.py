@@ -198,7 +198,7 @@ def _print_modules(console: Console, comparison: Comparison) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("module"))
-    for name in (say("groups"), say("before"), say("after"), say("change")):
+    for name in (say("groups"), say("baseline"), say("candidate"), say("change")):
         table.add_column(name, justify="right")
     for row in rows.head(_TOP_ROWS).to_dict("records"):
         gain = known(row["gain_ns"])

@@ -25,7 +25,7 @@ def print_joined(console: Console, comparison: Comparison) -> None:
     row = comparison.ledger.rows.set_index("group").loc[group.id]
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("operators of the model"), overflow="fold")
-    for side in (say("before"), say("after")):
+    for side in (say("baseline"), say("candidate")):
         table.add_column(side, overflow="fold")
         table.add_column(say("time"), justify="right", no_wrap=True)
     lines = joined_rows(comparison, group)

@@ -30,8 +30,8 @@ TOP_REASONS = 4
 _TIMES = ("before", "after", "gain")
 _HEADS = {
     "groups": Message("groups"),
-    "before": Message("before"),
-    "after": Message("after"),
+    "before": Message("baseline"),
+    "after": Message("candidate"),
     "change": Message("change"),
     "share": Message("share"),
 }

@@ -27,7 +27,7 @@ def print_model_tree(console: Console, comparison: Comparison) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("part of the model"))
-    heads = (say("before"), say("after"), *([say("change")] if tree.has_changes else []))
+    heads = (say("baseline"), say("candidate"), *([say("change")] if tree.has_changes else []))
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
     for cells in _lines(tree):
