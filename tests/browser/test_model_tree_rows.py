@@ -35,8 +35,12 @@ def test_rows_fold_and_names_stay_text(page: Page, url: str, tmp_path: Path) -> 
     expect(rows.nth(4)).to_contain_text("float32[8,64,512]; float32[8,512,64]")
     expect(rows.nth(4)).to_contain_text("+1.35 ms")
     expect(tree).to_contain_text(HOSTILE)
+    stops = tree.locator("summary[tabindex='0']")
+    expect(stops).to_have_count(1)
     layer = tree.locator("summary", has_text="Layer").first
     layer.focus()
+    expect(layer).to_have_attribute("tabindex", "0")
+    expect(stops).to_have_count(1)
     page.keyboard.press("ArrowLeft")
     expect(rows).to_have_count(5)
     page.keyboard.press("ArrowLeft")

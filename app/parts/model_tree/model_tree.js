@@ -32,6 +32,7 @@ function draw(parent, rows, depth) {
     line.style.setProperty("--depth", String(depth));
     cells(line, row);
     if (!row.rows.length) continue;
+    line.tabIndex = -1;
     const fill = () => {
       if (box.childElementCount === 1) draw(box, row.rows, depth + 1);
     };
@@ -41,6 +42,12 @@ function draw(parent, rows, depth) {
       fill();
     }
   }
+}
+
+/* The tree is one Tab stop: the row that had the focus last, the first one until then. */
+function stopAt(tree, line) {
+  for (const one of tree.querySelectorAll('summary[tabindex="0"]')) one.tabIndex = -1;
+  if (line) line.tabIndex = 0;
 }
 
 /* Arrow keys: up and down go from row to row, right opens one, left closes it or goes out of it. */
@@ -65,6 +72,11 @@ export default function ({ data, parentElement }) {
   const tree = parentElement.querySelector(".tree");
   const text = JSON.stringify(data ?? null);
   if (!tree || !data || shown.get(tree) === text) return; // what is open stays open
+  if (!shown.has(tree)) {
+    tree.addEventListener("focusin", ({ target }) => {
+      if (target.localName === "summary") stopAt(tree, target);
+    });
+  }
   shown.set(tree, text);
   tree.replaceChildren();
   tree.setAttribute("role", "group");
@@ -72,5 +84,6 @@ export default function ({ data, parentElement }) {
   const head = element("div", tree, "line head");
   data.heads.forEach((name, place) => element("span", head, place ? "number" : "what", name));
   draw(tree, data.rows, 0);
+  stopAt(tree, tree.querySelector("summary"));
   tree.onkeydown = move;
 }
