@@ -48,7 +48,7 @@ DiagnosticCode = Literal[
     "counters_of_launches", "counters_of_ranges", "counters_on_one_side", "cut_short",
     "database_half_written", "decided_at",
     "detail_borrowed", "detail_differs", "device_counts_differ", "device_memory",
-    "capture_and_replay", "names_by_order",
+    "capture_and_replay",
     "devices_differ", "different_models", "different_phases", "different_sizes",
     "different_work",
     "durations_impossible",

@@ -36,7 +36,6 @@ from analysis.compare.timing.latency import judge
 from analysis.compare.timing.verdict import unchanged, without_change
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.small_ops import short_ops, small_ops
-from analysis.trace import Diagnostic
 from analysis.work_units import run_word
 
 DEFAULT_ASSUMPTIONS = Assumptions()
@@ -63,7 +62,7 @@ def compare(
     baseline, candidate = (
         replace(side, trace=with_launchers(side.trace)) for side in (baseline, candidate)
     )
-    baseline, candidate, named_by_order = _with_names_by_order(baseline, candidate)
+    baseline, candidate = _with_names_by_order(baseline, candidate)
     baseline, candidate, borrowed = with_shared_detail(baseline, candidate)
     baseline, candidate, unmatched = with_originals(baseline, candidate)
     verdict = judge(baseline, candidate, candidates)
@@ -127,7 +126,6 @@ def compare(
         ranks=ranks,
         diagnostics=(
             *work.diagnostics,
-            *named_by_order,
             *borrowed,
             *unmatched,
             *work.without_change(
@@ -150,20 +148,13 @@ def compare(
     )
 
 
-def _with_names_by_order(
-    baseline: Side, candidate: Side
-) -> tuple[Side, Side, tuple[Diagnostic, ...]]:
-    """Both sides, kernels of replayed graphs with operators and modules that the order says, and
-    how many these are; recordings know what their kernels stem from."""
+def _with_names_by_order(baseline: Side, candidate: Side) -> tuple[Side, Side]:
+    """Both sides, kernels of replayed graphs with operators and modules that the order says;
+    recordings know what their kernels stem from."""
     if baseline.experiment is not None or candidate.experiment is not None:
-        return baseline, candidate, ()
-    before, after, counts = with_names_by_order(baseline.trace, candidate.trace)
-    notes = tuple(
-        Diagnostic("info", "names_by_order", count, values={"on": on})
-        for on, count in zip(("baseline", "candidate"), counts, strict=True)
-        if count
-    )
-    return replace(baseline, trace=before), replace(candidate, trace=after), notes
+        return baseline, candidate
+    before, after = with_names_by_order(baseline.trace, candidate.trace)
+    return replace(baseline, trace=before), replace(candidate, trace=after)
 
 
 def _with_roofline(

@@ -52,13 +52,12 @@ class Line:
         return self.span_ns is not None
 
 
-def with_names_by_order(before: Trace, after: Trace) -> tuple[Trace, Trace, tuple[int, int]]:
+def with_names_by_order(before: Trace, after: Trace) -> tuple[Trace, Trace]:
     """Return both traces, the kernels of their graphs with operators and modules where one of them
-    says what these are by the same order; and of how many calls on each side."""
+    says what these are by the same order."""
     lines = [line for trace in (before, after) for line in _captures(trace)]
     lines += [line for trace in (before, after) for line in _eager(trace)]
-    named = [_named(trace, lines, of_pair=True) for trace in (before, after)]
-    return named[0][0], named[1][0], (named[0][1], named[1][1])
+    return _named(before, lines, of_pair=True), _named(after, lines, of_pair=True)
 
 
 def replays(trace: Trace) -> list[np.ndarray]:
@@ -82,8 +81,10 @@ def replays(trace: Trace) -> list[np.ndarray]:
 
 def with_own_names_by_order(trace: Trace) -> Trace:
     """Return a trace, the kernels of its graphs with operators and modules where the same file has
-    the capture, or a run without the graph."""
-    return _named(trace, [*_captures(trace), *_eager(trace)], of_pair=False)[0]
+    the capture, or a run without the graph; as it is where names of a pair have travelled to it."""
+    if count_by_order(trace):
+        return trace
+    return _named(trace, [*_captures(trace), *_eager(trace)], of_pair=False)
 
 
 def count_by_order(trace: Trace) -> int:
@@ -145,12 +146,11 @@ def _eager(trace: Trace) -> Iterator[Line]:
     )
 
 
-def _named(trace: Trace, lines: Sequence[Line], *, of_pair: bool) -> tuple[Trace, int]:
-    """Return the trace with the names of the first line that has the kernels of each graph, and how
-    many calls have one."""
+def _named(trace: Trace, lines: Sequence[Line], *, of_pair: bool) -> Trace:
+    """Return the trace with the names of the first line that has the kernels of each graph."""
     groups = replays(trace) if lines else []
     if not groups:
-        return trace, 0
+        return trace
     operators = trace.calls["operator"].to_numpy()
     line_of = np.full(len(operators), -1, dtype="int64")
     place_of = np.full(len(operators), -1, dtype="int64")
@@ -167,10 +167,10 @@ def _named(trace: Trace, lines: Sequence[Line], *, of_pair: bool) -> tuple[Trace
         place_of[rows[chosen]] = places[chosen]
     count = int((place_of >= 0).sum())
     if not count:
-        return trace, 0
+        return trace
     named = _with(trace, lines, line_of, place_of)
     notes = tuple(_with_names(note, count, of_pair=of_pair) for note in named.diagnostics)
-    return replace(named, diagnostics=notes), count
+    return replace(named, diagnostics=notes)
 
 
 def _first_fitting(

@@ -418,14 +418,6 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
         Message("One file is the capture of a graph, which runs none of its kernels."),
         Message("Compare two files that run the graph to see what changed."),
     ),
-    "names_by_order": told(
-        Message(
-            "{n:count} execution of a kernel of a replayed graph on the {on:name} has the operator "
-            "and the module of the same kernel elsewhere, by their order.",
-            "{n:count} executions of kernels of a replayed graph on the {on:name} have the "
-            "operators and modules of the same kernels elsewhere, by their order.",
-        ),
-    ),
     "runs_unknown": told(
         Message("One side does not mark its runs."),
         Message("Its figures per run are those of the whole file."),

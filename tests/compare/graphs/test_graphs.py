@@ -14,6 +14,7 @@ from analysis.columnar.tables import trace_of as trace_of_columns
 from analysis.compare import compare
 from analysis.compare.graphs.captured import captured_graph
 from analysis.compare.graphs.names_by_order import (
+    count_by_order,
     with_names_by_order,
     with_own_names_by_order,
 )
@@ -21,6 +22,7 @@ from analysis.compare.model_tree import model_tree
 from analysis.compare.side import side_of_trace
 from analysis.doctor import examine
 from analysis.redaction import redacted
+from analysis.report.doctor import file_facts
 from analysis.trace import Trace
 from analysis.wording.explanation import leading_sentence
 from analysis.wording.trees.model_tree import basis_of_one, basis_with_shares
@@ -78,8 +80,8 @@ def test_the_capture_of_a_graph_names_what_a_replay_runs(is_named: bool) -> None
     before = trace_of(capture(GRAPH, is_named=is_named), "capture.json")
     after = trace_of(replay(GRAPH, times=2), "replay.json")
     assert {operator for _, operator, _ in named_or_none(after)} == {""}
-    _, replayed, counts = with_names_by_order(before, after)
-    assert counts == (0, 48)
+    _, replayed = with_names_by_order(before, after)
+    assert count_by_order(replayed) == 48
     assert named(replayed) == expected(GRAPH) * 2
     assert replayed.calls["dur_ns"].tolist() == after.calls["dur_ns"].tolist()
 
@@ -98,8 +100,8 @@ def test_a_run_without_the_graph_names_modules_and_operators_but_no_shapes() -> 
     """A prefill runs other products, in the places of those of the decoding step."""
     prefill = [(*step[:3], step[3].replace("gemm", "gemm_large"), 400) for step in GRAPH]
     before = trace_of(launched(prefill, 1000, runs=True, is_named=True), "prefill.json")
-    _, replayed, counts = with_names_by_order(before, trace_of(replay(GRAPH), "decode.json"))
-    assert counts == (0, 24)
+    _, replayed = with_names_by_order(before, trace_of(replay(GRAPH), "decode.json"))
+    assert count_by_order(replayed) == 24
     assert [each[:2] for each in named(replayed)] == [each[:2] for each in expected(GRAPH)]
     assert {shapes for _, _, shapes in named(replayed)} == {""}
 
@@ -108,8 +110,10 @@ def test_another_model_names_nothing() -> None:
     other = [(*step[:3], f"other_{step[3][-4:]}", 40) for step in GRAPH]
     before = trace_of(launched(other, 1000, runs=True, is_named=True), "other.json")
     after = trace_of(replay(GRAPH), "replay.json")
-    assert with_names_by_order(before, after)[2] == (0, 0)
-    assert with_names_by_order(trace_of(capture(other), "capture.json"), after)[2] == (0, 0)
+    captured = trace_of(capture(other), "capture.json")
+    for other_model in (before, captured):
+        named = with_names_by_order(other_model, after)
+        assert [count_by_order(trace) for trace in named] == [0, 0]
 
 
 def test_a_capture_beside_its_replay_is_said_as_such() -> None:
@@ -128,7 +132,8 @@ def test_a_capture_beside_its_replay_is_said_as_such() -> None:
     assert "launches 24 kernels in 2.30 ms, and none of them runs" in sentence
     assert "replays it 3 times" in sentence and "in 810 µs" in sentence
     codes = {note.code for note in found.diagnostics}
-    assert {"capture_and_replay", "names_by_order"} <= codes
+    assert "capture_and_replay" in codes
+    assert count_by_order(found.candidate.trace) == 72
     back = compare(side_of_trace(after), side_of_trace(before)).explanation
     assert back is not None and back.graph is not None
     assert (back.graph.side, back.graph.kernels) == (1, 24)
@@ -165,8 +170,8 @@ def test_each_kernel_of_a_replay_is_that_of_its_place_whatever_is_captured(
 ) -> None:
     before = trace_of(capture(steps), "capture.json")
     after = trace_of(replay(steps, times=times), "replay.json")
-    _, replayed, counts = with_names_by_order(before, after)
-    assert counts == (0, len(steps) * times)
+    _, replayed = with_names_by_order(before, after)
+    assert count_by_order(replayed) == len(steps) * times
     assert named(replayed) == expected(tuple(steps)) * times
     of = replayed.calls["operator"].to_numpy()
     assert sorted(set(of.tolist())) == np.arange(len(replayed.operators)).tolist()
@@ -187,8 +192,7 @@ def test_the_note_on_graphs_does_not_deny_names_that_travelled(extra: int) -> No
     before = trace_of(launched(GRAPH, 1000, runs=True, is_named=True), "eager.json")
     comparison = compare(side_of_trace(before), side_of_trace(after))
     told = note_of(comparison.candidate.trace)
-    travelled = [note for note in comparison.diagnostics if note.code == "names_by_order"]
-    assert [note.count for note in travelled] == [24] and denied not in told
+    assert count_by_order(comparison.candidate.trace) == 24 and denied not in told
     assert told.startswith(f"{24 + extra} kernels were launched by graphs")
     says = "24 of them have the operators" if extra else "They have the operators and modules"
     assert says in told and ("the others belong to is in neither" in told) is bool(extra)
@@ -196,6 +200,17 @@ def test_the_note_on_graphs_does_not_deny_names_that_travelled(extra: int) -> No
     assert tree is not None and tree.by_order == (0, 24)
     assert "Of 24 kernels of the candidate, in replayed graphs," in basis_with_shares(tree)
     assert "of the baseline, in" not in basis_with_shares(tree), "its own file names them"
+
+
+def test_both_notes_of_a_report_on_the_graphs_of_a_file_count_the_same_names() -> None:
+    """A prefill runs attention in another kernel, so there a name has a module and no operator."""
+    prefill = [(*step[:3], step[3].replace("paged", "flash"), step[4]) for step in GRAPH]
+    before = trace_of(launched(prefill, 1000, runs=True, is_named=True), "prefill.json")
+    after = trace_of(replay([*GRAPH, ("S", "aten::argmax", [[32]], "other", 4)]), "decode.json")
+    comparison = compare(side_of_trace(before), side_of_trace(after))
+    told = note_of(comparison.candidate.trace)
+    assert "24 of them have the operators and modules of the same kernels" in told
+    assert told in [note for _, note in file_facts(comparison)[1].notes]
 
 
 def test_the_note_of_a_file_that_has_capture_and_replay_says_so() -> None:
