@@ -77,7 +77,7 @@ ALLOWED = {
     "analysis.distribution": CORE + within("analysis", "compare metrics"),
     "analysis.charts": CORE
     + within("analysis", "compare distribution fleet interval metrics wording"),
-    "analysis.timeline": CORE + within("analysis", "compare host metrics wording"),
+    "analysis.timeline": CORE + within("analysis", "compare host metrics wording work_units"),
     "analysis.columnar": CORE + within("analysis", "readers.packed"),
     "analysis.sql": CORE + within("analysis", "report"),
     "analysis.report": CORE

@@ -31,6 +31,7 @@ from analysis.timeline.lane import Lane, lanes, spoken_name
 from analysis.trace import Trace
 from analysis.wording.timeline import drawn as wording
 from analysis.wording.timeline.script import script_words
+from analysis.work_units import run_word
 
 # Characters of the names, or shapes, of all operators: beyond it each is cut in the middle.
 MAX_CHARS = 2_000_000
@@ -326,7 +327,9 @@ def _place(trace: Trace) -> Said | None:
     runs = trace.profiled_runs
     dur_ns = runs[runs["run"].isin(steady_runs(trace).runs)]["dur_ns"]
     shown_ns = int(runs[runs["run"] == shown_run(trace)]["dur_ns"].iloc[0])
-    return wording.nearest_said(*place, shown_ns, float(dur_ns.mean()), _idle_ns(trace))
+    return wording.nearest_said(
+        run_word(trace), *place, shown_ns, float(dur_ns.mean()), _idle_ns(trace)
+    )
 
 
 def _idle_ns(trace: Trace) -> tuple[float, float] | None:
@@ -553,7 +556,7 @@ def _caption(
     ends_ns = (run.start_ns + run.dur_ns)[run.own]
     late_ns = int(ends_ns.max(initial=0)) - run.run_ns
     if is_whole and run.run_ns and late_ns > _LATE * run.run_ns:  # else the axis would be a riddle
-        sentences.append(wording.OUTLIVED.of(late=late_ns))
+        sentences.append(wording.OUTLIVED[run_word(trace)].of(late=late_ns))
     if run.in_order:
         sentences.append(wording.in_order_text(bool((run.calls["n"] > 1).any())))
     if run.unplaced:

@@ -214,7 +214,8 @@ def _print(table: RecipeTable) -> None:
         for odd in words.published_notes(recipe):
             console.print(f"- {odd}")
     if recipe.why_differ:
-        title = say("Why ours differ") if recipe.published else say("How to read it")
+        why = say("Why these differ from the published ones")
+        title = why if recipe.published else say("How to read it")
         console.print(f"\n{title}", style="bold")
         for sentence in recipe.why_differ:
             console.print(f"- {sentence}")

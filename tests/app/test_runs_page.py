@@ -87,7 +87,7 @@ def test_runs_are_asked_for_entered_and_kept(tree: Path, start: Start) -> None:
     assert not page.exception
     assert address(page)["baseline_runs"] == "6"
     assert "2.00× slower" in headline(page)
-    assert "On average a step takes 1.00 ms" in " ".join(markdown_texts(page))
+    assert "On average a run takes 1.00 ms" in " ".join(markdown_texts(page))
     assert not any("its calls suggest" in text for text in texts(page))
 
     page.button(key="swap").click().run()

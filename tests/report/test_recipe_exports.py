@@ -105,7 +105,7 @@ def test_markdown_says_what_a_ticket_needs() -> None:
         "## Mul + Add as one operator",
         "### Can I trust this?",
         "### Published: graph kernels of MindSpore",
-        "### Why ours differ",
+        "### Why these differ from the published ones",
     ]
     [head] = [line for line in lines if line.startswith("| figure |")]
     assert "custom kernel (custom:mul\\_add)" in head

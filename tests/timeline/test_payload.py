@@ -205,7 +205,7 @@ def test_an_axis_that_is_longer_than_the_run_is_explained() -> None:
     """A run of 1000 ns from 100 on, whose last operator ends at 1200, 1100 after its start."""
     late = drawn(side_of([(100, 200), (700, 500)]))
     assert late["dur_ns"] == 1100
-    assert "as profiled, on GPU; its last operator ends 100 ns after the run" in late["caption"]
+    assert "as profiled, on GPU; its last operator ends 100 ns after the step" in late["caption"]
     assert "after the run" not in drawn(side_of([(100, 200), (700, 200)]))["caption"]
 
 

@@ -32,9 +32,9 @@ def test_the_mean_run_leads_and_the_timeline_says_which_run_it_shows() -> None:
     lengths = ([(0, 100), (100, 400), (500, 200)], [(0, 200), (200, 200), (500, 200)])
     uneven, even = (replace(made([(0, 0, 10)], runs), calls=calls) for runs in lengths)
     none_near = (
-        "run 3 of 3 (they take 233 ns on average, 223 ns of it idle, and none is nearer to that)"
+        "step 3 of 3 (they take 233 ns on average, 223 ns of it idle, and none is nearer to that)"
     )
-    near = "run 2 of 3, the one nearest to the mean run, of which 190 ns is idle"
+    near = "step 2 of 3, the one nearest to the mean, of which 190 ns is idle"
     for trace, heading, place in ((uneven, "233 ns", none_near), (even, "200 ns", near)):
         side = side_of_trace(trace)
         assert text(trace_parts(side)) == f"A step of  takes {heading} as profiled"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from analysis.messages import Message, Said
+from analysis.trace import RunWord
 from analysis.units import duration
 
 PICKED_IS_HIDDEN = Message(
@@ -17,19 +18,20 @@ OPERATORS = Message("{n:count} distinct operator", "{n:count} distinct operators
 EXECUTIONS = Message(
     "{operators:distinct} in {n:count} execution", "{operators:distinct} in {n:count} executions"
 )
-_NEAREST = Message("run {number:count} of {n:count}, the one nearest to the mean run")
+_PLACE: Mapping[RunWord, Message] = {
+    "runs": Message("run {number:count} of {n:count}"),
+    "steps": Message("step {number:count} of {n:count}"),
+    "repetitions": Message("repetition {number:count} of {n:count}"),
+}
+_NEAREST = Message("{place}, the one nearest to the mean")
 _NEAR = 0.01  # of the mean run, by which the time of the run that is drawn may differ
-_NONE_NEAR = Message(
-    "run {number:count} of {n:count} (they take {mean:duration} on average, and none is nearer to "
-    "that)"
-)
+_NONE_NEAR = Message("{place} (they take {mean:duration} on average, and none is nearer to that)")
 _NEAREST_BUT_IDLE = Message(
-    "run {number:count} of {n:count}, the one nearest to the mean run, of which {idle:duration} is "
-    "idle"
+    "{place}, the one nearest to the mean, of which {idle:duration} is idle"
 )
 _NONE_NEAR_NOR_IDLE = Message(
-    "run {number:count} of {n:count} (they take {mean:duration} on average, {idle:duration} of it "
-    "idle, and none is nearer to that)"
+    "{place} (they take {mean:duration} on average, {idle:duration} of it idle, and none is nearer "
+    "to that)"
 )
 _MEDIAN = Message("the median of {n:runs}")
 PROFILED = Message("{time:duration} as profiled")
@@ -40,7 +42,11 @@ OTHERS = Message(
     "with {n:count} execution that ran in its time and is not of it",
     "with {n:count} executions that ran in its time and are not of it",
 )
-OUTLIVED = Message("its last operator ends {late:duration} after the run")
+OUTLIVED: Mapping[RunWord, Message] = {
+    "runs": Message("its last operator ends {late:duration} after the run"),
+    "steps": Message("its last operator ends {late:duration} after the step"),
+    "repetitions": Message("its last operator ends {late:duration} after the repetition"),
+}
 _CUT = Message(
     "only the first {drawn:count} of {total:count} executions are here: the time after them is not "
     "idle"
@@ -86,22 +92,24 @@ def median_said(count: int) -> Said:
 
 
 def nearest_said(
+    word: RunWord,
     number: int,
     count: int,
     time_ns: float,
     mean_ns: float,
     idle_ns: tuple[float, float] | None = None,
 ) -> Said:
-    """Return which of several runs is drawn, the one nearest to the mean run; the mean where this
-    one takes another time or is idle for another time, so that its times are not taken for those
-    of the mean. `idle_ns` are its own and the mean, None where they are not known."""
+    """Return which of several runs, steps or repetitions is drawn, the one nearest to their mean;
+    the mean where this one takes another time or is idle for another time, so that its times are
+    not taken for those of the mean. `idle_ns` are its own and the mean, None where unknown."""
     is_near = abs(time_ns - mean_ns) <= _NEAR * mean_ns
+    place = _PLACE[word].of(number=number, n=count)
     if idle_ns is None or abs(idle_ns[0] - idle_ns[1]) <= _NEAR * mean_ns:
         if is_near:
-            return _NEAREST.of(number=number, n=count)
-        return _NONE_NEAR.of(number=number, n=count, mean=mean_ns)
+            return _NEAREST.of(place=place)
+        return _NONE_NEAR.of(place=place, mean=mean_ns)
     but = _NEAREST_BUT_IDLE if is_near else _NONE_NEAR_NOR_IDLE
-    return but.of(number=number, n=count, mean=mean_ns, idle=idle_ns[1])
+    return but.of(place=place, mean=mean_ns, idle=idle_ns[1])
 
 
 def time_of_file(busy_ns: float, time_ns: float) -> Said:
