@@ -25,11 +25,14 @@ def communication_changes(
     sides: Sides, least_ns: float, ranks: RankPair | None = None
 ) -> list[Change]:
     """Return collectives that take at least `least_ns` a unit longer or shorter, and how much of
-    that is the wait for other ranks, where two `ranks` of one job or the profiler say it."""
+    that is the wait for other ranks, where two `ranks` of one job or the profiler say it. Of two
+    files of the same place in a job, what computing hides is left out, where that is much."""
     waits = _Waiting.of(sides, ranks)
-    before, after = (side.communication for side in sides)
-    names = _old_names(before, after)
+    all_before, all_after = (side.communication for side in sides)
+    before, after = (_exposed(sides) if ranks is None else None) or (all_before, all_after)
+    names = _old_names(all_before, all_after)
     after = {names.get(name, name): times for name, times in after.items()}
+    all_after = {names.get(name, name): times for name, times in all_after.items()}
     changes = []
     for name in dict.fromkeys((*before, *after)):
         (count, ns), (count_after, ns_after) = before.get(name, _NONE), after.get(name, _NONE)
@@ -45,6 +48,7 @@ def communication_changes(
                     (KernelTime(name, count_after, round(ns_after)),) if count_after else (),
                     evidence="named",
                     values={
+                        **_in_all((all_before, before), (all_after, after), name),
                         **_some_units(sides, calls, int(ns_after > ns)),
                         **waits.values(calls),
                     },
@@ -52,6 +56,35 @@ def communication_changes(
                 )
             )
     return changes
+
+
+def _exposed(sides: Sides) -> tuple[Times, Times] | None:
+    """Return the collectives of both sides with the time in which nothing is computed; None where
+    that is nearly all of it on both sides, or not known of one."""
+    known = [side.exposed for side in sides]
+    whole = [sum(ns for _, ns in side.communication.values()) for side in sides]
+    if any(each is None for each in known):
+        return None
+    shown = [each or {} for each in known]
+    if all(sum(of.values()) >= _EXPOSED * ns for of, ns in zip(shown, whole, strict=True)):
+        return None
+    first, second = (
+        {name: (count, of[name]) for name, (count, _) in side.communication.items()}
+        for side, of in zip(sides, shown, strict=True)
+    )
+    return first, second
+
+
+def _in_all(
+    before: tuple[Times, Times], after: tuple[Times, Times], name: str
+) -> dict[str, str | int | float]:
+    """Return how long a collective takes in all on both sides, each given with all of its time and
+    what is told of it; nothing where that is the same."""
+    all_ns = [whole.get(name, _NONE)[1] for whole, _ in (before, after)]
+    shown_ns = [shown.get(name, _NONE)[1] for _, shown in (before, after)]
+    if all_ns == shown_ns:
+        return {}
+    return {"all_before_ns": round(all_ns[0]), "all_after_ns": round(all_ns[1])}
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,4 +218,5 @@ _SENDS = re.compile(r"(?i)send|recv|receive").search
 _EQUAL = 0.02  # of a step, by which those of two stages may differ
 _WAIT = 0.05  # of a step, by which one waits longer
 _UNEVEN = 1.1  # times as long as the other stage, which a stage computes at least
+_EXPOSED = 0.95  # of the time of collectives, from which computing hides next to nothing
 _NONE = (0.0, 0.0)

@@ -16,6 +16,7 @@ from analysis.align.sequence import Sequence as KernelSequence
 from analysis.compare.explanation.explanation import KernelTime, OtherKernels, ShapedTime
 from analysis.host.idle import HostIdle, idle_by_host
 from analysis.metrics.device import copies_of
+from analysis.metrics.exposure import exposed_collectives
 from analysis.metrics.spans import busy_until, call_times, union_ns
 from analysis.operators.short_names import short_kernel_names
 from analysis.stacks import Stacks
@@ -52,6 +53,18 @@ class ExplainedSide:
         extra = {at: ns for at, ns in whole.extra_ns.items() if not talks[at]}
         profile = replace(whole.taken(~talks[whole.operators]), extra_ns=extra)
         return cls(trace, units, profile, _communication(trace, units, talks))
+
+    @cached_property
+    def exposed(self) -> Mapping[str, float] | None:
+        """How long the collectives of each name in `communication` run in a unit while nothing is
+        computed, in ns; None where the file has no starts."""
+        exposed_ns = exposed_collectives(self.trace)
+        if exposed_ns is None:
+            return None
+        return {
+            name: float(exposed_ns[self.collective_calls(name)].sum()) / self.units.count
+            for name in self.communication
+        }
 
     @cached_property
     def ns(self) -> np.ndarray:

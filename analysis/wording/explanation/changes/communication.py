@@ -14,6 +14,16 @@ def communication(change: Change, unit: UnitTimes) -> Sentence:
     counts = [round(sum(each.count for each in side)) for side in (change.before, change.after)]
     waits = _WAITS.get(change.values.get("wait_basis"))
     values: dict[str, Shown] = {**both_sides(change), "name": change.where[0]}
+    if "all_before_ns" in change.values:
+        values["in_all"] = _IN_ALL[counts[0] == counts[1]].of(
+            before=change.values["all_before_ns"],
+            after=change.values["all_after_ns"],
+            before_n=counts[0],
+            after_n=counts[1],
+        )
+        if waits is None:
+            return _EXPOSED, values
+        return _EXPOSED_PARTED, {**values, "waits": waits.of(**change.values)}
     if 0 in counts:
         return _ONLY[counts[0] == 0], {**values, "n": sum(counts)}
     if waits is not None:
@@ -35,6 +45,23 @@ _ONLY = (
         "**{ns:signed_duration}** {per}."
     ),
 )
+# Of collectives that computing hides in part: hidden time makes no unit longer.
+_EXPOSED = Message(
+    "{name:name} runs for {takes:duration} instead of {took:duration} while nothing is computed, "
+    "with the wait for other ranks: **{ns:signed_duration}** {per} (in all {in_all}; computing "
+    "hides the rest).",
+)
+_EXPOSED_PARTED = Message(
+    "{name:name} runs for {takes:duration} instead of {took:duration} while nothing is computed: "
+    "**{ns:signed_duration}** {per}. In all it takes {in_all}; computing hides the rest. {waits}",
+)
+_IN_ALL = {
+    True: Message("{after:duration} instead of {before:duration} in {after_n:executions}"),
+    False: Message(
+        "{after:duration} in {after_n:executions} instead of {before:duration} in "
+        "{before_n:executions}"
+    ),
+}
 _OTHER_COUNT = Message(
     "{name:name} takes {takes:duration} in {after_n:executions} instead of {took:duration} in "
     "{before_n:executions}, with the wait for other ranks: **{ns:signed_duration}** {per}.",

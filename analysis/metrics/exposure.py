@@ -1,0 +1,39 @@
+"""How long each collective runs while its device computes nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analysis.metrics.device import copies_of
+from analysis.metrics.memo import once
+from analysis.metrics.spans import busy_until, call_times
+from analysis.trace import Trace
+
+
+@once
+def exposed_collectives(trace: Trace) -> np.ndarray | None:
+    """Return of each call the time in ns, of a collective, in which no kernel of its device that
+    computes runs, and no collective that began before it; 0 for all other calls. Copies compute
+    nothing. None where a call has no start."""
+    calls = trace.calls
+    if not len(calls) or calls["start_ns"].isna().any():
+        return None
+    starts, lasts = call_times(calls)
+    operators = calls["operator"].to_numpy()
+    talks = trace.operators["is_communication"].to_numpy(dtype=bool)
+    on_device = (trace.operators["level"] == "device_kernel").to_numpy(dtype=bool)
+    may_compute = on_device if on_device.any() else ~on_device
+    computes = (may_compute & ~(talks | copies_of(trace)))[operators]
+    device = calls["device"].cat.codes.to_numpy()
+    exposed = np.zeros(len(calls), dtype="int64")
+    for one in np.unique(device[talks[operators]]):
+        mine = np.flatnonzero(talks[operators] & (device == one))
+        mine = mine[np.argsort(starts[mine], kind="stable")]
+        others = computes & (device == one)
+        # A collective counts from where those before it have ended.
+        begins, ends = starts[mine], starts[mine] + lasts[mine]
+        reached = np.maximum.accumulate(np.r_[begins[:1], ends])[:-1]
+        begins = np.minimum(np.maximum(begins, reached), ends)
+        computed = busy_until(starts[others], lasts[others])
+        exposed[mine] = (ends - begins) - (computed(ends) - computed(begins))
+    return exposed
