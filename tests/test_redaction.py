@@ -171,6 +171,11 @@ def test_a_product_in_a_line_of_code_is_no_address(place: str, expected: str) ->
         "a/b/c",
         "1/2",
         "E5-2690@2.90GHz",
+        "Dequeue@aclnnAddmm",
+        "AscendCL@aclrtMalloc",
+        "Node@launch",
+        "void at::copy<float>::{lambda()#2}::operator()() const::{lambda(float)#1},~0af96cdd…",
+        "std::vector<float>::~vector()",
         "sm80_xmma_gemm_f16f16",
         "model/conv1/Conv2D + model/relu/Relu",
         "model.py:1234",
@@ -189,6 +194,14 @@ def test_a_product_in_a_line_of_code_is_no_address(place: str, expected: str) ->
 )
 def test_names_of_operators_stay(text: str) -> None:
     assert redacted_names(text or "x") == [text or "x"]
+
+
+def test_what_the_host_does_in_a_layer_of_ascend_hides_no_kernel() -> None:
+    """The operator behind the @ is part of the names of its kernels."""
+    texts = ["Dequeue@aclnnAddmm", "aclnnAddmm_MatMulCommon_MatMulV2", "Hccl@Launch", "launch"]
+    assert redacted_names(*texts) == texts
+    hidden = ["Model@box.corp.example", "Node@gpu-7"]
+    assert not any("corp" in text or "gpu" in text for text in redacted_names(*hidden))
 
 
 def test_a_name_learnt_in_one_place_goes_everywhere_as_a_whole_word() -> None:

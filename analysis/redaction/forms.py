@@ -42,8 +42,11 @@ _ROOTED = (
 _NAMED = rf"(?P<named>{_START}/+[^\s{_STOP}/\\]+/{_FOLDERS}[^\s{_STOP}/\\]*{_FILE}\b)"
 _ANY = rf"(?P<any>{_START}/+[^\s{_STOP}/\\()]+/{_FOLDERS}{_END})"
 _IP = r"(?:\d{1,3}\.){3}\d{1,3}"
+# A layer of Ascend's software and what the host does in it: Dequeue@aclnnAddmm, Node@launch.
+_CALL = r"(?:Dequeue|Enqueue|AscendCL|Model|Node|Hccl|HCCL|Communication|Runtime)@\w+(?![\w.-])"
 _MAIL = (
-    r"(?P<mail>(?<![\w@.])(?P<mailuser>[A-Za-z][\w.+-]{0,63})"
+    rf"(?P<mail>(?<![\w@.])(?!{_CALL})"
+    r"(?P<mailuser>[A-Za-z][\w.+-]{0,63})"
     rf"@(?P<mailhost>[A-Za-z](?:[\w-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9-]+)*|{_IP})(?![\w@])"
     # git@host:team/project
     rf"(?:(?P<mailcolon>:)(?P<mailpath>(?![\s/]){_FOLDERS}(?<=/){_END}|/{_FOLDERS}{_END}))?)"
@@ -67,9 +70,11 @@ WHOLE = re.compile(r"(?:/|\.\.[/\\]|~[\w.-]*/|[A-Za-z]:[\\/]|\\\\)[^\r\n]*")
 SUSPECT = re.compile(r"[/\\@~]|%(?:25)?(?:2[Ff]|5[Cc])|:\d{2,5}(?!\d)")
 ENCODED = re.compile(r"%(?:25)?(?:2[Ff]|5[Cc])")
 
+# Not ~Destructor() of C++, nor the hash at the end of a text that was shortened.
+_TILDE = r"(?<![\w/\\])(?<!::)~(?![0-9a-f]{8}…)"
 OWNER = re.compile(
     r"(?:(?<![\w.])(?:/+[\w.-]{1,80}){0,6}/+home\d*/+|(?:(?<=\.\.)|(?<=-[A-Z]))/+home\d*/+"
-    r"|(?:^|[/\\])Users[/\\]+|(?<=/)users/+|Documents and Settings[/\\]+|(?<![\w/\\])~)"
+    rf"|(?:^|[/\\])Users[/\\]+|(?<=/)users/+|Documents and Settings[/\\]+|{_TILDE})"
     rf"(?:(?P<spaced>[^{_STOP}/\\]{{1,64}})(?=[/\\])|(?P<plain>[^\s{_STOP}/\\()]+))"
 )
 SHARE = re.compile(
