@@ -22,10 +22,12 @@ class Costliest:
     path, outermost first; where modules say nothing, the operator or op type of most time.
 
     `ns` is the time of all its `instances` per unit of work, `share` its part of all kernels' time,
-    `outside` the part that runs in no module. Where one instance takes far longer than the others,
-    `longest` is its path, `longest_ns` its time and `others_ns` the median of the others, per unit.
-    `backward_ns` is the part of its time in the backward pass, None where nothing links that to it.
-    With `is_repeat` it is a layer that repeats in the order of kernels, named by how many it has.
+    `outside` the part that runs in no module, and `outside_talking` what of that is communication.
+    With `is_range` it is a range that the program marks around its calls. Where one instance takes
+    far longer than the others, `longest` is its path, `longest_ns` its time and `others_ns` the
+    median of the others, per unit. `backward_ns` is the part of its time in the backward pass, None
+    where nothing links that to it. With `is_repeat` it is a layer that repeats in the order of
+    kernels, named by how many it has.
     """
 
     names: tuple[str, ...]
@@ -34,6 +36,8 @@ class Costliest:
     ns: float
     share: float
     outside: float = 0.0
+    outside_talking: float = 0.0
+    is_range: bool = False
     longest: tuple[str, ...] = ()
     longest_ns: float = 0.0
     others_ns: float = 0.0
@@ -59,6 +63,7 @@ def costliest(tree: ModelTree, located: Located, units: Units) -> Costliest | No
         if share < _NEARLY_ALL or len(times) > 1:
             found = Costliest(
                 types, not is_repeat, len(times), 0.0, share, sum(outside.values()) / whole_ns,
+                _talking_ns(located, units) / whole_ns, tree.levels.modules == "annotation",
                 is_repeat=is_repeat,
             )  # fmt: skip
             found = _with_times(found, times, tree.unit_counts[0])
@@ -91,6 +96,16 @@ def _with_times(found: Costliest, times: dict[tuple[str, ...], float], count: in
         longest_ns=times[longest] / count,
         others_ns=float(np.median(others)) / count,
     )
+
+
+def _talking_ns(located: Located, units: Units) -> int:
+    """Return the time of communication in no module, in all units, in ns."""
+    trace, places = located.trace, located.places
+    operators = trace.calls["operator"].to_numpy()
+    talks = trace.operators["is_communication"].to_numpy(dtype=bool)[operators]
+    is_outside = np.array([not types for types in places.modules], dtype=bool)[places.of]
+    chosen = talks & is_outside & (units.unit_of != OUTSIDE)
+    return int(trace.calls["dur_ns"].to_numpy()[chosen].sum())
 
 
 def _times_of_places(located: Located, units: Units) -> np.ndarray:

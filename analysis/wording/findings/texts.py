@@ -220,7 +220,8 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "computing it would cost no time."
         ),
         Message(
-            "Start it earlier and in smaller parts, so that it runs beside computing, or send "
+            "See whether it waits for a rank that comes late: Fleet has all ranks of a job side by "
+            "side. Start it earlier, so that it runs beside computing; of what is transfer, send "
             "less, for example in a smaller data type."
         ),
         _STEP,

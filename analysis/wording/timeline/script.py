@@ -193,6 +193,9 @@ WORDS: Mapping[str, str] = {
     "unnamed": mark("unnamed operator"),
     "untyped": mark("unknown type"),
     "view_rest": mark("{count} more executions in view are not in this table: it has the longest."),
+    "view_rest_host": mark(
+        "{count} more bars of the host's lane in view are not in this table: it has the longest."
+    ),
     "view_side": mark("Side"),
     "view_table": mark("What is in view, as a table"),
     "view_type": mark("Type"),

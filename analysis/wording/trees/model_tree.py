@@ -47,14 +47,30 @@ _LONGEST = Message(
     "(median)."
 )
 _BACKWARD_OF_IT = Message("Of this {ns:duration} is its backward pass.")
-_OUTSIDE_OF_ALL = Message(
-    "{share:percent} of the time of all operators is in no module, as that of copies and of a "
-    "backward pass."
+_RANGE = Message(
+    "Of all ranges that the program marks {module:name} takes most, without ranges inside it: "
+    "**{ns:duration}** {per}, {share:percent} of the time of all operators."
 )
-_OUTSIDE_WITH_BACKWARD = Message(
-    "{share:percent} of the time of all operators is in no module, as that of copies, collectives "
-    "and an optimizer."
+_RANGES = Message(
+    "Of all ranges that the program marks {module:name} takes most, without ranges inside it: "
+    "**{ns:duration}** {per} in {n:count} of them, on average {each:duration} each, "
+    "{share:percent} of the time of all operators."
 )
+# By whether places are ranges, and whether communication is in none of them.
+_OUTSIDE: Mapping[tuple[bool, bool], Message] = {
+    (False, False): Message(
+        "{share:percent} of the time of all operators is in no module that the file names."
+    ),
+    (False, True): Message(
+        "{share:percent} of the time of all operators is in no module that the file names, "
+        "{talking:percent} of it communication."
+    ),
+    (True, False): Message("{share:percent} of the time of all operators is in no range."),
+    (True, True): Message(
+        "{share:percent} of the time of all operators is in no range, {talking:percent} of it "
+        "communication."
+    ),
+}
 _OPERATOR = Message(
     "Of all operators {name:name} takes most: **{ns:duration}** {per}, {share:percent} of their "
     "time."
@@ -148,7 +164,8 @@ def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Sai
     if not found.is_module:
         return [_OPERATOR.of(name=shown, **values)]
     n = found.instances
-    message = _MODULES if n > 1 else _MODULE
+    messages = (_RANGE, _RANGES) if found.is_range else (_MODULE, _MODULES)
+    message = messages[n > 1]
     said = [message.of(module=shown, n=n, each=found.ns / n, **values)]
     if found.backward_ns:
         said.append(_BACKWARD_OF_IT.of(ns=found.backward_ns))
@@ -158,9 +175,8 @@ def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Sai
         times = {"longest": found.longest_ns, "others": found.others_ns}
         said.append(_LONGEST.of(module=longest, **times))
     if found.outside >= _MUCH:
-        is_linked = found.backward_ns is not None
-        outside = _OUTSIDE_WITH_BACKWARD if is_linked else _OUTSIDE_OF_ALL
-        said.append(outside.of(share=found.outside))
+        talking = found.outside_talking / found.outside
+        said.append(_OUTSIDE[found.is_range, talking > 0].of(share=found.outside, talking=talking))
     return said
 
 

@@ -79,10 +79,19 @@ def test_one_module_that_takes_longer_than_its_siblings_is_named() -> None:
     assert most.outside == pytest.approx(200 / 727)  # 497 + 30 + 200
     told = " ".join(map(str, costliest_said(most, "step", "step")))
     assert "The longest of them, Layer_2 › Attention_2, takes 150 µs, the others 120 µs" in told
-    assert (
-        "27.5 % of the time of all operators is in no module, as that of copies and of a backward "
-        "pass."
-    ) in told
+    assert "27.5 % of the time of all operators is in no module that the file names." in told
+
+
+def test_communication_in_no_module_is_said_as_such() -> None:
+    """497 us in modules; 300 us of communication and 203 of another kernel in none."""
+    talking = Launch((), "c10d::allreduce_", ((64,),), 300, "ncclDevKernel_AllReduce_Sum_f32")
+    other = Launch((), "aten::sum", ((64,),), 203, "sum")
+    most = tree_of(trace_of([*MODEL, talking, other])).costliest
+    assert most is not None
+    assert (most.outside, most.outside_talking) == (pytest.approx(0.503), pytest.approx(0.3))
+    told = " ".join(map(str, costliest_said(most, "step", "step")))
+    assert "50.3 % of the time of all operators is in no module that the file names, " in told
+    assert "59.6 % of it communication." in told
 
 
 def test_without_modules_the_operator_that_takes_most_is_named() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.advice.explanation.model_tree import tree_of_trace
 from analysis.compare import compare
 from analysis.compare.model_tree import ModelTree, Node, model_tree
 from analysis.compare.model_tree.paths import located, without_number
@@ -16,6 +17,7 @@ from analysis.compare.model_tree.tree import MAX_CHILDREN, MAX_PARTS, tree_of
 from analysis.compare.side import Side
 from analysis.stacks import Stacks
 from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from analysis.wording.trees.model_tree import costliest_said
 from analysis.work_units import common_units, same_work
 from analysis.work_units.units import OUTSIDE
 from tests.host.hosts import host_of
@@ -207,6 +209,11 @@ def test_ranges_of_the_host_are_modules() -> None:
         (0, "block > gemm > float16[8]", (0, 0), 11, 11),
         (0, " > norm > float16[8]", (0, 0), 2, 2),
     ]
+    alone = tree_of_trace(trace)
+    assert alone is not None and alone.costliest is not None
+    told_of_it = " ".join(map(str, costliest_said(alone.costliest, "file", "")))
+    assert "Of all ranges that the program marks block takes most" in told_of_it
+    assert "15.4 % of the time of all operators is in no range." in told_of_it  # 2 of 13
 
 
 def test_sides_that_do_not_compare_have_no_changes() -> None:

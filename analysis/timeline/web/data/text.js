@@ -14,6 +14,9 @@ export function duration(ns) {
   return `${value.toFixed(size === 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)} ${unit}`;
 }
 
+/* A count as analysis.units.count: a narrow space that breaks no line between groups of digits. */
+export const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+
 /* A point in time with the digits that `resolution` asks for, in a unit that suits `span`. */
 export function moment(ns, span, resolution) {
   const [size, unit] = unitOf(span);

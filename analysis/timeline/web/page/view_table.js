@@ -10,10 +10,12 @@ import { element } from "./elements.js";
 const MOST_ROWS = 40;
 const DELAY = 250; // ms after the last move
 
-/* The longest calls in view, in the order of their starts, and how many more there are. */
+/* The longest calls in view, in the order of their starts, and how many more executions there are,
+   and how many more bars of the host. */
 function inView(view) {
   const found = [];
-  let together = 0;
+  const rest = { executions: 0, bars: 0 };
+  const countIn = (laneIndex) => laneIndex === HOST ? "bars" : "executions";
   view.sides.forEach((side, sideIndex) => {
     const { from, to } = windowOf(view, sideIndex);
     const lanes = [
@@ -28,11 +30,13 @@ function inView(view) {
       }
       const { bins } = lane;
       let bin = firstWhere(bins.count, (i) => bins.from[i] + bins.width > from);
-      for (; bin < bins.count && bins.from[bin] < to; bin++) together += bins.calls[bin];
+      for (; bin < bins.count && bins.from[bin] < to; bin++) {
+        rest[countIn(laneIndex)] += bins.calls[bin];
+      }
     }
   });
   found.sort((a, b) => b.dur - a.dur);
-  const rest = together + Math.max(0, found.length - MOST_ROWS);
+  for (const { laneIndex } of found.slice(MOST_ROWS)) rest[countIn(laneIndex)] += 1;
   const rows = found.slice(0, MOST_ROWS).sort((a, b) =>
     a.sideIndex - b.sideIndex || a.lane.start[a.i] - b.lane.start[b.i]
   );
@@ -50,6 +54,13 @@ function namesIn(side, laneIndex, op) {
     plainText(side.ops.name[op]) || say("unnamed"),
     plainText(side.ops.op_type[op]) || say("untyped"),
   ];
+}
+
+/* The digits of starts of each side, in ns: enough to tell the shortest row from its neighbours. */
+function resolutions(view, rows) {
+  return view.sides.map((_, index) =>
+    Math.min(...rows.filter(({ sideIndex }) => sideIndex === index).map(({ dur }) => dur)) / 10
+  );
 }
 
 export function createViewTable(view) {
@@ -74,20 +85,23 @@ export function createViewTable(view) {
     const top = element("thead");
     top.append(head);
     const body = element("tbody");
-    for (const { side, lane, laneIndex, i, dur } of rows) {
+    const digits = resolutions(view, rows);
+    for (const { side, sideIndex, lane, laneIndex, i, dur } of rows) {
       const op = lane.op[i];
       const line = element("tr");
       const [laneName, name, type] = namesIn(side, laneIndex, op);
       const start = side.inOrder
         ? say("no_start")
-        : moment(lane.ran[i], Math.max(side.dur, 1), dur / 10);
+        : moment(lane.ran[i], Math.max(side.dur, 1), digits[sideIndex]);
       // Times stand before the other names: a narrow window shows them.
       const cells = [side.label, name, start, duration(dur), laneName, type];
       line.append(...cells.map((text) => element("td", "", text)));
       body.append(line);
     }
     table.append(top, body);
-    const more = rest > 0 ? [element("p", "", say("view_rest", { count: rest }))] : [];
+    const more = [["view_rest", rest.executions], ["view_rest_host", rest.bars]]
+      .filter(([, count]) => count > 0)
+      .map(([key, count]) => element("p", "", say(key, { count })));
     // What each side shows, where they do not show the same time.
     const shown = (view.own ?? []).map(({ from, to }, side) => {
       const point = (ns) => (ns === 0 ? "0" : moment(ns, to, (to - from) / 1000));
