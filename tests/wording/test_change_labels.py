@@ -46,9 +46,14 @@ def test_idle_time_of_an_unknown_cause_is_not_all_idle_time() -> None:
         assert found is not None
         (change,) = found.changes
         assert (change.change_ns, change_label(change)) == (200_000, label)
-        assert "The file does not show what the host did then." in change_sentence(
+        assert "The files do not show what the host did then." in change_sentence(
             change, found.unit
         )
+    pair = explain(waiting(100, has_host=False), waiting(300, has_host=True))
+    assert pair is not None
+    (change,) = pair.changes
+    said = change_sentence(change, pair.unit)
+    assert "The baseline's file does not show what the host did then." in said
 
 
 def test_kernels_of_no_known_operator_are_named_by_their_class_as_it_is_called(
@@ -170,3 +175,25 @@ def test_more_than_two_operators_that_a_file_numbers_are_named_by_what_they_are(
     assert str(names_text([*casts, *others])) == "Cast, MatMul and 1 more"
     layers = [KernelTime(f"Conv_{at} + Relu", 1, 10, family="CaskConvolution") for at in range(3)]
     assert str(names_text(layers)) == "Conv_0 + Relu, Conv_1 + Relu and 1 more"
+
+
+def test_a_longer_time_from_launch_to_start_is_not_said_of_the_host() -> None:
+    """464 us more, 716 of them from the launch to the start: the host's own part got shorter."""
+    values: dict[str, str | int | float] = {
+        "kind": "launching", "before_ns": 1_900_000, "after_ns": 2_364_000,
+        "call": "hipLaunchKernel", "each_ns": 9_000, "was_ns": 5_000,
+        "call_before_ns": 300_000, "call_after_ns": 540_000,
+    }  # fmt: skip
+    before, after = (
+        (KernelTime("", 60, ns), KernelTime("hipLaunchKernel", 60, own))
+        for ns, own in ((98_000, 1_802_000), (814_000, 1_550_000))
+    )
+    change = Change("idle", 464_000, before=before, after=after, values=values)
+    found = explain(trace_of([[Kernel("a", 50)]]), trace_of([[Kernel("a", 90)]]))
+    assert found is not None
+    said = change_sentence(change, found.unit).replace("**", "")
+    assert "until the next kernel starts: +464 µs per step." in said
+    assert "From the launch of a kernel to its start it waits 814 µs instead of 98.0 µs." in said
+    assert "while the host launches" not in said
+    own = replace(change, before=before[1:], after=after[1:])
+    assert "while the host launches the next kernel" in change_sentence(own, found.unit)

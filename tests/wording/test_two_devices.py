@@ -88,3 +88,8 @@ def test_each_class_that_computes_much_has_a_figure_of_its_own() -> None:
     told = str(devices_sentence(replace(found, classes=(unknown, classes[2]))))
     assert told.endswith("all others 14.0 ms instead of 20.0 ms (−6.00 ms).")
     assert str(devices_sentence(replace(found, classes=(talk,)))).endswith("(0 ns).")
+    # 10 000 executions of 2 us: starting them takes as long as moving their data.
+    short = replace(classes[0], counts=(10_000, 10_000))
+    assert "which memory limits" not in str(
+        devices_sentence(replace(found, classes=(short,) + classes[1:]))
+    )

@@ -171,14 +171,19 @@ def _columns(left: Remaining, hunk: Hunk) -> np.ndarray:
 def _change(
     left: Remaining, code: ChangeCode, columns: np.ndarray, hunks: Sequence[Hunk]
 ) -> Change:
-    """Return hunks as one change, with what they stand before."""
+    """Return hunks as one change, with what they stand before; of those that hold kernels without
+    any time nothing is told."""
+    hunks = [hunk for hunk in hunks if left.change_ns[_columns(left, hunk)].any()] or hunks
     places = sum(hunk.places for hunk in hunks)
     largest = max(hunks, key=lambda hunk: hunk.places)
     side = 1 if code == "added" else 0
     positions = (left.before, left.after)[side][columns]
     module = left.sides[side].module_of([int(at) for at in positions if at >= 0])
     before = largest.next_kernel if code in ("added", "removed") else None
-    where = (*module, *((_name(left, before.name, side),) if before else ()))
+    name = "" if before is None else _name(left, before.name, side)
+    if before is not None and len({hunk.next_kernel for hunk in hunks}) == len(hunks) > 1:
+        name = before.family  # each place stands before a kernel with a name of its own
+    where = (*module, *((name,) if name else ()))
     evidence: Evidence = "ordered"
     kernels = len(columns) / max(1, places)
     following = {"next_class": before.op_class} if before else {}

@@ -50,6 +50,9 @@ def idle_changes(sides: tuple[ExplainedSide, ExplainedSide], least_ns: float) ->
         change = _change(float(idle[0].mean()), float(idle[1].mean()), None)
         longest = (longest_idle(sides[0].trace), longest_idle(sides[1].trace))
         change = replace(change, longest=longest)
+        unknown = [known is None for known in (before, after)]
+        if unknown.count(True) == 1 and all(map(_has_device, sides)):
+            change = replace(change, values={**change.values, "unknown_side": unknown.index(True)})
         noise_ns = _chance_ns(idle[0], idle[1]) if is_same else 0.0
         return [change] if abs(change.change_ns) >= max(least_ns, noise_ns) else []
     changes = []

@@ -25,8 +25,10 @@ class RunsApart:
 
 def runs_apart(times_ns: np.ndarray) -> RunsApart | None:
     """Return the runs that are far from the median of these; None where no run is, or where the
-    mean is the median all the same."""
+    mean is the median all the same. Of two runs both, where one takes far longer than the other."""
     median_ns = float(np.median(times_ns)) if len(times_ns) else 0.0
+    if len(times_ns) == 2 and times_ns.max() > _FAR * times_ns.min() > 0:
+        return RunsApart(2, 0, _ends(times_ns), _ends(times_ns), median_ns)
     if median_ns <= 0 or abs(float(times_ns.mean()) - median_ns) <= _MOVES * median_ns:
         return None
     slow, fast = times_ns > _FAR * median_ns, times_ns < median_ns / _FAR

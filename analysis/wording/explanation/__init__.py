@@ -23,18 +23,19 @@ from analysis.wording.explanation.units import (
     per_unit,
     profiled_said,
     same_sentence,
-    types_sentence,
     unit_sentence,
 )
 from analysis.wording.explanation.works import (
     after_said,
     devices_sentence,
+    fused_said,
     idle_said,
     phases_paragraphs,
     phases_sentences,
     rates_said,
     recorded_devices_said,
     sizes_sentence,
+    types_sentence,
 )
 
 _LEADS = 0.1  # of the change, below which nothing leads
@@ -187,10 +188,10 @@ def _first(explanation: Explanation) -> list[Said]:
     elif explanation.batch is not None:
         said.append(batch_sentence(explanation.unit, explanation.batch))
     if explanation.data_types is not None:
-        said.append(types_sentence(*explanation.data_types))
+        said.append(types_sentence(explanation))
     is_compared = explanation.outcome == "changed"
     if explanation.has_other_kernels and is_compared:
-        said += [devices_sentence(explanation), *after_said(explanation)]
+        said += [devices_sentence(explanation), *fused_said(explanation), *after_said(explanation)]
         said += [*idle_said(explanation), *rates_said(explanation)]
     said += same_kernels_said(explanation)
     if is_compared:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from analysis.compare.explanation.explanation import OtherKernels, UnitTimes
-from analysis.compare.explanation.other_inputs import FLOAT32
 from analysis.messages import Message, Said
 from analysis.work_units.units import UnitKind
 
@@ -189,25 +188,6 @@ _BATCH = Message(
     "Nearly all tensors of the candidate are {factor:factor} as large in one dimension, as with "
     "another batch: for as much work it takes {each:duration} instead of {before:duration} "
     "({change:change})."
-)
-
-
-def types_sentence(before: str, after: str) -> Said:
-    """Return that the heavy operators of the candidate compute in another data type."""
-    return _TYPES.of(before=_type_said(before), after=_type_said(after))
-
-
-def _type_said(data_type: str) -> Said:
-    if data_type == FLOAT32:
-        return _IN_PART_TF32.of()
-    return _TYPE.of(name={"tf32": "TF32"}.get(data_type, data_type))
-
-
-_TYPE = Message("{name:name}")
-_IN_PART_TF32 = Message("float32 and TF32")
-_TYPES = Message(
-    "The candidate's matrix products, convolutions and attention compute in {after}, the "
-    "baseline's in {before}."
 )
 
 

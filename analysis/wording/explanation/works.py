@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import reduce
 
 from analysis.compare.explanation.explanation import ClassTime, Explanation, ShapedTime
+from analysis.compare.explanation.other_inputs import FLOAT32
 from analysis.compare.explanation.products import faster
 from analysis.messages import Message, Said, listed
-from analysis.operators.classes import is_heavy, is_light
+from analysis.operators.classes import LABELS, is_heavy, is_light
 from analysis.wording.explanation.kernels import kernel_text
 from analysis.wording.explanation.products import (
     NAMES,
@@ -94,6 +95,7 @@ _HEAVY_NAMES = {
 _ALL = Message("all of them")
 _ALL_OTHERS = Message("all others")
 _ALL_OTHERS_BY_MEMORY = Message("all others, which memory limits rather than arithmetic,")
+_LASTING_NS = 8_000  # of an execution on average, below which memory is not what limits it
 _BY_MEMORY = 0.95  # of the time of all others, which is of classes that memory limits
 _RATES = Message(
     "The matrix product over {inputs:name} runs at {after:flop_rate} instead of "
@@ -197,6 +199,67 @@ def devices_sentence(explanation: Explanation) -> Said:
     )
 
 
+def fused_said(explanation: Explanation) -> list[Said]:
+    """Return that classes of operators which only one side runs are probably fused on the other,
+    where both run the same heavy operators over the same sizes and nothing comes in their place;
+    nothing of sides that know their operators by name."""
+    alone = [each for each in explanation.changes if "by_class" in each.values]
+    gone = [each for each in alone if each.code == "removed"]
+    new = [each for each in alone if each.code == "added"]
+    gone_ns, new_ns = (sum(abs(each.change_ns) for each in side) for side in (gone, new))
+    if max(gone_ns, new_ns) < _FUSED * explanation.unit.before_ns:
+        return []
+    if min(gone_ns, new_ns) > _IN_PLACE * max(gone_ns, new_ns):
+        return []
+    is_fused = gone_ns > new_ns
+    names = [LABELS[str(each.values["op_class"])].text() for each in (gone if is_fused else new)]
+    return [
+        _PROBABLY_FUSED[is_fused].of(heavy=listed(_heavy_names(explanation)), light=listed(names))
+    ]
+
+
+_FUSED = 0.1  # of a unit of the baseline, from which it is told
+_IN_PLACE = 0.25  # of what is gone, from which it is rather done by others
+_PROBABLY_FUSED = {
+    True: Message(
+        "Both sides run the same {heavy} over the same sizes, the candidate without operators for "
+        "{light}, which are probably fused into them (guessed)."
+    ),
+    False: Message(
+        "Both sides run the same {heavy} over the same sizes, the baseline without operators for "
+        "{light}, which are probably fused into them (guessed)."
+    ),
+}
+
+
+def _heavy_names(explanation: Explanation) -> list[str]:
+    """Return the classes of heavy operators, those of most time first."""
+    return [
+        _HEAVY_NAMES[each.op_class].text()
+        for each in sorted(explanation.classes, key=lambda each: -each.before_ns)
+        if is_heavy(each.op_class)
+    ]
+
+
+def types_sentence(explanation: Explanation) -> Said:
+    """Return that the heavy operators of the candidate compute in another data type: what these
+    are, and both types."""
+    assert explanation.data_types is not None
+    before, after = map(_type_said, explanation.data_types)
+    return _TYPES.of(operators=listed(_heavy_names(explanation)), before=before, after=after)
+
+
+def _type_said(data_type: str) -> Said:
+    if data_type == FLOAT32:
+        return _IN_PART_TF32.of()
+    return _TYPE.of(name={"tf32": "TF32"}.get(data_type, data_type))
+
+
+_TYPE = Message("{name:name}")
+_IN_PART_TF32 = Message("float32 and TF32")
+_TYPES = Message("The candidate computes {operators} in {after}, the baseline in {before}.")
+
+
 def _part(name: Message, classes: Sequence[ClassTime]) -> Said:
     before, after = _times(classes)
     return _PART.of(name=name.of(), before=before, after=after, change=after - before)
@@ -208,11 +271,13 @@ def _times(classes: Sequence[ClassTime]) -> tuple[int, int]:
 
 
 def _is_by_memory(classes: Sequence[ClassTime]) -> bool:
-    """Return whether nearly all time of these is of classes that memory limits, on both sides."""
+    """Return whether nearly all time of these is of classes that memory limits, on both sides, in
+    executions that last long enough for it: of shorter ones starting them takes most."""
     known = _times([each for each in classes if is_light(each.op_class)])
-    return all(
-        part >= _BY_MEMORY * whole for part, whole in zip(known, _times(classes), strict=True)
-    )
+    whole = _times(classes)
+    counts = [sum(each.counts[side] for each in classes) for side in (0, 1)]
+    are_long = all(ns >= _LASTING_NS * n for ns, n in zip(whole, counts, strict=True))
+    return are_long and all(part >= _BY_MEMORY * ns for part, ns in zip(known, whole, strict=True))
 
 
 def idle_said(explanation: Explanation) -> list[Said]:

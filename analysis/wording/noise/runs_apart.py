@@ -29,6 +29,10 @@ _SPREAD: Mapping[Role, Message] = {
         "The candidate's {runs} take {near}, half of them {median:duration} or less."
     ),
 }
+_TWO: Mapping[Role, Message] = {
+    "baseline": Message("The baseline's {runs} take {first:duration} and {last:duration}."),
+    "candidate": Message("The candidate's {runs} take {first:duration} and {last:duration}."),
+}
 _ROLES: tuple[Role, Role] = ("baseline", "candidate")
 
 
@@ -37,11 +41,14 @@ def apart_text(verdict: Verdict) -> str:
     sides = zip(_ROLES, verdict.runs_apart, verdict.samples, strict=True)
     word = verdict.run_word
     return paragraph(
-        *(_of_side(role, found, shown(runs, word)) for role, found, runs in sides if found)
+        *(_of_side(role, found, count, shown(count, word)) for role, found, count in sides if found)
     )
 
 
-def _of_side(role: Role, found: RunsApart, runs: str) -> str:
+def _of_side(role: Role, found: RunsApart, count: int, runs: str) -> str:
+    if count == 2:
+        first, last = found.near_ns
+        return _TWO[role].text(runs=runs, first=first, last=last)
     message = _APART[role] if found.others else _SPREAD[role]
     return message.text(
         n=found.count,

@@ -70,10 +70,23 @@ def test_repeats_of_one_model_are_compared_whatever_its_operators_are_called() -
     assert "The two sides run different operators, which take 168 µs instead of 243 µs" in text
     told = "".join(part.text for parts in explained_parts(found) for part in parts)
     assert (
-        "Operators of the class convolution take 110 µs in 2 executions "
-        "(mkldnn::_convolution_pointwise) instead of 102 µs in 4 executions "
-        "(aten::mkldnn_convolution and aten::convolution): +8.00 µs per repetition." in told
+        "Operators of the class convolution take 110 µs (mkldnn::_convolution_pointwise) instead "
+        "of 102 µs (aten::mkldnn_convolution and aten::convolution): +8.00 µs per repetition."
+    ) in told
+    assert "Operators of the class activation (aten::clamp_min) run only in the baseline" in told
+    assert (
+        "Both sides run the same convolutions and matrix products over the same sizes, the "
+        "candidate without operators for normalisation and activation, which are probably fused "
+        "into them (guessed)."
+    ) in text
+    back = explain(repeated(FUSED), repeated(EAGER))
+    assert back is not None
+    assert "the baseline without operators for normalisation and activation" in leading_sentence(
+        back
     )
+    in_place = (*FUSED, Kernel("graph_0_cpp_fused_1", 80, "unknown"))
+    other = explain(repeated(EAGER), repeated(in_place))
+    assert other is not None and "probably fused" not in leading_sentence(other)
 
 
 def test_operators_of_a_processor_are_not_called_kernels() -> None:

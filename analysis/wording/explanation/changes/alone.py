@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
 from analysis.messages import Message, Shown, listed
 from analysis.operators.classes import LABELS
-from analysis.wording.explanation.kernels import kernel_text
+from analysis.wording.explanation.kernels import kernel_text, names_text
 
 _FEW = 2  # kernels that are told by name
 _LEAST = 0.03  # of their time, below which a class is not told
@@ -34,6 +34,10 @@ def _alone(
 ) -> tuple[Message, Mapping[str, Shown]]:
     """Return the one of four messages that says most of where the kernels stand: over tensors as
     large as the vocabulary, or of one size, nothing, or before what they prepare."""
+    if "by_class" in change.values and change.values["op_class"] != "unknown":
+        op_class = LABELS[str(change.values["op_class"])]
+        message = _CLASS_ONLY[messages[0] is _ADDED_HEAD]
+        return message, {"operator": op_class, "kernels": names_text(kernels)}
     of_head, of_size, anywhere, before_each = (message[unit.on_device] for message in messages)
     count, each = _counts(change, kernels)
     count = int(change.values.get("executions", count))  # in a unit that runs them
@@ -77,6 +81,17 @@ def _next(change: Change) -> Shown:
     return kernel_text([KernelTime(change.where[-1], 1, 0, op_class)])
 
 
+# Of one model whose operators have other names on each side; True of the candidate.
+_CLASS_ONLY = {
+    True: Message(
+        "Operators of the class {operator} ({kernels}) run only in the candidate: "
+        "**{ns:signed_duration}** {per}."
+    ),
+    False: Message(
+        "Operators of the class {operator} ({kernels}) run only in the baseline: "
+        "**{ns:signed_duration}** {per}."
+    ),
+}
 # Of kernels of a device (True), and of operators of the host (False).
 _ADDED_BEFORE = {
     True: Message(

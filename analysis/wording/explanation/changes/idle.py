@@ -28,6 +28,9 @@ def idle(change: Change, unit: UnitTimes) -> Sentence:
         values |= {"inside": change.values["inside"]}
         gap_ns = _one_gap_ns(change, unit)
         return (_IDLE_INSIDE, values) if gap_ns is None else (_ONE_GAP, {**values, "gap": gap_ns})
+    starting = _from_launch_to_start(change)
+    if starting is not None:
+        return _IDLE_STARTING, {**values, "start_before": starting[0], "start_after": starting[1]}
     calls = _IDLE_CALLS.get(str(kind))
     if calls is not None and "call" in change.values:
         call, each, was = (change.values[name] for name in ("call", "each_ns", "was_ns"))
@@ -42,7 +45,23 @@ def idle(change: Change, unit: UnitTimes) -> Sentence:
             if kind == "launching" and other is not None:
                 return _IDLE_OTHER_LAUNCHES, {**values, "other": other}
             return calls, values
+    if str(kind) not in IDLE_BY and change.values.get("unknown_side") in (0, 1):
+        return _IDLE_OF_SIDE[int(change.values["unknown_side"])], values
     return (IDLE_BY.get(str(kind)) or _IDLE[unit.on_device]), values
+
+
+def _from_launch_to_start(change: Change) -> tuple[int, int] | None:
+    """Return how long both sides wait from the launch of a kernel to its start, where nearly all
+    that launching takes longer or shorter is in that: the host is not what takes longer."""
+    if change.values.get("kind") != "launching":
+        return None
+    before, after = (
+        sum(each.ns for each in side if not each.name) for side in (change.before, change.after)
+    )
+    is_most = (after - before) * change.change_ns > 0 and abs(after - before) >= _NEARLY_ALL * abs(
+        change.change_ns
+    )
+    return (before, after) if is_most else None
 
 
 def _one_gap_ns(change: Change, unit: UnitTimes) -> int | None:
@@ -104,10 +123,27 @@ _IDLE_OTHER_LAUNCHES = Message(
     "the next kernel: **{ns:signed_duration}** {per} (each {call:name} takes {each:duration}, each "
     "{other:name} of the baseline {was:duration}, {calls_ns:signed_duration} in all)."
 )
+# Of launching, where the time from the launch to the start is what changed.
+_IDLE_STARTING = Message(
+    "The device is idle for {takes:duration} instead of {took:duration} until the next kernel "
+    "starts: **{ns:signed_duration}** {per}. From the launch of a kernel to its start it waits "
+    "{start_after:duration} instead of {start_before:duration}.",
+)
+# Of two files, of which one does not show the host.
+_IDLE_OF_SIDE = (
+    Message(
+        "The device is idle for {takes:duration} instead of {took:duration}: "
+        "**{ns:signed_duration}** {per}. The baseline's file does not show what the host did then."
+    ),
+    Message(
+        "The device is idle for {takes:duration} instead of {took:duration}: "
+        "**{ns:signed_duration}** {per}. The candidate's file does not show what the host did then."
+    ),
+)
 _IDLE = {
     True: Message(
         "The device is idle for {takes:duration} instead of {took:duration}: "
-        "**{ns:signed_duration}** {per}. The file does not show what the host did then."
+        "**{ns:signed_duration}** {per}. The files do not show what the host did then."
     ),
     False: Message(
         "No operator runs for {takes:duration} instead of {took:duration}: "

@@ -38,10 +38,8 @@ def operator(change: Change, unit: UnitTimes) -> Sentence:
     op_class = change.values.get("op_class")
     values: dict[str, Shown] = {**both_sides(change), "operator": change.where[-1]}
     if isinstance(op_class, str) and "by_class" in change.values:
-        counts = [counts_of(side) for side in (change.before, change.after)]
-        texts = {"before_n": counted(counts[0], unit), "after_n": counted(counts[1], unit)}
         names = {"before": names_text(change.before), "after": names_text(change.after)}
-        return _ALL_OF_CLASS, {**values, "operator": LABELS[op_class], **texts, **names}
+        return _ALL_OF_CLASS, {**values, "operator": LABELS[op_class], **names}
     if isinstance(op_class, str):
         return _CLASS, {**values, "operator": LABELS[op_class]}
     before, after = (counts_of(side) for side in (change.before, change.after))
@@ -87,8 +85,8 @@ _OPERATOR_AS = Message(
 )
 # Of one model whose operators have other names on each side, as before and after fusion.
 _ALL_OF_CLASS = Message(
-    "Operators of the class {operator} take {takes:duration} in {after_n} ({after}) instead of "
-    "{took:duration} in {before_n} ({before}): **{ns:signed_duration}** {per}.",
+    "Operators of the class {operator} take {takes:duration} ({after}) instead of {took:duration} "
+    "({before}): **{ns:signed_duration}** {per}.",
 )
 _CLASS = Message(
     "Kernels of which the file does not say who launched them, {operator}, take {takes:duration} "
