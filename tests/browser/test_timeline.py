@@ -411,7 +411,7 @@ def test_an_overview_says_how_exact_it_is_and_counts_what_it_draws_together(
     expect(timeline.root).to_have_attribute("data-level", "13")
     detail = timeline.root.locator(".fst-detail")
     expect(detail).to_contain_text(
-        "1 executions one by one, and 2000 shorter than 8.19 µs together"
+        "1 executions one by one, and 2\u202f000 shorter than 8.19 µs together"
     )
     expect(detail).to_contain_text("This page is exact down to 8.19 µs")
     pixels = timeline.row_of_pixels()[: int(timeline.box()["width"] / 1.3)]
@@ -430,7 +430,7 @@ def test_an_overview_says_how_exact_it_is_and_counts_what_it_draws_together(
     page.keyboard.press("x")
     summary = timeline.root.get_by_role("region", name="Selected stretch of time")
     expect(summary).to_contain_text("something ran for 1.30 ms (100.0 %)")
-    expect(summary).to_contain_text("executions: 2001")
+    expect(summary).to_contain_text("executions: 2\u202f001")
     expect(summary).to_contain_text("shorter ones, drawn together")
     assert page.console_errors == []
 
@@ -476,3 +476,17 @@ def test_search_help_map_and_table(show: Callable[[Any], Timeline], page: Page) 
     page.keyboard.press("f")
     assert timeline.window() == (0, SPAN)
     assert page.console_errors == []
+
+
+def test_starts_in_the_table_have_the_digits_of_the_shortest_row(
+    show: Callable[[Any], Timeline], page: Page
+) -> None:
+    """The second call lasts 20 ms and begins behind the first, not at 1 ms."""
+    operators = [("one", "Conv", "convolution", 0), ("two", "Relu", "activation", 1)]
+    calls = [(0, 0, 1_330_000), (1, 1_340_000, 20_000_000), (0, 21_388_600, 2_000)]
+    timeline = show(payload(side("baseline", operators, calls)))
+    page.get_by_text("What is in view, as a table").click()
+    rows = timeline.root.locator(".fst-view tbody tr")
+    expect(rows).to_have_count(3)
+    starts = [row.split("\t")[2] for row in rows.all_inner_texts()]
+    assert starts == ["0.0000 ms", "1.3400 ms", "21.3886 ms"]

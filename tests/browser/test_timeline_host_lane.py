@@ -101,6 +101,20 @@ def test_a_selected_operator_has_lines_from_its_launches(timeline: Timeline) -> 
     expect(line).to_contain_text("Launches of what is selected, in view: 1, each")
 
 
+def test_bars_of_the_host_are_not_counted_as_executions(
+    page: Page, tmp_path: Path, allowed_origins: set[str]
+) -> None:
+    """500 kernels, and as many times an idle device; the table has the 40 longest of both."""
+    timeline = open_report(data(500), page, tmp_path, allowed_origins)
+    page.get_by_text("What is in view, as a table").click()
+    rows = timeline.root.locator(".fst-view tbody tr")
+    expect(rows).to_have_count(40)
+    of_host = rows.filter(has_text="host").count()
+    text = timeline.root.locator(".fst-view").inner_text()
+    assert f"{500 - (40 - of_host)} more executions in view" in text
+    assert "more bars of the host's lane" in text
+
+
 def test_of_many_launches_a_bounded_number_has_lines(
     page: Page, tmp_path: Path, allowed_origins: set[str]
 ) -> None:

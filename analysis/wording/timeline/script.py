@@ -193,7 +193,7 @@ WORDS: Mapping[str, str] = {
     "unnamed": mark("unnamed operator"),
     "untyped": mark("unknown type"),
     "view_rest": mark("{count} more executions in view are not in this table: it has the longest."),
-    "view_rest_host": mark(
+    "view_rest_bars": mark(
         "{count} more bars of the host's lane in view are not in this table: it has the longest."
     ),
     "view_side": mark("Side"),

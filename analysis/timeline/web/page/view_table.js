@@ -99,7 +99,7 @@ export function createViewTable(view) {
       body.append(line);
     }
     table.append(top, body);
-    const more = [["view_rest", rest.executions], ["view_rest_host", rest.bars]]
+    const more = [["view_rest", rest.executions], ["view_rest_bars", rest.bars]]
       .filter(([, count]) => count > 0)
       .map(([key, count]) => element("p", "", say(key, { count })));
     // What each side shows, where they do not show the same time.
