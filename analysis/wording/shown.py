@@ -11,11 +11,19 @@ _SAMPLES: Mapping[tuple[bool, bool], Message] = {
     (True, False): Message("The baseline is a sample that comes with FuseScope."),
     (False, True): Message("The candidate is a sample that comes with FuseScope."),
 }
+_MADE = Message(
+    "Sample: written by hand to show the format. Nothing was recorded, and its times are invented."
+)
 
 
 def sample_sentence(baseline: bool, candidate: bool) -> str:
     """Which sides are samples; empty where none is."""
     return _SAMPLES[baseline, candidate].text() if baseline or candidate else ""
+
+
+def sample_alone_sentence(is_made: bool) -> str:
+    """Return that what a page shows is a sample; `is_made` of one that nothing recorded."""
+    return (_MADE if is_made else _SAMPLES[True, True]).text()
 
 
 def unchanged_sentence(baseline: str, candidate: str) -> str:

@@ -33,6 +33,11 @@ EXAMPLES = (
 )
 
 
+def is_made(id_: str) -> bool:
+    """Return True for a sample that was written by hand."""
+    return any(each.is_made and id_ in each.ids for each in EXAMPLES)
+
+
 def path_of(id_: str) -> Path | None:
     """Return where the trace lies that an id names; None where it names none that is there."""
     kind, _, name = id_.partition(":")

@@ -20,6 +20,7 @@ from analysis.metrics.breakdown import by_operator, by_type
 from analysis.metrics.stretch import Stretch
 from analysis.report.origins import origin_of
 from analysis.timeline import highlight
+from analysis.wording import shown as shown_words
 from analysis.wording import single as memory_words
 from analysis.wording import step as step_words
 from analysis.wording.diagnostics.early_end import end_caution
@@ -39,7 +40,7 @@ from app.parts.start.opening import Shows
 from app.parts.table import HEIGHT, ROW_HEIGHT, choice
 from app.parts.upload import files
 from app.parts.work import work_of_side
-from app.sources import choices, loading
+from app.sources import choices, examples, loading
 from app.sources.alone import Drawn, drawn, roofline_of, tree
 
 TABLE = "trace_operators"
@@ -80,6 +81,9 @@ def show(
         side = with_runs(given, work_of_side(given))
         found = drawn(side)
         _head(side)
+        if choices.is_sample(id_):
+            sample = shown_words.sample_alone_sentence(examples.is_made(id_))
+            panels.note(sample, ":gray[:material/science:]")
         if side.trace.ends_early:
             exports.trace_download(side)
             _timeline_alone(side, found, id_)

@@ -70,6 +70,17 @@ def headings(page: AppTest) -> list[str]:
     return [head.value for head in page.subheader]
 
 
+def test_a_sample_is_called_one_and_made_where_nothing_recorded_it(open_trace: Open) -> None:
+    made = "formats/ascend_kernel_details"
+    shutil.copytree(SAMPLES.parent / made, places.SAMPLES / made)
+    for id_, said in (
+        ("sample:mobilenetv2/fused", "Sample: a recording that comes with FuseScope"),
+        (f"example:{made}", "Sample: written by hand"),
+    ):
+        page = open_trace(trace=id_)
+        assert any(said in text for text in texts(page)), id_
+
+
 def test_a_variant_by_itself(open_trace: Open) -> None:
     """Un-profiled 10 to 10.7 ms in blocks; as profiled 150 + 50 µs of operators and 10 of gaps."""
     page = open_trace(trace="sample:mobilenetv2/unfused")

@@ -34,7 +34,7 @@ def test_the_mean_run_leads_and_the_timeline_says_which_run_it_shows() -> None:
     none_near = (
         "step 3 of 3 (they take 233 ns on average, 223 ns of it idle, and none is nearer to that)"
     )
-    near = "step 2 of 3, the one nearest to the mean, of which 190 ns is idle"
+    near = "step 2 of 3, the one nearest to the mean (190 ns idle on average)"
     for trace, heading, place in ((uneven, "233 ns", none_near), (even, "200 ns", near)):
         side = side_of_trace(trace)
         assert text(trace_parts(side)) == f"A step of  takes {heading} as profiled"

@@ -29,7 +29,8 @@ _LAYOUT_KERNELS = re.compile(
 _TYPE_KERNELS = re.compile(r"cast|convert|quanti[sz]e|bfloat16tofloat32")
 # Where an operator runs when no other processor takes it, and what marks the others; the libraries
 # are kernels of the host's own.
-HOSTS = frozenset(("CPUExecutionProvider", "AI_CPU", "AICPU"))
+_OF_DEVICE = frozenset(("AI_CPU", "AICPU"))  # the CPUs of an Ascend NPU
+HOSTS = frozenset(("CPUExecutionProvider", *_OF_DEVICE))
 _LIBRARIES = tuple(
     f"{name}ExecutionProvider"
     for name in ("Dnnl", "MKLDNN", "Mkldnn", "Nuphar", "XNNPACK", "Xnnpack", "ACL", "ArmNN")
@@ -57,7 +58,7 @@ def type_conversions(subject: Subject) -> Answer:
 
 
 def fallback(subject: Subject) -> Answer:
-    """Operators that run on the host while others of the run have an accelerator."""
+    """Operators that run on a CPU, the host's or the device's, while others have an accelerator."""
     providers = subject.texts["provider"]
     if not (providers != "").any():
         # Kernels of a device are on no host, also where no name of the device is known.
@@ -70,9 +71,12 @@ def fallback(subject: Subject) -> Answer:
     others &= np.array(known, dtype=bool)[numbers]
     if not mask.any() or not others.any():
         return ()
+    provider = str(providers[mask].iloc[0])
+    is_on_device = bool(providers[mask].isin(_OF_DEVICE).all())
     values: dict[str, Value] = {
         "operators": int(mask.sum()),
-        "provider": str(providers[mask].iloc[0]),
+        "provider": provider,
+        **({"on_device": True} if is_on_device else {}),
     }
     return subject.wasted("fallback", mask, values)
 

@@ -36,6 +36,7 @@ from analysis.wording.findings.particular import (
     MOSTLY_WEIGHTS,
     NO_BATCH_NORM,
     OF_ENGINES,
+    ON_CPU_OF_DEVICE,
     OPTIMISATION_OFF,
     OTHER_KERNEL,
     OTHER_ON_DEVICE,
@@ -166,6 +167,8 @@ def why_text(finding: Finding) -> str:
         return COPIES_WITHIN.text(**_values(finding))
     if finding.code == "low_utilisation" and finding.values.get("on_device"):
         return LOW_ON_DEVICE.text(**_values(finding))
+    if finding.code == "fallback" and finding.values.get("on_device"):
+        return ON_CPU_OF_DEVICE.text(**_values(finding))
     roof = ROOFS.get((finding.code, bool(finding.values.get("depthwise_ns"))))
     if roof is not None:
         return roof.text(**_values(finding))

@@ -83,6 +83,11 @@ LOW_ON_DEVICE = Message(
     "fit their sizes, padding, or too few blocks for the whole device. The largest is "
     "{operator:name}."
 )
+# Of operators on the CPUs of an NPU, and on the host's.
+ON_CPU_OF_DEVICE = Message(
+    "The CPUs of the device compute them, not its AI cores; the file does not say why. The largest "
+    "is {operator:name}."
+)
 OTHER_ON_DEVICE = Message(
     "Choose another kernel of the library (autotuning), sizes that are multiples of its tiles, a "
     "larger batch, or a kernel of your own."

@@ -408,9 +408,8 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "the time, while others run on the faster units of an accelerator.",
         ),
         Message(
-            "A CPU computes them, that of the host or one on the device; the file does not say "
-            "why. If it is the host's, their data may travel there and back. The largest is "
-            "{operator:name}."
+            "The CPU of the host computes them; the file does not say why. Their data may travel "
+            "there and back. The largest is {operator:name}."
         ),
         Message(
             "See whether another operator, data type or shape has a kernel of the accelerator, or "

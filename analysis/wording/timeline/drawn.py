@@ -27,7 +27,7 @@ _NEAREST = Message("{place}, the one nearest to the mean")
 _NEAR = 0.01  # of the mean run, by which the time of the run that is drawn may differ
 _NONE_NEAR = Message("{place} (they take {mean:duration} on average, and none is nearer to that)")
 _NEAREST_BUT_IDLE = Message(
-    "{place}, the one nearest to the mean, of which {idle:duration} is idle"
+    "{place}, the one nearest to the mean ({idle:duration} idle on average)"
 )
 _NONE_NEAR_NOR_IDLE = Message(
     "{place} (they take {mean:duration} on average, {idle:duration} of it idle, and none is nearer "
