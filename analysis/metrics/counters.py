@@ -375,6 +375,8 @@ class _Counted:
             values = self.column(head)
             if values is None:
                 continue
+            if measure.code == "occupancy":  # 0 where the profiler cannot estimate it
+                values = np.where(values > 0, values, np.nan)
             if measure.code == "copy_bandwidth":  # of few bytes, time is what starting takes
                 values = np.where(values * self.dur_ns < _LEAST_BYTES, np.nan, values)
             weight = self.n if measure.is_total else self._weight(core)

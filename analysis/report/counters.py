@@ -12,7 +12,7 @@ from analysis.compare.comparison import Comparison, Figure
 from analysis.metrics.counters import UNITS, total_counters
 from analysis.operators.short_names import short_name
 from analysis.quantity import Quantity
-from analysis.report.tables import MAX_ROWS, Rows, parted
+from analysis.report.tables import MAX_ROWS, Rows, is_by_shape, parted
 from analysis.report.text import known, unbroken
 
 _SIDES = ("baseline", "candidate")
@@ -44,11 +44,14 @@ class CounterRow:
 
 @dataclass(frozen=True)
 class CountedRow:
-    """One op type or operator: time per run, then each column's counter, of both sides."""
+    """One op type or operator: time per run, then each column's counter, of both sides. `cores` are
+    what ran it on each side, the one that is known on both where one side does not say; the names
+    of the sides differ where it is joined `by_shape`."""
 
     name: str
     shown_name: str
-    core: str
+    by_shape: bool
+    cores: tuple[str, str]
     times: tuple[str, str]
     cells: tuple[tuple[str, str], ...]
 
@@ -115,12 +118,13 @@ def _counted(table: pd.DataFrame, name: str, shown: list[CounterRow]) -> Rows[Co
 
 def _counted_row(record: dict[Any, Any], name: str, shown: list[CounterRow]) -> CountedRow:
     text = str(record[name])
-    cores = [record[f"provider_{side}"] for side in reversed(_SIDES)]
+    cores = ["" if pd.isna(one) else str(one) for one in (record[f"provider_{s}"] for s in _SIDES)]
     before, after = (units.duration(known(record[f"per_run_ns_{side}"])) for side in _SIDES)
     return CountedRow(
         name=text,
         shown_name=units.middle_cut(short_name(text), _NAME_CHARS),
-        core=next((str(core) for core in cores if not pd.isna(core)), ""),
+        by_shape=name == "name" and is_by_shape(record),
+        cores=(cores[0] or cores[1], cores[1] or cores[0]),
         times=(before, after),
         cells=tuple(
             (_cell(row.code, record, "baseline"), _cell(row.code, record, "candidate"))

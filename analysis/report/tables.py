@@ -236,7 +236,7 @@ def _operator_row(record: dict[Any, Any], shown: Mapping[str, str], largest: flo
         row=int(record["row"]),
         name=name,
         shown_name=shown[name],
-        by_shape=record["matched_by"] in ("shape", "launcher", "order"),
+        by_shape=is_by_shape(record),
         op_type=" → ".join(name for name in types if name) or say("unknown"),
         launcher=record["launcher"],
         inputs=units.middle_cut(shown_inputs, _SHAPE_CHARS),
@@ -248,6 +248,11 @@ def _operator_row(record: dict[Any, Any], shown: Mapping[str, str], largest: flo
         speedup=units.factor(known(record["speedup"])),
         utilisation=_utilisation([known(record[f"utilisation_{s}"]) for s in _SIDES]),
     )
+
+
+def is_by_shape(record: dict[Any, Any]) -> bool:
+    """Return whether both sides of a joined operator may have names of their own."""
+    return record["matched_by"] in ("shape", "launcher", "order")
 
 
 def _launcher(name: str) -> str:

@@ -44,17 +44,18 @@ _ASSUMED = Message("~{rate}")
 _PLACE = Message("{intensity:intensity} FLOP/B, {attained}")
 _PLACE_INT8 = Message("{intensity:intensity} OP/B, {attained}")
 _SHARES: Mapping[tuple[str | None, bool], Message] = {
-    ("compute", False): Message("~{share:percent} of its roof, compute bound"),
-    ("memory", False): Message("~{share:percent} of its roof, memory bound"),
+    ("compute", False): Message("~{share:percent} of its roof, the arithmetic peak"),
+    ("memory", False): Message("~{share:percent} of its roof, memory bandwidth"),
     ("compute", True): Message(
-        "~{share:percent} of its roof, compute bound (over: data from a cache, or roof too low)"
+        "~{share:percent} of its roof, the arithmetic peak (over: data from a cache, or roof too "
+        "low)"
     ),
     ("memory", True): Message(
-        "~{share:percent} of its roof, memory bound (over: data from a cache, or roof too low)"
+        "~{share:percent} of its roof, memory bandwidth (over: data from a cache, or roof too low)"
     ),
 }
-_BOUND_BY: Mapping[str, Message] = {
-    "compute": Message("compute"),
+_ROOFS: Mapping[str, Message] = {
+    "compute": Message("arithmetic peak"),
     "memory": Message("memory bandwidth"),
 }
 _PRODUCT = Message("The matrix product {inputs:name} takes {time:duration} and attains {rate}.")
@@ -86,9 +87,10 @@ def line_label(line: Line) -> str:
     return line.what if known is None else known.text()
 
 
-def bound_by(dot: Dot) -> str:
-    """What limits it: 'compute' or 'memory bandwidth'; a dash where that is not known."""
-    return _BOUND_BY[dot.bound_by].text() if dot.bound_by else units.MISSING
+def roof_name(dot: Dot) -> str:
+    """Return the lower roof at its intensity: 'arithmetic peak' or 'memory bandwidth', which limits
+    it only where it reaches most of it; a dash where none is known."""
+    return _ROOFS[dot.bound_by].text() if dot.bound_by else units.MISSING
 
 
 def attained(dot: Dot) -> str:
@@ -103,7 +105,7 @@ def place_text(dot: Dot) -> str:
 
 
 def share_text(dot: Dot) -> str:
-    """'~82.1 % of its roof, memory bound'; says so above 100 % and where there is no roof."""
+    """'~82.1 % of its roof, memory bandwidth'; says so above 100 % and where there is no roof."""
     if dot.bound_share is None:
         return say("roof not known")
     return _SHARES[dot.bound_by, dot.bound_share > 1].text(share=dot.bound_share)

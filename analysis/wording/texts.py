@@ -468,7 +468,7 @@ FIGURES: Mapping[str, FigureText] = {
         Message("achieved occupancy"),
         Message(
             "Counter or estimate of the profiler: active warps / most that fit, weighted by the "
-            "duration."
+            "duration, without operators of which the profiler says 0."
         ),
     ),
     "copy_bandwidth": FigureText(

@@ -168,8 +168,9 @@ def _operator_rows(shown: Shown) -> pd.DataFrame:
     rows = shown.comparison.operators.copy(deep=False)
     for side in shown.payload["sides"]:
         rows[f"start_{side['id']}"] = rows["row"].map(first_starts(side)).astype(float)
-    for column in ("op_type", "provider", "inputs", "outputs"):
+    for column in ("op_type", "inputs", "outputs"):
         rows[column] = either(rows, column)
+    rows["provider"] = of_both(rows, "provider")
     sides = (shown.comparison.baseline.trace, shown.comparison.candidate.trace)
     launched = launchers_that_differ(rows, *sides)
     if launched is not None:
@@ -200,7 +201,9 @@ def operator_table(rows: pd.DataFrame) -> Table:
         "Op type. Where the types differ, both are shown: another operator has the same name, or "
         "the operators were joined by what launched them or by their shapes."
     )
-    table.text(Head(Message("Type")), _types(rows), kind, TYPE_WIDTH, TYPE_CHARS, behind=True)
+    table.text(
+        Head(Message("Type")), of_both(rows, "op_type"), kind, TYPE_WIDTH, TYPE_CHARS, behind=True
+    )
     table.texts[len(table.columns) - 1] = _type_text
     if "launched_by" in rows:  # else rows of one name could not be told apart
         launched = Message(
@@ -272,7 +275,7 @@ def class_names(classes: pd.Series) -> pd.Series:
 def _kinds(head: Head, kinds: pd.Series, help_: Message, rows: pd.DataFrame) -> Table:
     table, rows = Table(), with_shown_shares(rows)
     table.text(head, kinds, help_, NAME_WIDTH, NAME_CHARS)
-    provider = core_types(either(rows, "provider"))
+    provider = core_types(of_both(rows, "provider"))
     ran = Message("Execution provider that takes most of its time.")
     table.text(Head(CORE_TYPE), provider, ran, TYPE_WIDTH, TYPE_CHARS, behind=True)
     table.figure(DURATION, rows)
@@ -290,12 +293,13 @@ def either(rows: pd.DataFrame, column: str) -> pd.Series:
     return candidate.where(candidate.notna(), rows[f"{column}_baseline"].astype("object"))
 
 
-def _types(rows: pd.DataFrame) -> pd.Series:
-    """The op types of both sides as 'Conv', or 'Conv → FusedConv' where they differ."""
-    baseline, candidate = (rows[f"op_type_{side}"].astype("object") for side in SIDES)
+def of_both(rows: pd.DataFrame, column: str) -> pd.Series:
+    """Return what both sides have in a column as 'Conv', or 'Conv → FusedConv' where they
+    differ."""
+    baseline, candidate = (rows[f"{column}_{side}"].astype("object") for side in SIDES)
     differ = baseline.notna() & candidate.notna() & (baseline != candidate)
     both = baseline.astype(str) + _TO + candidate.astype(str)
-    return either(rows, "op_type").where(~differ, both)
+    return either(rows, column).where(~differ, both)
 
 
 def _type_text(types: object) -> str:
@@ -308,5 +312,8 @@ def _type_text(types: object) -> str:
 
 
 def core_types(provider: pd.Series) -> pd.Series:
-    """'CPUExecutionProvider' as 'CPU'."""
-    return provider.map(lambda text: text.removesuffix(_PROVIDER_SUFFIX), na_action="ignore")
+    """Return 'CPUExecutionProvider' as 'CPU', of two providers each."""
+    return provider.map(
+        lambda text: _TO.join(part.removesuffix(_PROVIDER_SUFFIX) for part in text.split(_TO)),
+        na_action="ignore",
+    )

@@ -58,6 +58,17 @@ def test_units_are_microseconds_and_percent() -> None:
     assert table[("", "Core type")][0] == "CPU"
 
 
+def test_a_row_of_two_devices_says_both() -> None:
+    rows = pd.DataFrame(
+        {
+            "provider_baseline": ["NVIDIA H100", None, "CPUExecutionProvider"],
+            "provider_candidate": ["AMD MI300X", "AMD MI300X", "CUDAExecutionProvider"],
+        }
+    )
+    shown = tables.core_types(tables.of_both(rows, "provider"))
+    assert list(shown) == ["NVIDIA H100 → AMD MI300X", "AMD MI300X", "CPU → CUDA"]
+
+
 def test_a_figure_that_no_row_has_is_left_out() -> None:
     columns = tables.operator_table(frame()).columns
     assert any(group.startswith("Duration") for group, _ in columns)

@@ -187,6 +187,27 @@ def compared(baseline: Trace, candidate: Trace) -> Comparison:
     return compare(side_of_trace(baseline), side_of_trace(candidate))
 
 
+def test_an_occupancy_of_zero_is_not_counted() -> None:
+    estimates = {"occupancy": [0.6, 0.0, None]}  # of a product of 100 µs and one of 300 µs
+    trace = trace_of(
+        {k: ONE_CORE[k] for k in ("name", "op_type", "start_ns", "dur_ns")}, **estimates
+    )
+    total = total_counters(trace)["occupancy"]
+    assert (total.value, total.covered) == (pytest.approx(0.6), pytest.approx(0.25))
+    assert operator_counters(trace)["occupancy"].isna().tolist() == [False, True, True]
+
+
+def test_counters_say_the_device_of_each_side() -> None:
+    of = {**ONE_CORE, "inputs": ["float16[32,64]; float16[64,16]", "float16[4]", None]}
+    before = trace_of(of, provider=["H100", "H100", None])
+    after = trace_of({**of, "name": ["Cijk", "move", "hcom_allReduce_1"]}, provider=["MI300X"] * 3)
+    shown = counters(compared(before, after))
+    assert shown is not None
+    rows = {row.name: row for row in shown.operators.visible}
+    assert rows["mm"].by_shape and not rows["move"].by_shape
+    assert {row.cores for row in (*rows.values(), *shown.types.visible)} == {("H100", "MI300X")}
+
+
 def test_only_counters_that_a_side_has_become_figures() -> None:
     plain = trace_of({name: ONE_CORE[name] for name in ("name", "op_type", "dur_ns")})
     codes = {measure.code for measure in MEASURES}

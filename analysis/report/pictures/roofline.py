@@ -14,10 +14,10 @@ from analysis.operators.short_names import short_name
 from analysis.report.text import unbroken
 from analysis.wording.roofline import (
     attained,
-    bound_by,
     line_label,
     line_name,
     place_text,
+    roof_name,
     share_text,
 )
 
@@ -71,7 +71,7 @@ class Row:
     intensity: str
     attained: str
     share: str
-    bound_by: str
+    roof: str
 
 
 @dataclass(frozen=True)
@@ -162,5 +162,5 @@ def _row(dot: Dot) -> Row:
         intensity=f"~{dot.intensity:.3g}",
         attained=f"~{attained(dot)}",
         share=f"~{units.percent(dot.bound_share)}" if known else units.MISSING,
-        bound_by=bound_by(dot),
+        roof=roof_name(dot),
     )
