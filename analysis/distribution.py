@@ -107,7 +107,7 @@ class Distribution:
 
     @property
     def has_warmup(self) -> bool:
-        """Whether runs are set aside as warm-up."""
+        """Return whether there are runs that are not counted."""
         return any(bool(strip.warmup.any()) for strip in self.strips)
 
 

@@ -32,7 +32,7 @@ _ZIP = b"PK\x03\x04"
 _MAX_NAMED = 5
 _PART_LOST = ("zip_damaged", "zip_understated", "zip_packing")
 # What is kept of a trace was read by it: raise it when a reader reads otherwise.
-READER_VERSION = 22
+READER_VERSION = 23
 
 
 def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:

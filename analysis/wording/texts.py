@@ -616,14 +616,15 @@ RUN_TIMES_HELP = Message(
     "Every run or step as a dot, in the order in which they ran: un-profiled runs by block where "
     "both sides have them, else those of each file. A line is the time that the verdict rests on: "
     "the lower quartile of a block, the mean of a trace, the trimmed mean of one beside a "
-    "recording. Crosses are runs set aside as warm-up."
+    "recording. Crosses are runs that it does not count: warm-up, and those of which the file has "
+    "no operators."
 )
 
 
 def run_role(name: str, role: str, *, warmup: bool = False) -> str:
     """Whose runs dots are: of a side, or of the second copy of the baseline."""
     if warmup:
-        return say("{side:name}, set aside as warm-up", side=name)
+        return say("{side:name}, not counted", side=name)
     return say("{side:name} (A/A control)", side=name) if role == "baseline_copy" else name
 
 

@@ -157,7 +157,8 @@ def _is_fused(names: Sequence[str]) -> bool:
 
 
 def _columns(left: Remaining, hunk: Hunk) -> np.ndarray:
-    """Return the columns that stand in the places of a hunk on either side."""
+    """Return the columns that stand in the places of a hunk on either side; of kernels that came or
+    went those that the other side does not have, also not elsewhere."""
     inside = np.zeros(len(left.before), dtype=bool)
     is_elsewhere = left.evidence == SAME_NAME  # runs on the other side too, in another place
     for positions, spans in ((left.before, hunk.before_spans), (left.after, hunk.after_spans)):
@@ -165,6 +166,8 @@ def _columns(left: Remaining, hunk: Hunk) -> np.ndarray:
         if len(spans):
             at = np.searchsorted(spans[:, 0], positions, side="right") - 1
             inside |= (at >= 0) & (positions >= 0) & (positions < spans[np.maximum(at, 0), 1])
+    if not hunk.before or not hunk.after:
+        is_elsewhere = is_elsewhere | ((left.before >= 0) & (left.after >= 0))
     return np.flatnonzero(inside & ~is_elsewhere)
 
 

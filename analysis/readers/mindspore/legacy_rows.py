@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from statistics import median
 
 import pandas as pd
 
@@ -19,6 +21,18 @@ from analysis.trace import Diagnostic, Trace, noted
 
 _FLOPS_SOURCE = "counted by the profiler"
 _UNTOLD = Operator("")
+_WHOLE = 0.5  # of the operators of the other steps, which a step has that is not cut off
+
+
+def _cut_off(labels: Sequence[int | None], steps: int) -> int | None:
+    """Return the step in which the profiler stopped recording operators: the last one that has any,
+    with far fewer than the others, where more steps follow; None for none."""
+    counts = Counter(label for label in labels if label is not None)
+    last = max(counts, default=steps)
+    others = [count for label, count in counts.items() if label != last]
+    if last >= steps - 1 or not others:
+        return None
+    return last if counts[last] < _WHOLE * median(others) else None
 
 
 class Rows:
@@ -64,10 +78,13 @@ class Rows:
         """Gives every call its step, adds what steps communicated, and makes the runs table.
 
         None where no call is in any step. A profiler may time hundreds of steps and stop recording
-        operators after the first few: the others stay, as runs of known time.
+        operators after the first few: the others stay, as runs of known time; so does the step in
+        which it stopped, whose few operators are in no run.
         """
         starts, ends = [step.start_ns for step in steps], [step.end_ns for step in steps]
         labels = [span_at(starts, ends, start) for start in self.columns["start_ns"]]
+        cut_off = _cut_off(labels, len(steps))
+        labels = [None if label == cut_off else label for label in labels]
         told = {label for label in labels if label is not None}
         if not told:
             return None
