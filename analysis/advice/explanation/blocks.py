@@ -70,6 +70,7 @@ def folded(side: ExplainedSide) -> tuple[Repeat, ...]:
 
 
 def _layers(side: ExplainedSide, ns: np.ndarray, repeat: Repeat) -> Layers:
+    operators = side.profile.operators[repeat.start : repeat.stop]
     return Layers(
         repeat.copies,
         repeat.period,
@@ -78,6 +79,7 @@ def _layers(side: ExplainedSide, ns: np.ndarray, repeat: Repeat) -> Layers:
         _module(side, repeat),
         _range_of_copies(ns, repeat),
         _inside(side, ns, repeat),
+        frozenset(("copies",)) if side.are_copies[operators].any() else frozenset(),
     )
 
 

@@ -110,7 +110,7 @@ class Layers:
     their kind where each copy has a name of its own. `module` is the type of module they are, ''
     where the file does not say it. `range_ns` are the shortest and the longest copy, where one
     takes far longer than the median. `inside` are layers of one copy, where those are most of
-    it."""
+    it. `others` run in them besides kernels that compute."""
 
     copies: int
     kernels: int
@@ -119,6 +119,7 @@ class Layers:
     module: str = ""
     range_ns: tuple[int, int] | None = None
     inside: tuple[Layers, ...] = ()
+    others: frozenset[OtherKernels] = frozenset()
 
     @property
     def all_ns(self) -> int:

@@ -15,7 +15,7 @@ from analysis.messages import Message, Said, Shown, listed
 from analysis.operators.classes import LABELS
 from analysis.wording.explanation.kernels import kernel_text
 from analysis.wording.explanation.products import products_of_trace, projection_of_kernel
-from analysis.wording.explanation.units import word
+from analysis.wording.explanation.units import kernels_said, word
 
 _CLASSES = 3  # that are told
 _CLASS = 0.03  # of the time of all, below which one is not told
@@ -43,6 +43,16 @@ _UNLIKE_OF = Message(
     "{copies:count} layers ({module:name}) of {kernels:count} kernels take {all:duration}, between "
     "{low:duration} and {high:duration} each; the largest part of all is {kernel}: "
     "{largest:duration} in {n:executions}."
+)
+# Of what no module says that they are layers, and a program without a model repeats as well.
+_REPETITIONS = Message(
+    "{copies:count} repetitions of {kernels} take {all:duration}, {each:duration} each; the "
+    "largest part of each is {kernel}: {largest:duration} in {n:executions}."
+)
+_REPETITIONS_UNLIKE = Message(
+    "{copies:count} repetitions of {kernels} take {all:duration}, between {low:duration} and "
+    "{high:duration} each; the largest part of all is {kernel}: {largest:duration} in "
+    "{n:executions}."
 )
 _NESTED = Message(
     "{copies:count} repetitions of {kernels:count} kernels take {all:duration}, {each:duration} "
@@ -120,7 +130,8 @@ _FAR_BELOW_LINKS = Message(
 
 def blocks_said(found: TraceExplanation) -> list[Said]:
     """Return what the time of a unit goes to, sentence by sentence."""
-    told = [_layers(each, found.products) for each in found.layers]
+    is_file = found.unit.kind == "file"
+    told = [_layers(each, found.products, is_file) for each in found.layers]
     classes = classes_text(found.classes)
     if classes:
         message = _BY_CLASS if found.unit.on_device else _BY_CLASS_OF_HOST
@@ -177,7 +188,7 @@ def _unknown(found: TraceExplanation) -> list[Said]:
     return [message.of(share=ns / whole_ns, all=ns, largest=largest)]
 
 
-def _layers(layers: Layers, products: Sequence[Product]) -> Said:
+def _layers(layers: Layers, products: Sequence[Product], is_file: bool) -> Said:
     values: dict[str, Shown] = {
         "copies": layers.copies,
         "kernels": layers.kernels,
@@ -193,18 +204,20 @@ def _layers(layers: Layers, products: Sequence[Product]) -> Said:
     largest = layers.largest
     values["module"] = layers.module
     values["kernel"] = projection_of_kernel(products, largest.name) or kernel_text([largest])
+    whole, unlike = (_LAYERS_OF, _UNLIKE_OF) if layers.module else (_LAYERS, _UNLIKE)
+    if not layers.module and (is_file or layers.others):
+        whole, unlike = _REPETITIONS, _REPETITIONS_UNLIKE
+        values["kernels"] = kernels_said(layers.kernels, layers.others)
     if layers.range_ns is not None:
         low, high = layers.range_ns
-        return (_UNLIKE_OF if layers.module else _UNLIKE).of(
+        return unlike.of(
             **values,
             low=low,
             high=high,
             largest=largest.ns * layers.copies,
             n=max(1, round(largest.count * layers.copies)),
         )
-    return (_LAYERS_OF if layers.module else _LAYERS).of(
-        **values, largest=largest.ns, n=max(1, round(largest.count))
-    )
+    return whole.of(**values, largest=largest.ns, n=max(1, round(largest.count)))
 
 
 def classes_text(classes: Sequence[ClassOfUnit]) -> str:

@@ -86,12 +86,11 @@ _EXECUTIONS = Message("{n:executions}")
 _PAUSE = 0.05  # of a repeat, in which no kernel runs at its end: below it the end is not told
 _FILE = {
     True: Message(
-        "The file marks no steps, and its work does not repeat as a whole: it spans "
-        "**{wall:duration}** with {kernels}."
+        "The file marks no steps: as a whole it spans **{wall:duration}** with {kernels}."
     ),
     False: Message(
-        "The file marks no steps, and its work does not repeat as a whole: it spans "
-        "**{wall:duration}** with {executions:executions}."
+        "The file marks no steps: as a whole it spans **{wall:duration}** with "
+        "{executions:executions}."
     ),
 }
 _SUMS = {

@@ -20,8 +20,9 @@ from analysis.host.runs import idle_of_runs
 from analysis.host_activity import is_python
 from analysis.metrics.step import mean_step
 from analysis.readers import read_path
+from analysis.readers.building.trace_tables import build_trace
 from analysis.report.explanation.trace_rows import trace_rows
-from analysis.trace import Trace
+from analysis.trace import Meta, Trace
 from analysis.wording.explanation.savings import saving_said
 from analysis.wording.explanation.trace import trace_sentence
 from analysis.work_units import units_of
@@ -551,3 +552,18 @@ def test_messages_of_collectives_are_counted_in_bytes_and_elements() -> None:
     reduce = Kernel("ncclDevKernel_AllReduce(x)", 60, "communication", inputs="bfloat16[250,1000]")
     [one] = explained(steps_of([[Kernel("gemm", 100, "matrix_product"), reduce]] * 3)).collectives
     assert (one.bytes, one.elements) == (500_000, 250_000)
+
+
+def test_rounds_of_copies_and_a_kernel_are_no_layers_of_a_file_without_steps() -> None:
+    """Five rounds of two copies in of 20 us, a kernel of 10 us and a copy out of 20 us."""
+    names = ["Memcpy HtoD", "Memcpy HtoD", "saxpy", "Memcpy DtoH"] * 5
+    lengths = [20_000, 20_000, 10_000, 20_000] * 5
+    starts = np.cumsum([0, *lengths[:-1]]).tolist()
+    types = ["Memcpy HtoD", "Memcpy HtoD", "saxpy", "Memcpy DtoH"] * 5
+    rows = {"name": names, "op_type": types, "start_ns": starts, "dur_ns": lengths}
+    rows["level"] = ["device_kernel"] * 20
+    found = explained(build_trace(Meta("nsys", "Nsight Systems", file_name="saxpy.sqlite"), rows))
+    text = trace_sentence(found)
+    assert text.startswith("The file marks no steps: as a whole it spans 350 µs with 20 kernels")
+    assert "5 repetitions of 4 kernels and copies take 350 µs, 70.0 µs each" in text
+    assert "layers" not in text
