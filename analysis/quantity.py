@@ -16,7 +16,7 @@ Reason = Literal[
     "no_large_copies", "no_launch_times", "no_launches", "no_misses", "no_peak", "no_samples",
     "no_sizes", "no_start_times",
     "no_such_operator", "no_times", "no_type_peak", "not_recorded", "on_device",
-    "outputs_not_numbers", "outputs_zero", "runs_unknown",
+    "outputs_not_numbers", "outputs_zero", "runs_unknown", "time_between_runs",
 ]  # fmt: skip
 
 

@@ -40,8 +40,10 @@ from analysis.metrics.utilisation import (
     why_no_heavy,
 )
 from analysis.quantity import Basis, Quantity, Reason, ratio
+from analysis.trace import UNIT_RUNS, Trace
 
 Pair = tuple[Quantity, Quantity]
+_PAUSES = 0.01  # of the time from the first run to the last, beside them
 # Of whole runs, and of the process that makes them.
 OF_RUNS = ("latency", "throughput", "cpu_time", "compute_utilisation", "memory")
 # Times, and what follows from them: counts and sizes are as they are whatever runs differ by.
@@ -97,7 +99,7 @@ def figures(
     rate_reason: Reason = "no_times" if all(counted) else "runs_unknown"
     return (
         Figure("latency", *latency),
-        Figure("throughput", *_pair(rates, "1/s", rate_reason)),
+        Figure("throughput", *_without_pauses(_pair(rates, "1/s", rate_reason), sides)),
         Figure(
             "cpu_time",
             *_pair([typical_cpu_ns(side.trace) for side in sides], "ns", "not_recorded"),
@@ -206,6 +208,28 @@ def _latencies(sides: tuple[Side, Side], verdict: Verdict) -> list[float | None]
     if are_of_mean_runs(*(side.trace for side in sides)):
         return [leading_ns(side.trace, verdict.of) for side in sides]
     return [typical_ns(side.trace, verdict.of) for side in sides]
+
+
+def _without_pauses(rates: Pair, sides: tuple[Side, Side]) -> Pair:
+    """Return rates without those of units of work between which a file shows more time: what they
+    take by themselves does not say how many run in a second."""
+    first, second = (
+        replace(rate, value=None, reason="time_between_runs")
+        if rate.value is not None and _has_pauses(side.trace)
+        else rate
+        for rate, side in zip(rates, sides, strict=True)
+    )
+    return first, second
+
+
+def _has_pauses(trace: Trace) -> bool:
+    """Return whether the units of work that are the runs of a trace have time between them."""
+    runs = trace.profiled_runs
+    if len(runs) < 2 or not runs["kind"].isin(UNIT_RUNS).all() or runs["start_ns"].isna().any():
+        return False
+    starts, dur_ns = (runs[name].to_numpy("int64") for name in ("start_ns", "dur_ns"))
+    span_ns = int((starts + dur_ns).max() - starts.min())
+    return span_ns - int(dur_ns.sum()) > _PAUSES * span_ns
 
 
 def _where(known: Sequence[bool], values: Sequence[float | None]) -> list[float | None]:

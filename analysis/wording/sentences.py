@@ -555,7 +555,7 @@ def _sum_change(table: pd.DataFrame) -> str:
 def change_sentence(comparison: Comparison) -> str:
     """The change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one, and where it
     cannot be told which way. Of files that do not mark their runs, whose throughput is not known:
-    'Time in operators -52.8 %.'"""
+    'Time in operators -52.8 %.'; without it, too, of runs with time between them."""
     verdict = comparison.verdict
     if not verdict.has_direction:
         return ""
@@ -564,6 +564,8 @@ def change_sentence(comparison: Comparison) -> str:
     latency = relative_text(verdict.latency_change)
     if verdict.of in OF_FILES:
         return say("Time in operators {change}.", change=latency)
+    if comparison.figure("throughput").change is None:
+        return say("Latency {change}.", change=latency)
     throughput = relative_text(verdict.throughput_change)
     return say(
         "Latency {latency}, throughput {throughput}.", latency=latency, throughput=throughput

@@ -490,6 +490,7 @@ REASONS: Mapping[Reason, Message] = {
         "the file does not give the FLOPs of heavy operators with more than 5 % of their time"
     ),
     "runs_unknown": Message("the file does not mark its runs"),
+    "time_between_runs": Message("the file shows time between its runs, which is in none of them"),
     "no_sizes": Message("the file does not give the sizes of all inputs and outputs"),
     "no_peak": Message(
         "the machine's peak is not in the file (Settings on the page Compare take one)"

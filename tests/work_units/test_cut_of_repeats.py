@@ -146,7 +146,9 @@ def test_each_place_says_what_the_time_of_a_repetition_holds() -> None:
         found = explain(*pair)
         assert found is not None
         assert (found.unit.before_ns, found.unit.after_ns) == (150_000, 150_000)
-        assert "first kernel to its last here: not both files show" in leading_sentence(found)
+        said = leading_sentence(found)
+        assert "first kernel to its last here: not both files show" in said
+        assert "on average 500 µs later in the baseline and 500 µs in the candidate" in said
         notes = [_note(trace) for trace in with_common_runs(*pair)]
         own = "as the file does not show what the host does until the next one"
         other = "where this file is shown alone, each lasts until the next one begins"
@@ -172,3 +174,13 @@ def _note(trace: Trace) -> str:
     codes_of_repeats = ("runs_repeated", "runs_cut_alike")
     notes = [note for note in trace.diagnostics if note.code in codes_of_repeats]
     return " ".join(map(diagnostic_sentence, notes))
+
+
+def test_runs_with_time_between_them_have_no_throughput() -> None:
+    """Blocks of 150 us that follow one another run 6 667 times a second; 500 us apart they do not,
+    and how often is not said by their own time."""
+    for pause_us, per_second in ((0, 1e9 / 150_000), (500, None)):
+        pair = [side_of_trace(window(first, 48, pause_us)) for first in (2, 2)]
+        found = compare(pair[0], replace(pair[1], label="b")).figure("throughput")
+        assert found.baseline.value == (per_second and pytest.approx(per_second))
+        assert found.baseline.reason == (None if per_second else "time_between_runs")

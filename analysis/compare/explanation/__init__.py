@@ -259,7 +259,21 @@ def _times(sides: tuple[ExplainedSide, ExplainedSide]) -> UnitTimes:
         all(side.has_starts for side in sides),
         not any(side.trace.sampled_runs.empty for side in sides),
         any(side.units.end_with_kernels for side in sides),
+        _pauses_ns(sides),
     )
+
+
+def _pauses_ns(sides: tuple[ExplainedSide, ExplainedSide]) -> tuple[int, int] | None:
+    """Return the mean time from the end of a unit to the next one on each side; None where units
+    last until then, and of a side with one."""
+    units = [side.units for side in sides]
+    if not any(each.end_with_kernels for each in units) or min(each.count for each in units) < 2:
+        return None
+    before, after = (
+        round(float((each.starts_ns[1:] - (each.starts_ns + each.walls_ns)[:-1]).mean()))
+        for each in units
+    )
+    return before, after
 
 
 def _outcome(

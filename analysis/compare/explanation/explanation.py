@@ -162,6 +162,7 @@ class UnitTimes:
     has_starts: bool = True  # else `busy_ns` is the sum of all that runs
     has_unprofiled: bool = False  # the files have un-profiled runs as well, which are shorter
     end_with_kernels: bool = False  # repeats without the time until the next one begins
+    pauses_ns: tuple[int, int] | None = None  # that time, on average
 
     @property
     def change_ns(self) -> int:

@@ -143,9 +143,17 @@ def profiled_said(unit: UnitTimes) -> list[Said]:
 
 def end_said(unit: UnitTimes) -> list[Said]:
     """Return that the time between repeats is left out; nothing of other units."""
+    if unit.pauses_ns is not None:
+        before, after = unit.pauses_ns
+        return [_TO_LAST_WITH_PAUSES.of(before=before, after=after)]
     return [_TO_LAST.of()] if unit.end_with_kernels else []
 
 
+_TO_LAST_WITH_PAUSES = Message(
+    "A repetition lasts from its first kernel to its last here: not both files show what the host "
+    "does until the next one begins, on average {before:duration} later in the baseline and "
+    "{after:duration} in the candidate."
+)
 _TO_LAST = Message(
     "A repetition lasts from its first kernel to its last here: not both files show what the host "
     "does until the next one begins."
