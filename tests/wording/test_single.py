@@ -43,6 +43,17 @@ def test_the_mean_run_leads_and_the_timeline_says_which_run_it_shows() -> None:
         assert f"{place}, 200 ns as profiled" in caption
 
 
+def test_a_run_far_from_the_mean_is_not_drawn_without_a_word() -> None:
+    """Runs of 100 and 500 ns: 300 on average, from which both are 67 % apart."""
+    calls = calls_frame(operator=[0] * 2, run=[0, 1], start_ns=[0, 100], dur_ns=[10] * 2)
+    trace = replace(made([(0, 0, 10)], [(0, 100), (100, 500)]), calls=calls)
+    caption = str(trace_payload(side_of_trace(trace))["sides"][0]["caption"])
+    assert (
+        "step 1 of 2, far shorter than the mean of 300 ns: what the answer says are means, larger "
+        "than what is drawn, 100 ns as profiled" in caption
+    )
+
+
 def test_a_variant_takes_the_time_that_comparisons_show() -> None:
     """The trimmed mean of 10 ms four times and 20 ms four times is √200 = 14.1 ms; the variant
     takes half of that in all blocks but one, so 7.07 ms, and 10 / ∛2 = 7.94 ms by its own blocks:

@@ -33,6 +33,18 @@ _NONE_NEAR_NOR_IDLE = Message(
     "{place} (they take {mean:duration} on average, {idle:duration} of it idle, and none is nearer "
     "to that)"
 )
+# By whether the run that is drawn is longer than the mean.
+_FAR: Mapping[bool, Message] = {
+    False: Message(
+        "{place}, far shorter than the mean of {mean:duration}: what the answer says are means, "
+        "larger than what is drawn"
+    ),
+    True: Message(
+        "{place}, far longer than the mean of {mean:duration}: what the answer says are means, "
+        "smaller than what is drawn"
+    ),
+}
+_APART = 0.25  # of the mean run, from which on what is drawn is another picture than the means
 _MEDIAN = Message("the median of {n:runs}")
 PROFILED = Message("{time:duration} as profiled")
 BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-profiled)")
@@ -104,6 +116,8 @@ def nearest_said(
     not taken for those of the mean. `idle_ns` are its own and the mean, None where unknown."""
     is_near = abs(time_ns - mean_ns) <= _NEAR * mean_ns
     place = _PLACE[word].of(number=number, n=count)
+    if abs(time_ns - mean_ns) > _APART * mean_ns:
+        return _FAR[time_ns > mean_ns].of(place=place, mean=mean_ns)
     if idle_ns is None or abs(idle_ns[0] - idle_ns[1]) <= _NEAR * mean_ns:
         if is_near:
             return _NEAREST.of(place=place)
