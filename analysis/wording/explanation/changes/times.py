@@ -18,7 +18,7 @@ def time(change: Change, unit: UnitTimes) -> Sentence:
 
 
 _TIME = Message(
-    "The only execution of {before} takes {takes:duration} instead of {took:duration}: "
+    "The execution of {before} takes {takes:duration} instead of {took:duration}: "
     "**{ns:signed_duration}** {per}.",
     "The {n:count} executions of {before} take {takes:duration} instead of {took:duration}: "
     "**{ns:signed_duration}** {per}.",
@@ -39,7 +39,7 @@ def shapes(change: Change, unit: UnitTimes) -> Sentence:
 
 
 _SHAPES = Message(
-    "The only execution of {before} over {shapes:name} takes {takes:duration} instead of "
+    "The execution of {before} over {shapes:name} takes {takes:duration} instead of "
     "{took:duration}: **{ns:signed_duration}** {per}.",
     "The {n:count} executions of {before} over {shapes:name} take {takes:duration} instead of "
     "{took:duration}: **{ns:signed_duration}** {per}.",
