@@ -120,7 +120,10 @@ def steps(compared: Comparison | MultipleComparison) -> None:
     answer = panels.parts_text(step_words.ladder_parts(found), _COLOURS.get(found.outcome, "gray"))
     st.markdown(f"**{answer}**")
     figure = falling(step_words.ladder_steps(found), step_words.LADDER_AXIS, panels.mark_colours())
-    panels.chart(figure, "ladder", "".join(part.text for part in title))
+    key = (
+        "ladder" if isinstance(compared, Comparison) else "ladder_of_all"
+    )  # both folds may be open
+    panels.chart(figure, key, "".join(part.text for part in title))
     for step in found.steps:  # the names of its variants are ours
         name = panels.own(step_words.NAMES[step.code].text())
         way = panels.own(step_words.step_way(step))

@@ -66,3 +66,18 @@ def test_every_page_says_the_same_of_the_pair(opened: AppTest, compared: Compari
     assert "All original operators are accounted for: 38 of 38." in pages["fusion"][1]
     assert "fused is 1 compiled graph." in pages["fusion"][1]
     assert not re.search(r"[0-9]\. Optimisation is off", pages["compare"][1])  # not torch's
+
+
+def test_the_steps_between_variants_stand_in_two_parts_that_are_open(
+    start: Start, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What each step brings stands where the time goes, and beside all variants."""
+    shutil.copy(SAMPLE, tree / "samples")
+    monkeypatch.setattr(collectors.record, "is_ready", lambda name: True)
+    key = "sample:torch_transformer/{}"
+    sides = {"baseline": key.format("eager"), "candidate": key.format("fused")}
+    page = start(**sides, groups="true", several="true")
+    assert is_clean(page)
+    assert [one.value for one in page.error] == []
+    titles = [one.value for one in page.subheader]
+    assert sum("What each step" in title for title in titles) == 2, titles
