@@ -24,12 +24,11 @@ from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
 from analysis.compare.timing.verdict import ONE_JOB, OTHER_WORK, Verdict
 from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
-from analysis.metrics.device import device_use
 from analysis.metrics.utilisation import MAX_UNKNOWN
 from analysis.metrics.warmup import steady_runs
 from analysis.ranks.pair import RankPair
 from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode, Severity, Value
+from analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, Value
 
 # The ONNX Runtime profiler charges 2 to 6 µs a node; below this it is a large part of a row.
 BIASED_BELOW_NS = 20_000
@@ -335,8 +334,9 @@ def _profiled_headline(
 ) -> Iterator[Diagnostic]:
     """Return which side the profiler's charge for every operator favours: the one that runs fewer.
 
-    Two profilers do not charge alike, so of them nothing is said; nor where runs are not known, nor
-    of one file on both sides, nor of two ranks of one job.
+    Two profilers do not charge alike, so of them nothing is said; nor of kernels of a device, whose
+    host is charged for its calls; nor where runs are not known, nor of one file on both sides, nor
+    of two ranks of one job.
     """
     if verdict.of == "unprofiled_wall" or verdict.reason in (*OTHER_WORK, *ONE_JOB):
         return
@@ -345,16 +345,17 @@ def _profiled_headline(
     values: dict[str, Value] = {"of": verdict.of}
     ran = [round(float(operators[f"count_{side}"].sum())) for side in ("baseline", "candidate")]
     alike = baseline.trace.meta.tool == candidate.trace.meta.tool
+    alike = alike and not any(_runs_kernels(side.trace) for side in (baseline, candidate))
     differ = abs(ran[1] - ran[0]) > _MANY_APART * max(ran)
     if alike and differ and verdict.reason != "runs_unknown":
         found = causes(baseline, candidate, fusion, ledger)
         is_fusion = ran[1] < ran[0] and found[:1] == (Cause("fusion"),)
         values |= {"before": ran[0], "after": ran[1], "is_fusion": is_fusion}
-        uses = [device_use(side.trace) for side in (baseline, candidate)]
-        copies = [round(use.copies) if use is not None else 0 for use in uses]
-        if copies[0] != copies[1]:
-            values |= {"copies_before": copies[0], "copies_after": copies[1]}
     yield _note("warning", "profiled_headline", **values)
+
+
+def _runs_kernels(trace: Trace) -> bool:
+    return bool((trace.operators["level"] == "device_kernel").any())
 
 
 def _accuracy(baseline: Side, candidate: Side, figures: dict[str, Figure]) -> Iterator[Diagnostic]:

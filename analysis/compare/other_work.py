@@ -26,7 +26,7 @@ from analysis.work_units import are_two_phases
 
 # Doubts that say what they mean for the change.
 _OF_CHANGE: tuple[DiagnosticCode, ...] = (
-    "versions_differ", "devices_differ", "engines_differ", "providers_differ",
+    "unpaired", "versions_differ", "devices_differ", "engines_differ", "providers_differ",
 )  # fmt: skip
 
 

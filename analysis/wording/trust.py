@@ -9,7 +9,7 @@ from analysis.wording.diagnostics import diagnostic_headline, diagnostic_sentenc
 from analysis.wording.diagnostics.ranks import WAITS
 
 TRUST = Message("Can I trust this?")
-GENERAL_DOUBT = Message("They are two separate recordings.")
+GENERAL_DOUBT = Message("The files are two separate recordings.")
 _NOT_ALL_TOLD = Message("The files do not tell all that they were recorded with.")
 _PROFILED = Message("All times are those under a profiler.")
 NO_DOUBT = Message("No doubt was found.")

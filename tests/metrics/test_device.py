@@ -107,20 +107,18 @@ def test_launches_entered_runs_share_them_out() -> None:
     assert list(side.trace.runs["launches"]) == [5]
 
 
-def test_copies_are_counted_apart_where_the_profiler_favours_a_side() -> None:
-    """The candidate runs as many kernels, and its copy four times more often."""
+def test_more_kernels_on_a_device_favour_no_side() -> None:
+    """The candidate runs its kernels four times more often: what a profiler adds on the host for
+    kernels and copies of a device, such as those that a graph launches, is not in the file."""
     made = trace()
     other = replace(made.meta, sha256="1" * 64)
-    copied = replace(made, meta=other, calls=made.calls.assign(n=[1, 1, 5, 1, 1]))
+    more = replace(made, meta=other, calls=made.calls.assign(n=[5, 1, 5, 5, 5]))
     told = [
         diagnostic_sentence(note)
-        for note in compare(side_of_trace(made), side_of_trace(copied)).diagnostics
+        for note in compare(side_of_trace(made), side_of_trace(more)).diagnostics
         if note.code == "profiled_headline"
     ]
-    assert told[0].endswith(
-        "The candidate runs more of them together (9 executions instead of 5, of which 5 instead "
-        "of 1 are copies and fills), so the profiler favours the baseline."
-    )
+    assert told[0].endswith("and may not slow down both sides equally.")
 
 
 def test_a_comparison_tells_launches_or_why_not() -> None:

@@ -268,7 +268,7 @@ def test_bare_profiles_say_why_parts_are_missing() -> None:
     assert "Not known: cache-miss bytes" in page.text
     assert "~10.0 µs, assumed" in page.text
     assert "fusescope compare before.json after.json --html report.html" in page.text
-    assert "1 doubt. They are two separate recordings." in page.text
+    assert "1 doubt. The files are two separate recordings." in page.text
 
 
 def test_doubts_and_notes_are_counted_apart_and_as_they_are_marked() -> None:

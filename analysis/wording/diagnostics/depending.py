@@ -258,8 +258,7 @@ def charged(note: Diagnostic) -> NoteText:
         return told(_PROFILED, _NOT_ALIKE)
     if note.values.get("is_fusion"):
         return told(_PROFILED, _FUSION_OVERSTATED)
-    has_copies = "copies_after" in note.values
-    return told(_PROFILED, _FAVOURS[after < before, has_copies])
+    return told(_PROFILED, _FAVOURS[after < before])
 
 
 _NOT_ALIKE = Message("A profiler slows runs down, and may not slow down both sides equally.")
@@ -267,27 +266,15 @@ _FUSION_OVERSTATED = Message(
     "Profilers add time to every operator. Fusion leaves fewer operators ({after:count} executions "
     "instead of {before:count}), so its gain is overstated."
 )
-# By whether the candidate runs fewer, and whether copies and fills are among what differs.
-_FAVOURS: Mapping[tuple[bool, bool], Message] = {
-    (True, False): Message(
+# By whether the candidate runs fewer.
+_FAVOURS: Mapping[bool, Message] = {
+    True: Message(
         "Profilers add time to every operator. The candidate runs fewer operators ({after:count} "
         "executions instead of {before:count}), so the profiler favours the candidate."
     ),
-    (False, False): Message(
+    False: Message(
         "Profilers add time to every operator. The candidate runs more operators ({after:count} "
         "executions instead of {before:count}), so the profiler favours the baseline."
-    ),
-    (True, True): Message(
-        "Profilers add time to every operator, copy and fill of memory. The candidate runs fewer "
-        "of them together ({after:count} executions instead of {before:count}, of which "
-        "{copies_after:count} instead of {copies_before:count} are copies and fills), so the "
-        "profiler favours the candidate."
-    ),
-    (False, True): Message(
-        "Profilers add time to every operator, copy and fill of memory. The candidate runs more "
-        "of them together ({after:count} executions instead of {before:count}, of which "
-        "{copies_after:count} instead of {copies_before:count} are copies and fills), so the "
-        "profiler favours the baseline."
     ),
 }
 

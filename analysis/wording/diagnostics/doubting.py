@@ -192,14 +192,14 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "own process."
         ),
     ),
-    "unpaired": told(
+    "unpaired": told_of_change(
         Message(
             "These are two separate recordings, so drift of the machine between them is not "
             "controlled."
         ),
         Message(
-            "Recordings of the same graph under changing load differed by up to 1.8×. Record both "
-            "variants together to get an answer that you can trust."
+            "On a CPU under changing load recordings of the same graph differed by up to 1.8×. "
+            "Record both variants together to get an answer that you can trust."
         ),
     ),
     "exports_renumbered": told(
@@ -228,9 +228,10 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     "one_process_each": told(
         Message("Each file is the recording of one process."),
         Message(
-            "Of pairs of processes that ran the same graph one right after the other, 7 % differed "
-            "by more than 30 %; of pairs far apart 36 %. So only a change beyond 30 % counts as "
-            "faster or slower."
+            "How much two processes of the same graph differ is not in them. On a shared CPU 7 % "
+            "of pairs that ran one right after the other differed by more than 30 %, and 36 % of "
+            "pairs far apart, so only a change beyond 30 % counts as faster or slower; on a device "
+            "they may differ less."
         ),
         Message(
             "Five or more recordings of each side, made alternately and given together, would "
