@@ -22,7 +22,14 @@ def model_tree(comparison: Comparison) -> ModelTree | None:
     levels, (before, after) = located(*traces)
     if levels.modules is None and not levels.shapes:
         return None
-    return tree_of(before, after, levels, has_changes=_compares(comparison))
+    explanation = comparison.explanation
+    return tree_of(
+        before,
+        after,
+        levels,
+        has_changes=_compares(comparison),
+        stands_out=explanation is None or explanation.outcome != "no_change",
+    )
 
 
 def _compares(comparison: Comparison) -> bool:

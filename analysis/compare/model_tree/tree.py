@@ -29,7 +29,7 @@ from analysis.work_units.units import OUTSIDE, Units
 MAX_CHILDREN = 50  # of one node; those of smaller changes are one node together
 MAX_PARTS = 1000  # of a tree with the largest changes, which it shows with what holds them
 _SHORT_CHARS = 40  # of the type of kernels of a library
-_CANCELLED = 10  # times the whole change, in parts of both signs, beyond which there are no shares
+_CANCELLED = 2  # times the whole change, in parts of both signs, beyond which there are no shares
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ class ModelTree:
 
     `unit_counts` are the units of work of each side, of `unit_kind`, which the profiler calls
     `unit_name`, over which times are means;
-    without `has_changes` the two sides do not compare. `by_order` counts the kernels of each side
+    without `has_changes` the two sides do not compare, and where no change `stands_out` they differ
+    by as much as their repetitions do. `by_order` counts the kernels of each side
     whose operators and modules are known by their order alone.
     """
 
@@ -71,6 +72,7 @@ class ModelTree:
     has_changes: bool
     by_order: tuple[int, int] = (0, 0)
     unit_name: str = ""
+    stands_out: bool = True
 
     def times_ns(self, node: Node) -> tuple[float, float]:
         """Return the time of a node per unit of work on both sides, in ns."""
@@ -98,10 +100,12 @@ class ModelTree:
 
     @cached_property
     def has_shares(self) -> bool:
-        """Return True where there is a change, and parts that got faster and slower do not nearly
-        cancel each other out: minus 900 % of a change says less than nothing."""
-        apart_ns = sum(abs(self.change_ns(root)) for root in self.roots)
-        return self.has_changes and 0 < apart_ns <= _CANCELLED * abs(self.whole_change_ns)
+        """Return True where a change stands out, and parts that got faster and slower do not cancel
+        each other out: minus 335 % of a change says less than nothing."""
+        if not (self.has_changes and self.stands_out):
+            return False
+        apart_ns = sum(abs(self.change_ns(leaf)) for leaf in self.leaves())
+        return 0 < apart_ns <= _CANCELLED * abs(self.whole_change_ns)
 
     def share(self, node: Node) -> float | None:
         """Return the part of the whole change that a node has; None without `has_shares`."""
@@ -131,7 +135,14 @@ class ModelTree:
         return (node for _, _, node in self.walk() if not node.children)
 
 
-def tree_of(before: Located, after: Located, levels: Levels, *, has_changes: bool) -> ModelTree:
+def tree_of(
+    before: Located,
+    after: Located,
+    levels: Levels,
+    *,
+    has_changes: bool,
+    stands_out: bool = True,
+) -> ModelTree:
     """Return the tree of two traces, the largest change of each level first; where the two sides do
     not compare, the longest time. What the file does not place in the model is last."""
     units = same_work(*common_units(before.trace, after.trace))
@@ -146,7 +157,7 @@ def tree_of(before: Located, after: Located, levels: Levels, *, has_changes: boo
     roots = _largest(whole.nodes(rank), rank)
     by_order = (count_by_order(before.trace), count_by_order(after.trace))
     kind, name = units[0].kind, units[0].name
-    return ModelTree(roots, levels, kind, counts, has_changes, by_order, name)
+    return ModelTree(roots, levels, kind, counts, has_changes, by_order, name, stands_out)
 
 
 def tree_of_one(located: Located, units: Units, levels: Levels) -> ModelTree:

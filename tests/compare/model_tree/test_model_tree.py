@@ -70,8 +70,21 @@ def test_a_product_of_one_shape_that_is_28_times_slower_is_a_row_of_its_own() ->
     ]
     wide = named(found, BMM_WIDE)
     assert found.change_ns(wide) == 1_350_000
-    assert found.share(wide) == pytest.approx(1350 / 310)
+    assert found.share(wide) is None  # 435 % of a change
     assert found.executions(wide) == (2, 2)
+
+
+def test_shares_are_those_of_a_change_that_stands_out() -> None:
+    """50 + 700 us become 80 + 800, and 80 + 670: +130, and 0, of which nothing has a share."""
+    sides = [
+        trace_of(model(layers=1, narrow_us=narrow, wide_us=wide))
+        for narrow, wide in ((50, 700), (80, 800), (80, 670))
+    ]
+    slower = grown(sides[0], sides[1])
+    assert slower.share(named(slower, BMM_NARROW)) == pytest.approx(30 / 130)
+    even = grown(sides[0], sides[2])
+    assert even.share(named(even, BMM_NARROW)) is None
+    assert replace(slower, stands_out=False).share(slower.roots[0]) is None
 
 
 def test_times_are_those_of_one_unit_where_the_sides_have_more_or_fewer() -> None:
