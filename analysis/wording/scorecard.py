@@ -20,37 +20,35 @@ HEADS = {
     "measured": Message("Measured saving"),
 }
 _RUN = Message(
-    "Predicted from the baseline alone: the mean run as profiled takes {value:duration} less "
-    "({low:duration} to {high:duration}). Measured: {measured:duration} less. The predicted run is "
-    "{error:percent} off."
+    "Predicted from the baseline alone: the mean run as profiled changes by "
+    "{value:signed_duration} ({low:signed_duration} to {high:signed_duration}). Measured: "
+    "{measured:signed_duration}. The predicted run is {error:percent} off."
 )
-_LONGER_RUN = Message(
-    "Predicted from the baseline alone: the mean run as profiled takes {value:duration} less "
-    "({low:duration} to {high:duration}). Measured: it takes {measured:duration} more. The "
-    "predicted run is {error:percent} off."
-)
-_LEAVE_OUT = Message(
-    "Slow executions, which add {before:duration} to the one run and {after:duration} to the "
-    "other, are left out."
+_STEADY_RUN = Message(
+    "Predicted from the baseline alone: without slow executions, the mean run as profiled changes "
+    "by {value:signed_duration} ({low:signed_duration} to {high:signed_duration}). Measured: "
+    "{measured:signed_duration}. The predicted run is {error:percent} off. Slow executions add "
+    "{slow_before:duration} to the baseline's mean run and {slow_after:duration} to the "
+    "candidate's."
 )
 _OUTSIDE = Message("The measured saving is outside the predicted interval.")
 
 
 def scorecard_sentence(card: Scorecard) -> str:
     """How far the prediction of the run and of its places held."""
-    whole = card.run_predicted
+    whole, (slow_before, slow_after) = card.run_predicted, card.slow_ns
+    has_slow = any(ns > SLOW_IS_TOLD * card.run_ns for ns in card.slow_ns)
     sentences = [
-        (_RUN if card.run_measured_ns >= 0 else _LONGER_RUN).text(
-            value=whole.value,
-            low=whole.low,
-            high=whole.high,
-            measured=abs(card.run_measured_ns),
+        (_STEADY_RUN if has_slow else _RUN).text(
+            value=-whole.value,
+            low=-whole.high,
+            high=-whole.low,
+            measured=-card.run_measured_ns,
             error=card.run_error,
+            slow_before=slow_before,
+            slow_after=slow_after,
         )
     ]
-    if any(ns > SLOW_IS_TOLD * card.run_ns for ns in card.slow_ns):
-        before, after = card.slow_ns
-        sentences.append(_LEAVE_OUT.text(before=before, after=after))
     if not card.is_inside:
         sentences.append(_OUTSIDE.text())
     if card.group_error is not None:

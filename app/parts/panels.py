@@ -281,10 +281,10 @@ def trust(comparison: Comparison) -> None:
         verdict_basis(comparison)
 
 
-def doubts(lines: Sequence[str], count: int) -> None:
-    """'Can I trust this?' in one line of a table of several, the `count` doubts of which are one
-    click away, in these lines."""
-    with _trust_line(wording.doubts_counted(count), has_doubts=count > 0):
+def doubts(lines: Sequence[str], counted: str, has_doubts: bool) -> None:
+    """'Can I trust this?' in one line of a table of several: how many doubts there are, which are
+    one click away, in these lines."""
+    with _trust_line(counted, has_doubts=has_doubts):
         everything = st.popover(say("Doubts")) if lines else None
     if everything is not None:
         with everything:

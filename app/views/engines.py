@@ -188,7 +188,11 @@ def _show(of: Recorded, ids: tuple[str, ...], compare_page: st.Page) -> None:
             panels.sample_note()
         if apart := engine_words.apart_sentence(multiple, _command(of)):
             panels.note(apart, ":orange[:material/warning:]")
-        panels.doubts(words.doubt_lines(multiple), words.doubt_count(multiple))
+        panels.doubts(
+            words.doubt_lines(multiple),
+            words.doubts_counted_text(multiple),
+            words.has_doubts(multiple),
+        )
     with tools:
         exports.several_downloads(multiple)
     title = engine_words.ENGINES_TITLE.parts(model=of.model)

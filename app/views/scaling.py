@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
+from analysis import wording
 from analysis.charts.scaling import ACROSS, Across
 from analysis.compare.multiple.scaling import Scaling, ScalingPoint
 from analysis.messages import say
@@ -69,7 +70,7 @@ def _show(scaling: Scaling) -> None:
         across = _across(scaling.of(variant))
     st.text(words.best_sentence(scaling, variant))
     doubts = words.doubt_lines(scaling)
-    panels.doubts(doubts, len(doubts))
+    panels.doubts(doubts, wording.doubts_counted(len(doubts)), bool(doubts))
     _charts(scaling.of(variant), across)
     _table(scaling.of(variant))
     st.caption(panels.own(words.SCALING_BASIS.text()))

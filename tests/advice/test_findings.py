@@ -200,7 +200,7 @@ def test_operators_that_fall_back_to_the_host() -> None:
     cpu = "CPUExecutionProvider"
     of_host = found_in(trace_of(calls, provider=["CUDAExecutionProvider", cpu]))
     on_host = of_code(of_host, "fallback")
-    assert on_host is not None and "The CPU of the host" in words.why_text(on_host)
+    assert on_host is not None and "the CPU of the host" in words.why_text(on_host)
     libraries = [[f"{name}ExecutionProvider", cpu] for name in ("Dnnl", "MKLDNN")]
     others = (["AI_CORE", "AI_VECTOR_CORE"], ["FuseScope", cpu], *libraries)
     for providers in others:

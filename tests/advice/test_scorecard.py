@@ -90,6 +90,7 @@ def test_by_hand_without_peaks() -> None:
     assert score.measured_ns == pytest.approx(20_000)
     assert card.group_error == pytest.approx(0.2)
     sentence = scorecard_sentence(card)
+    assert "changes by −24.0 µs (" in sentence and "Measured: −10.0 µs." in sentence
     assert "Of the one place that got faster, the saving is 20.0 % off." in sentence
 
 

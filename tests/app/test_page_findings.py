@@ -46,7 +46,7 @@ def test_a_slower_group_leads_to_its_operators(start: Start) -> None:
     )
     page = upload(start(), data)
     assert is_clean(page)
-    assert any("Slower than before." in text for text in markdown_texts(page))
+    assert any("Slower than in the baseline." in text for text in markdown_texts(page))
     assert any(button.label == "Show this group" for button in page.button)
 
 

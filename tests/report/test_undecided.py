@@ -27,6 +27,7 @@ from analysis.wording import (
     next_step,
     verdict_basis,
 )
+from analysis.wording.fusion.rows import pattern_parts, profiled_parts
 from analysis.wording.multiple.comparison import best_sentence
 from analysis.wording.recipes import made_text
 from tests.factories import experiment_zip
@@ -68,6 +69,23 @@ def test_no_group_has_the_colour_of_a_gain(noisy: Comparison) -> None:
         kinds.append({row.kind for row in (*rows.rows, *rows.more)})
     assert kinds[0] == {"same"} and "faster" in kinds[1]
     assert grey_sentence(noisy) == "Grey: it cannot be told whether the whole is faster or slower."
+
+
+def test_groups_say_what_they_come_to_beside_the_change_of_the_run() -> None:
+    """Half a millisecond of three is elsewhere, and of a third most of it."""
+    for groups_ns, whole_ns, said in (
+        (-3_500_000, -3_000_000, "run of the verdict changes by −3.00 ms."),
+        (100_000, 300_000, "changes by +300 µs, most of it in none of these groups."),
+    ):
+        text = "".join(part.text for part in profiled_parts(groups_ns, whole_ns))
+        assert text.endswith(said)
+
+
+def test_a_group_of_one_type_on_both_sides_is_replaced(noisy: Comparison) -> None:
+    row = {"groups": 2, "pattern": "MaxPool", "becomes": "MaxPool", "gain_ns": 1000.0}
+    for kind, said in (("fused", "are replaced by others of that type"), ("kept", "as before")):
+        parts = pattern_parts(noisy, {**row, "kind": kind, "ran": None})
+        assert said in "".join(part.text for part in parts)
 
 
 def test_neither_chart_nor_report_has_it(noisy: Comparison) -> None:

@@ -329,8 +329,8 @@ def test_an_interval_that_takes_the_shares_away_is_shown(plain: Comparison) -> N
     sum_ = Reconciliation("run_span", 5_000, groups_ns=5_000, low_ns=-20_000, high_ns=30_000)
     ledger = replace(plain.ledger, reconciliation=sum_, no_shares="within_noise")
     assert no_shares_sentence(ledger) == (
-        "Shares of the change are not shown: its 95 % interval, −20.0 µs to +30.0 µs, "
-        "includes no change."
+        "Shares of the change are not shown: the 95 % interval of the change of the mean, "
+        "−20.0 µs to +30.0 µs, includes no change."
     )
 
 

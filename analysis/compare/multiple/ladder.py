@@ -68,12 +68,14 @@ class Ladder:
 
     `baseline` is the variant that all are paired with. Intervals are at 1 - `alpha`, the verdict's
     level in this recording: those of all steps hold together at 95 %. `whole` is what all steps
-    together are called, '' where that is the name of the last rung.
+    together are called, '' where that is the name of the last rung. `direct` is the verdict on the
+    first and the last rung alone.
     """
 
     steps: tuple[LadderStep, ...]
     total: Gain
     outcome: VerdictOutcome
+    direct: VerdictOutcome
     baseline: str
     alpha: float
     blocks: int
@@ -147,6 +149,7 @@ def ladder(record: ExperimentRecord, compared: list[str]) -> Ladder | None:
         steps=tuple(steps),
         total=total,
         outcome=times.outcome(total),
+        direct=paired_verdict(record, names[0], names[-1]).outcome,
         baseline=compared[0],
         alpha=times.alpha,
         blocks=len(times.common(names[0], names[-1])),

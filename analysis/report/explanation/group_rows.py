@@ -40,7 +40,7 @@ def group_rows(comparison: Comparison) -> ExplainedRows | None:
     return ExplainedRows(
         (),
         tuple(made[:first]),
-        (words.PROFILED.parts(),),
+        (words.profiled_parts(sum(changes), rest),),
         more,
         words.OTHERS.text(n=len(more)) if more else "",
         "" if rest is None else signed_duration(rest - sum(changes)),

@@ -60,33 +60,33 @@ COPIES_WITHIN_REMEDY = Message(
 # convolutions among them.
 ROOFS: Mapping[tuple[FindingCode, bool], Message] = {
     ("memory_bound", False): Message(
-        "Faster arithmetic would not help them, only fewer bytes. The largest is {operator:name}."
+        "Faster arithmetic would not help, only fewer bytes. The largest is {operator:name}."
     ),
     ("memory_bound", True): Message(
-        "Faster arithmetic would not help them, only fewer bytes. The largest is {operator:name}. "
+        "Faster arithmetic would not help, only fewer bytes. The largest is {operator:name}. "
         "Depthwise convolutions, which compute little for each byte, take {depthwise_ns:duration} "
-        "of their time."
+        "of this time."
     ),
     ("low_utilisation", False): Message(
-        "Neither arithmetic nor memory limits them; most often their kernel does: its layout, few "
+        "Neither arithmetic nor memory is the limit; most often the kernel is: its layout, few "
         "channels, padding, or threads. The largest is {operator:name}."
     ),
     ("low_utilisation", True): Message(
-        "Neither arithmetic nor memory limits them; most often their kernel does: its layout, few "
+        "Neither arithmetic nor memory is the limit; most often the kernel is: its layout, few "
         "channels, padding, or threads. The largest is {operator:name}. Depthwise convolutions "
-        "take {depthwise_ns:duration} of their time."
+        "take {depthwise_ns:duration} of this time."
     ),
 }
 # Of kernels on a device: threads and channels are not what they lack.
 LOW_ON_DEVICE = Message(
-    "Neither arithmetic nor memory limits them; most often their kernel does: tiles that do not "
-    "fit their sizes, padding, or too few blocks for the whole device. The largest is "
+    "Neither arithmetic nor memory is the limit; most often the kernel is: tiles that do not fit "
+    "the sizes, padding, or too few blocks for the whole device. The largest is "
     "{operator:name}."
 )
 # Of operators on the CPUs of an NPU, and on the host's.
 ON_CPU_OF_DEVICE = Message(
-    "The CPUs of the device compute them, not its AI cores; the file does not say why. The largest "
-    "is {operator:name}."
+    "These are CPUs of the device, beside its AI cores; the file does not say why they compute "
+    "this. The largest is {operator:name}."
 )
 OTHER_ON_DEVICE = Message(
     "Choose another kernel of the library (autotuning), sizes that are multiples of its tiles, a "
@@ -197,15 +197,15 @@ REPEATED_REMEDY_JAX = Message(
 )
 REPEATED_TIME = Message("What it costs in time is not known.")
 MOSTLY_WEIGHTS = Message(
-    "Most of their bytes are weights, which no fusion saves: store them in a smaller data type, "
+    "Most of these bytes are weights, which no fusion saves: store them in a smaller data type, "
     "such as int8, or raise the batch size, so that they are read once for more samples."
 )
 MOSTLY_TENSORS = Message(
-    "Fuse them with their neighbours, use a smaller data type, or choose a batch size whose data "
+    "Fuse with neighbours, use a smaller data type, or choose a batch size whose data "
     "stays in the cache."
 )
 NO_BATCH_NORM = Message(
-    "Let a compiler or an inference engine make them part of the operator before them "
+    "Make light operators part of the one before by a compiler or an inference engine "
     "(torch.compile with freezing, ONNX Runtime, graph kernel fusion)."
 )
 LAYOUT_OFF = Message(

@@ -86,9 +86,9 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         _GRAPH_OR_TYPES,
     ),
     "fused_slower": FindingText(
-        Message("Slower than before"),
+        Message("Slower than in the baseline"),
         Message(
-            "{pattern:name} became {becomes:name} and takes {after_ns:duration} instead of "
+            "{pattern:name} runs as {becomes:name}, which takes {after_ns:duration} instead of "
             "{before_ns:duration}."
         ),
         Message(
@@ -408,8 +408,8 @@ TEXTS: Mapping[FindingCode, FindingText] = {
             "the time, while others run on the faster units of an accelerator.",
         ),
         Message(
-            "The CPU of the host computes them; the file does not say why. Their data may travel "
-            "there and back. The largest is {operator:name}."
+            "The file does not say why the CPU of the host computes this. Data may travel there "
+            "and back. The largest is {operator:name}."
         ),
         Message(
             "See whether another operator, data type or shape has a kernel of the accelerator, or "

@@ -18,12 +18,27 @@ GROUP = Message("Group")
 IN_PART = Message("Show {operator:name} with its operators")
 OTHERS = Message("{n:count} other pattern", "{n:count} other patterns")
 REST = Message("In no group, or of another time than that of groups")
-PROFILED = Message(
+_PROFILED = Message(
     "These are times of operators as profiled. The verdict is of runs that are not profiled."
 )
+_SUM = Message(
+    "These are times of operators as profiled, {groups:signed_duration} together. The un-profiled "
+    "run of the verdict changes by {whole:signed_duration}."
+)
+_ELSEWHERE = Message(
+    "These are times of operators as profiled, {groups:signed_duration} together. The un-profiled "
+    "run of the verdict changes by {whole:signed_duration}, most of it in none of these groups."
+)
+_MOST = 0.5  # of the whole change
 _FUSED = Message(
     "{n:count} group of {pattern:name} runs as {becomes:name}: **{ns:signed_duration}** {per}.",
     "{n:count} groups of {pattern:name} run as {becomes:name}: **{ns:signed_duration}** {per}.",
+)
+_REPLACED = Message(
+    "{n:count} group of {pattern:name} is replaced by another one of that type: "
+    "**{ns:signed_duration}** {per}.",
+    "{n:count} groups of {pattern:name} are replaced by others of that type: "
+    "**{ns:signed_duration}** {per}.",
 )
 _KEPT = Message(
     "{n:count} group of {pattern:name} runs as before: **{ns:signed_duration}** {per}.",
@@ -40,14 +55,26 @@ _IS_GONE = ("folded", "removed", "loaded")
 def pattern_parts(comparison: Comparison, pattern: Mapping[Any, Any]) -> tuple[Part, ...]:
     """Return how many groups of a pattern run as what, and by how much less or more that takes."""
     kind = pattern["kind"]
+    originals, becomes = originals_text(pattern), becomes_cell(pattern)
     message = _GONE if kind in _IS_GONE else _KEPT if kind == "kept" else _FUSED
+    if message is _FUSED and becomes == originals:
+        message = _REPLACED
     return message.parts(
         n=int(pattern["groups"]),
-        pattern=originals_text(pattern),
-        becomes=becomes_cell(pattern),
+        pattern=originals,
+        becomes=becomes,
         ns=-float(pattern["gain_ns"]),
         per=per_text(comparison),
     )
+
+
+def profiled_parts(groups_ns: float, whole_ns: int | None) -> tuple[Part, ...]:
+    """Return that these are times as profiled, what all groups come to, and what the run of the
+    verdict changes by where that is known: most of it may be in no group."""
+    if whole_ns is None:
+        return _PROFILED.parts()
+    is_elsewhere = abs(whole_ns - groups_ns) > _MOST * abs(whole_ns)
+    return (_ELSEWHERE if is_elsewhere else _SUM).parts(groups=groups_ns, whole=whole_ns)
 
 
 def group_names(comparison: Comparison) -> dict[int, str]:

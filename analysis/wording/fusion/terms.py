@@ -204,8 +204,8 @@ _MARKED = Message(
 )
 _NO_SHARES: Mapping[tuple[NoShares, bool], Message] = {
     ("within_noise", False): Message(
-        "Shares of the change are not shown: its 95 % interval, {low:signed_duration} to "
-        "{high:signed_duration}, includes no change."
+        "Shares of the change are not shown: the 95 % interval of the change of the mean, "
+        "{low:signed_duration} to {high:signed_duration}, includes no change."
     ),
     ("within_noise", True): Message(
         "Shares of the change of the time in operators are not shown: its 95 % interval, "

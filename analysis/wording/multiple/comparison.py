@@ -24,6 +24,7 @@ from analysis.wording.sentences import (
     why_not_told,
 )
 from analysis.wording.texts import FIGURES, FigureText
+from analysis.wording.trust import doubts_counted
 
 MULTIPLE_TITLE = Message("Several variants against {baseline:name}")
 BASELINE = Message("baseline")
@@ -45,6 +46,7 @@ _FASTEST = Message(
     "it beyond the noise."
 )
 _ONE_OF = Message("The fastest of the {n:count} is **one of these**: {names}.")
+_OTHERS_SLOWER = Message("Every other one is slower than another beyond the noise.")
 _NONE_APART = Message(
     "At this noise it **cannot be told which of the {n:count} is the fastest**: {names}."
 )
@@ -86,11 +88,14 @@ def best_parts(multiple: MultipleComparison) -> tuple[Part, ...]:
     else:
         total = len(members) + len(best.ruled_out)
         if best.ruled_out:
-            told += [_ONE_OF.parts(n=total, names=_names(members)), _NOT_APART.parts()]
+            told.append(_ONE_OF.parts(n=total, names=_names(members)))
+            told.append(_NOT_APART.parts())
         else:
             told.append(_NONE_APART.parts(n=total, names=_names(members)))
         if best.detectable is not None:
             told.append(_detectable(best.detectable))
+        if best.ruled_out:
+            told.append(_OTHERS_SLOWER.parts())
     if best.unranked and members:
         out = _names([names[at] for at in best.unranked])
         told.append(_UNRANKED.parts(baseline=names[0], names=out))
@@ -297,6 +302,10 @@ _PAIR_DOUBTS = Message(
     "{n:count} doubt concerns the profiles of a single pair: compare that pair to see it.",
     "{n:count} doubts concern the profiles of single pairs: compare those pairs to see them.",
 )
+_MORE = Message(
+    "{n:count} more concerns the profiles of a single pair: compare that pair to see it.",
+    "{n:count} more concern the profiles of single pairs: compare those pairs to see them.",
+)
 
 
 def column_text(multiple: MultipleComparison, code: str) -> FigureText:
@@ -332,10 +341,19 @@ def doubt_lines(multiple: MultipleComparison) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def doubt_count(multiple: MultipleComparison) -> int:
-    """Return how many doubts there are: those with a line, and each of those that share one."""
+def doubts_counted_text(multiple: MultipleComparison) -> str:
+    """Return how many doubts speak against the table, and how many against single pairs, whose
+    profiles it has no figure of."""
     of_pairs = _doubts_of_pairs(multiple)
-    return len(doubt_lines(multiple)) + max(of_pairs - 1, 0)
+    own = doubts_counted(len(doubt_lines(multiple)) - bool(of_pairs))
+    if not of_pairs:
+        return own
+    return paragraph(own, (_MORE if has_doubts(multiple) else _PAIR_DOUBTS).text(n=of_pairs))
+
+
+def has_doubts(multiple: MultipleComparison) -> bool:
+    """Return True where one speaks against the table."""
+    return len(doubt_lines(multiple)) > bool(_doubts_of_pairs(multiple))
 
 
 def _doubts_of_pairs(multiple: MultipleComparison) -> int:

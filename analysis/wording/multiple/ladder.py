@@ -85,6 +85,14 @@ _CANNOT_TELL_LOSS = Message(
     "It **cannot be told from noise** whether {whole:name} is faster than {first:name}. As "
     "measured, it costs {total:duration}: {parts}."
 )
+_HIDDEN = Message(
+    "As measured here {whole:name} saves **{total:duration}** against {first:name}, which is "
+    "within the noise: {parts}."
+)
+_HIDDEN_LOSS = Message(
+    "As measured here {whole:name} takes **{total:duration}** longer than {first:name}, which is "
+    "within the noise: {parts}."
+)
 _UNKNOWN_NOISE = Message("The noise is unknown.")
 _CONTROL = Message("The two copies of the baseline differ, so this machine was not steady.")
 _BRINGS = Message("{step} brings {gain:duration}")
@@ -111,6 +119,10 @@ def ladder_parts(ladder: Ladder) -> tuple[Part, ...]:
     }
     total = ladder.total.value
     if ladder.outcome == "cannot_tell":
+        if ladder.direct in ("faster", "slower"):
+            alone = {"before": ladder.first.variant, "after": ladder.last.variant}
+            hidden = (_HIDDEN_LOSS if total < 0 else _HIDDEN).parts(total=abs(total), **values)
+            return passage(hidden, _DIRECT[ladder.direct].parts(**alone))
         control = _CONTROL.parts() if ladder.noise == "control_differs" else ()
         measured = _CANNOT_TELL_LOSS if total < 0 else _CANNOT_TELL
         return passage(measured.parts(total=abs(total), **values), control)

@@ -132,7 +132,7 @@ def _answer(multiple: MultipleComparison) -> None:
     colour = "blue" if len(multiple.best.members) == 1 else "gray"
     st.subheader(panels.parts_text(words.best_parts(multiple), colour), anchor=False)
     if lines := words.doubt_lines(multiple):
-        panels.doubts(lines, words.doubt_count(multiple))
+        panels.doubts(lines, words.doubts_counted_text(multiple), words.has_doubts(multiple))
 
 
 def _table(multiple: MultipleComparison) -> None:

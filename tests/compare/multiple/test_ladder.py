@@ -233,6 +233,9 @@ def test_steps_inside_the_noise_are_told_as_such() -> None:
     assert ladder_sentence(nothing).startswith(
         "It cannot be told from noise whether torch.compile is faster than eager. As measured, "
     )
+    told = ladder_sentence(replace(nothing, direct="faster"))
+    assert "cannot be told" not in told and "which is within the noise: " in told
+    assert told.endswith("Compared with eager alone, fused is shown to be faster.")
 
 
 def test_a_step_that_costs_time() -> None:
