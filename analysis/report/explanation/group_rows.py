@@ -13,6 +13,7 @@ from analysis.report.explanation.rows import (
     ExplainedRows,
     KernelRow,
     kind_of_change,
+    rest_row,
 )
 from analysis.report.text import signed_duration, unbroken_parts
 from analysis.wording.fusion import rows as words
@@ -69,8 +70,11 @@ def _row(
 
 def _groups(comparison: Comparison, key: str, names: Mapping[int, str]) -> tuple[KernelRow, ...]:
     rows = comparison.ledger.rows
-    of_pattern = rows[rows["key"] == key].head(MAX_KERNELS).to_dict("records")
-    return tuple(_group(row, names) for row in of_pattern)
+    of_pattern = rows[rows["key"] == key]
+    shown = of_pattern.head(MAX_KERNELS).to_dict("records")
+    left = of_pattern[["before_ns", "after_ns"]].iloc[MAX_KERNELS:].astype(float)
+    more = rest_row(list(left.itertuples(index=False, name=None)))
+    return (*(_group(row, names) for row in shown), *more)
 
 
 def _group(row: Mapping[Any, Any], names: Mapping[int, str]) -> KernelRow:

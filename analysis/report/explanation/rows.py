@@ -181,18 +181,18 @@ class _Maker:
             dict.fromkeys((*before, *after)),
             key=lambda name: -max(_ns(before.get(name)), _ns(after.get(name))),
         )
-        if change.code == "idle":
-            return tuple(
-                _idle_row(words.name_of(change, name), _ns(before.get(name)), _ns(after.get(name)))
-                for name in names[:MAX_KERNELS]
-            )
         if change.code == "outlier":
             return (self._long_one(change),)
         side = change.values.get("some_side")  # whose mean is that of few units
-        return tuple(
-            self._kernel(name, before.get(name), after.get(name), side)
+        shown = tuple(
+            _idle_row(words.name_of(change, name), _ns(before.get(name)), _ns(after.get(name)))
+            if change.code == "idle"
+            else self._kernel(name, before.get(name), after.get(name), side)
             for name in names[:MAX_KERNELS]
         )
+        left = names[MAX_KERNELS:]
+        times = [(_ns(before.get(name)), _ns(after.get(name))) for name in left]
+        return (*shown, *rest_row(times))
 
     def _long_one(self, change: Change) -> KernelRow:
         """Return the row of one long execution: what it takes longer than the others, and how long
@@ -220,6 +220,18 @@ class _Maker:
             signed_duration(takes - took),
             self.rows.get(name),
         )
+
+
+def rest_row(times_ns: Sequence[tuple[float, float]]) -> tuple[KernelRow, ...]:
+    """Return the row of all that are not shown, by the times of each on both sides; none where all
+    are."""
+    if not times_ns:
+        return ()
+    took, takes = (sum(each) for each in zip(*times_ns, strict=True))
+    before, after = units.durations_apart(took, takes, takes - took)
+    name = words.MORE_KERNELS.text(n=len(times_ns))
+    change = signed_duration(takes - took)
+    return (KernelRow(name, before if took else "", "", after if takes else "", "", change, None),)
 
 
 def _idle_row(name: str, took_ns: int, takes_ns: int) -> KernelRow:

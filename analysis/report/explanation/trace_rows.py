@@ -70,20 +70,29 @@ def _row(
         min(100.0, 100 * saving.ns / unit_ns),
         _facts(saving),
         words.head_of_trace(saving.code, on_device=on_device),
-        tuple(
-            KernelRow(
-                clean_text(each.name, MAX_NAME),
-                units.duration(each.ns),
-                _each_text(saving, each),
-                "",
-                "",
-                "",
-                names.get(each.name),
-            )
-            for each in saving.before[:MAX_KERNELS]
-        ),
+        _kernels(saving, names),
         ways_to(shown, show=words.SHOW_ALONE, median=words.SHOW_MEDIAN_ALONE),
     )
+
+
+def _kernels(saving: Saving, names: Mapping[str, int]) -> tuple[KernelRow, ...]:
+    shown = tuple(
+        KernelRow(
+            clean_text(each.name, MAX_NAME),
+            units.duration(each.ns),
+            _each_text(saving, each),
+            "",
+            "",
+            "",
+            names.get(each.name),
+        )
+        for each in saving.before[:MAX_KERNELS]
+    )
+    left = [each.ns for each in saving.before[MAX_KERNELS:]]
+    if not left:
+        return shown
+    more = words.MORE_KERNELS.text(n=len(left))
+    return (*shown, KernelRow(more, units.duration(sum(left)), "", "", "", "", None))
 
 
 def _each_text(saving: Saving, kernel: KernelTime) -> str:
