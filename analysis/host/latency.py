@@ -1,4 +1,4 @@
-"""Launch latency: how long after its launch each kernel began."""
+"""Launch latency: how long after each launch the first of what it launched began."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ AHEAD_NS = 100_000  # an empty queue takes some 10 us
 
 @dataclass(frozen=True)
 class LaunchLatency:
-    """The median time from the launch to the start of `calls` calls, in ns. With `host_is_ahead`
-    others wait in front of most of them, so the device is the limit; else it waits for the host."""
+    """The median time from `launches` to the first start of what each launched, in ns. With
+    `host_is_ahead` others wait in front of most of them, so the device is the limit; else it waits
+    for the host."""
 
     median_ns: int
-    calls: int
+    launches: int
 
     @property
     def host_is_ahead(self) -> bool:
@@ -27,7 +28,8 @@ class LaunchLatency:
 
 @once
 def launch_latency(trace: Trace) -> LaunchLatency | None:
-    """The latency of all calls of a device whose launch is known; None without any."""
+    """The latency of all launches of what runs on a device; None without any. Kernels that one call
+    launches, as that of a graph, wait for each other, not for the launch."""
     host, calls = trace.host, trace.calls
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
     if host is None or not on_device.any():
@@ -37,4 +39,7 @@ def launch_latency(trace: Trace) -> LaunchLatency | None:
     if not known.any():
         return None
     starts = calls["start_ns"].to_numpy("int64", na_value=0)
-    return LaunchLatency(int(np.median(starts[known] - times[known])), int(known.sum()))
+    launches, of = np.unique(np.stack((lanes, times))[:, known], axis=1, return_inverse=True)
+    first = np.full(launches.shape[1], np.iinfo("int64").max)
+    np.minimum.at(first, of.ravel(), starts[known])
+    return LaunchLatency(int(np.median(first - launches[1])), len(first))

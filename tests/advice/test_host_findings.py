@@ -9,6 +9,7 @@ import pytest
 from analysis.advice import Findings
 from analysis.host.causes import CauseKind
 from analysis.metrics.stretch import Stretch
+from analysis.trace import Diagnostic
 from analysis.wording import findings as words
 from analysis.wording.explanation.changes.idle import IDLE_BY
 from analysis.wording.findings.host import CAUSES
@@ -119,7 +120,9 @@ def test_what_is_bound_by_dispatch_is_said_once() -> None:
     assert not OLD & set(codes(found))
 
 
-@pytest.mark.parametrize(("launched", "says"), [(-10, "within 10.0 ns"), (-200_000, "100 µs or")])
+@pytest.mark.parametrize(
+    ("launched", "says"), [(-10, "within 10.0 ns"), (-200_000, "100 µs later")]
+)
 def test_launching_says_whether_the_host_is_ahead_elsewhere(launched: int, says: str) -> None:
     """Of two kernels the first starts 10 ns, or 200 µs, after its launch, the second 10 ns: in the
     median 10 ns, or 100.005 µs."""
@@ -128,6 +131,29 @@ def test_launching_says_whether_the_host_is_ahead_elsewhere(launched: int, says:
     one = of_code(found_in(trace_of(spans, calls, [(0, 1000)])), "idle_by_host")
     assert one is not None and one.values["cause"] == "launching"
     assert says in words.why_text(one)
+
+
+@pytest.mark.parametrize(("share", "tries"), [(0.9, "Graphs launch 90.0 %"), (0.3, "CUDA graphs")])
+def test_graphs_are_no_advice_where_they_launch_most_kernels(share: float, tries: str) -> None:
+    spans: list[Span] = [(0, "operator", "aten::add", 100 * at, 100 * at + 80) for at in range(10)]
+    calls: list[Call] = [(100 * at + 80, 100 * at + 100, 0, 100 * at + 75) for at in range(10)]
+    note = Diagnostic("info", "graphs_launched", 9, values={"share": share})
+    bound = replace(trace_of(spans, calls, [(0, 1000)]), diagnostics=(note,))
+    between: list[Call] = [(0, 690, 0, -10), (790, 1000, 0, 780)]
+    spans = [(0, "operator", "aten::add", -200, 1000)]
+    some = replace(trace_of(spans, between, [(0, 1000)]), diagnostics=(note,))
+    for trace, code in ((bound, "dispatch_bound"), (some, "idle_by_host")):
+        one = of_code(found_in(trace), code)
+        assert one is not None and tries in words.remedy_text(one)
+
+
+def test_code_of_the_profiler_is_said_to_be_its_own() -> None:
+    for name, is_own in (("torch_npu/profiler/profiler.py(2): step", True), ("m.py(1): f", False)):
+        code: list[Span] = [(0, "frame", name, 100 * at, 100 * at + 76) for at in range(10)]
+        calls: list[Call] = [(100 * at + 80, 100 * at + 100, 0, 100 * at + 75) for at in range(10)]
+        found = found_in(trace_of(code, calls, [(0, 1000)])).found
+        one = next(each for each in found if each.values.get("cause") == "python")
+        assert ("profiler's own" in words.why_text(one)) is is_own
 
 
 @pytest.mark.parametrize(

@@ -256,9 +256,15 @@ def test_the_latency_from_launch_to_start() -> None:
     """4 and 14 ns, and 250 µs."""
     found = launch_latency(trace_of(SPANS, CALLS))
     assert found is not None
-    assert (found.median_ns, found.calls, found.host_is_ahead) == (9, 2, False)
+    assert (found.median_ns, found.launches, found.host_is_ahead) == (9, 2, False)
     late = launch_latency(trace_of(SPANS, [(250_056, 250_070, 0, 56), (1, 2, None, 0)]))
-    assert late is not None and (late.median_ns, late.calls) == (250_000, 1) and late.host_is_ahead
+    assert (
+        late is not None and (late.median_ns, late.launches) == (250_000, 1) and late.host_is_ahead
+    )
+    # Of three kernels of one graph the first starts 9 ns after the launch.
+    graph = [(at, at + 10, 0, 56) for at in (65, 80_000, 160_000)]
+    one = launch_latency(trace_of(SPANS, graph))
+    assert one is not None and (one.median_ns, one.launches) == (9, 1)
     trace = trace_of(SPANS, CALLS)
     table = operators_frame(
         operator=[0, 1], name=["a", "b"], op_type=["mm"] * 2, level=["framework_op"] * 2

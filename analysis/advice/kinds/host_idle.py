@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from analysis.advice.finding import Finding
 from analysis.advice.kinds.host_waits import host_waits
-from analysis.advice.kinds.idle import MIN_IDLE, dispatch_bound, is_of_profiler, no_step
+from analysis.advice.kinds.idle import MIN_IDLE, dispatch_bound, in_graphs, is_of_profiler, no_step
 from analysis.advice.subject import MIN_SHARE, Answer, Subject, shown
 from analysis.compare.graphs.captured import captures_of
 from analysis.host.causes import CauseKind
@@ -22,6 +23,7 @@ from analysis.trace import Value
 from analysis.work_units import run_word
 
 _OF_DEVICE = frozenset(("synchronisation", "allocation", "copy_waits"))
+_PROFILER = re.compile(r"(?:^|/)(?:torch|torch_npu|jax)/.{0,80}profiler")  # a path of its code
 _LARGE = 0.1  # of the idle time while operators are launched, from which one gap is named
 _ALL = 0.995  # of the idle time of a call, from which one operator is named with all of it
 
@@ -75,6 +77,8 @@ def _finding(
             "place_ns": most.idle_ns / found.count,
             **(_latency(subject) if kind == "launching" else {}),
             **(_longest(found, causes) if kind == "launching" else {}),
+            **(in_graphs(subject.trace) if kind == "launching" else {}),
+            **({"is_profiler": True} if _PROFILER.search(most.name) else {}),
             **_some_runs(subject, found, kind),
         },
         at_most_ns=idle_ns / found.count,

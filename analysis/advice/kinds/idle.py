@@ -12,6 +12,7 @@ from analysis.advice.settings import is_of_engine
 from analysis.advice.subject import Answer, Subject, shown
 from analysis.metrics.step import StepParts, why_no_step
 from analysis.metrics.stretch import Stretch, after_last, longest_gap, most_idle
+from analysis.trace import Trace
 
 # Variants of our own that hand tensors from session to session.
 _IN_PIECES = frozenset(("eager", "segments", "custom"))
@@ -48,6 +49,7 @@ def dispatch_bound(subject: Subject) -> Answer:
                 "idle_ns": idle_ns,
                 "executions": subject.executions(np.ones(len(subject.operators), dtype=bool)),
                 "each_ns": idle_ns / executions,
+                **in_graphs(subject.trace),
             },
             at_most_ns=most_ns,
             share=share,
@@ -56,6 +58,14 @@ def dispatch_bound(subject: Subject) -> Answer:
             confidence="medium" if most_ns < of_ns else "low",  # all of a run is no estimate
         ),
     )
+
+
+def in_graphs(trace: Trace) -> dict[str, float]:
+    """Return the part of the time of kernels that graphs launch, where that is most of it: to start
+    the run as a graph is what was done."""
+    notes = (note for note in trace.diagnostics if note.code == "graphs_launched")
+    share = next((note.values["share"] for note in notes), None)
+    return {"of_graphs": share} if isinstance(share, float) and share > _MOST else {}
 
 
 def idle_before(subject: Subject) -> Answer:

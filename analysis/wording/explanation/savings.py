@@ -63,9 +63,11 @@ _IDLE_CALLS = {
     ),
     "synchronisation": Message(
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
-        "host waits for it: {part:duration} of it in {n:count} call of {cause:name}.",
+        "host is in a call that waits for it: {part:duration} of it in {n:count} call of "
+        "{cause:name}.",
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
-        "host waits for it: {part:duration} of it in {n:count} calls of {cause:name}.",
+        "host is in a call that waits for it: {part:duration} of it in {n:count} calls of "
+        "{cause:name}.",
     ),
     "copy_waits": Message(
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
@@ -81,7 +83,7 @@ _IDLE_ALL = {
     ),
     "synchronisation": Message(
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
-        "host waits for it, in {cause:name}."
+        "host is in a call that waits for it, in {cause:name}."
     ),
     "allocation": Message(
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
@@ -115,7 +117,7 @@ _IDLE_BY = {
     ),
     "synchronisation": Message(
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "
-        "host waits for it: {part:duration} of it in {cause:name}."
+        "host is in a call that waits for it: {part:duration} of it in {cause:name}."
     ),
     "allocation": Message(
         "The device is idle for **{ns:duration}** {per}, {share:percent} of the time, while the "

@@ -13,7 +13,15 @@ from analysis.operators.short_names import short_name, short_pattern
 from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
 from analysis.wording.explanation.some_units import with_some_units
-from analysis.wording.findings.host import CALLER, CAUSES, LAUNCHING, CauseText
+from analysis.wording.findings.host import (
+    CALLER,
+    CAUSES,
+    LAUNCHING,
+    MORE_IN_GRAPHS,
+    PROFILERS_OWN,
+    PROFILERS_REMEDY,
+    CauseText,
+)
 from analysis.wording.findings.particular import (
     BALANCE,
     COPIES_WITHIN,
@@ -152,6 +160,8 @@ def why_text(finding: Finding) -> str:
     if finding.code == "run_tail":
         return TAILS[str(finding.values["cause"])].text()
     if (cause := _cause(finding)) is not None:
+        if finding.values.get("is_profiler"):
+            return PROFILERS_OWN.text()
         if "latency_ns" in finding.values:
             return LAUNCHING[bool(finding.values["is_ahead"])].text(**_values(finding))
         return cause.why.text()
@@ -193,8 +203,10 @@ def remedy_text(finding: Finding) -> str:
         return near_miss_remedy(_missed(finding))
     if finding.code == "idle_time" and finding.values.get("is_alone"):
         return IDLE_ALONE.text()
+    if "of_graphs" in finding.values:
+        return MORE_IN_GRAPHS.text(**_values(finding))
     if (cause := _cause(finding)) is not None:
-        return cause.remedy.text()
+        return (PROFILERS_REMEDY if finding.values.get("is_profiler") else cause.remedy).text()
     if finding.code == "communication":
         share = finding.values.get("wait_share")
         if isinstance(share, float) and share > _MOSTLY:

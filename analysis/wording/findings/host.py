@@ -174,11 +174,23 @@ CALLER = Message(
 LAUNCHING = {
     True: Message(
         "There the host takes longer to launch the operators than the device to run them. "
-        "Elsewhere it is ahead: half of all kernels start {latency_ns:duration} or more after "
-        "their launch."
+        "Elsewhere it is ahead: of half of all launches the kernel starts {latency_ns:duration} "
+        "later or more."
     ),
     False: Message(
-        "The host takes longer to launch the operators than the device to run them: half of all "
-        "kernels start within {latency_ns:duration} of their launch, so hardly any wait in a queue."
+        "The host takes longer to launch the operators than the device to run them: of half of all "
+        "launches the kernel starts within {latency_ns:duration}, so hardly any wait in a queue."
     ),
 }
+# Of operators of which graphs launch most already.
+MORE_IN_GRAPHS = Message(
+    "Graphs launch {of_graphs:percent} of the time of kernels already: let them take in what runs "
+    "outside of them, or start fewer operators there."
+)
+# Of code of the profiler, which a run without it does not have.
+PROFILERS_OWN = Message(
+    "This code is the profiler's own: a run without it does not have this time."
+)
+PROFILERS_REMEDY = Message(
+    "Leave this time out of what you judge, or record with fewer options of the profiler."
+)

@@ -81,8 +81,9 @@ _COMMUNICATION_PARTED = Message(
 # How much of both times is no transfer, by what says it.
 _WAITS: Mapping[str | int | float | None, Message] = {
     "measured": Message(
-        "Of its time the baseline waits {wait_before_ns:duration} for rank {wait_before_for:count}, "
-        "the candidate {wait_after_ns:duration} for rank {wait_after_for:count}: by as much the "
+        "Of its time the baseline waits {wait_before_ns:duration} for rank "
+        "{wait_before_for:count}, the candidate {wait_after_ns:duration} for rank "
+        "{wait_after_for:count}: by as much the "
         "same collective takes longer on the one that comes first. Waits for other ranks are not "
         "among it."
     ),
@@ -91,8 +92,8 @@ _WAITS: Mapping[str | int | float | None, Message] = {
         "{wait_after_ns:duration} in the candidate, as while waiting for other ranks."
     ),
     "modelled": Message(
-        "Of its time at least {wait_before_ns:duration} in the baseline and {wait_after_ns:duration} "
-        "in the candidate are the wait for other ranks, modelled: the shortest execution bounds "
-        "what a transfer takes."
+        "Of its time at least {wait_before_ns:duration} in the baseline and "
+        "{wait_after_ns:duration} in the candidate are the wait for other ranks, modelled: the "
+        "shortest execution bounds what a transfer takes."
     ),
 }
