@@ -138,10 +138,11 @@ class ClassOfUnit:
 
 @dataclass(frozen=True)
 class Collective:
-    """Collectives of one name and size in a unit: how many, the time of each in ns, the bytes and
-    elements of its message, how many ranks take part, and what the link that carries most of the
-    data carries in a second, each None where the file does not have it. By the profiler's own
-    count data moves for `transfer_ns` of each, at `link_bytes_per_s` over the links of the rank."""
+    """Collectives of one name and size in a unit: how many, the time of each in ns, on average, the
+    bytes and elements of its message, how many ranks take part, and what the link that carries most
+    of the data carries in a second, each None where the file does not have it. By the profiler's
+    own count data moves for `transfer_ns` of each, at `link_bytes_per_s` over the links of the
+    rank. `longest_ns` is the longest where that takes far longer than the mean, else None."""
 
     name: str
     count: float
@@ -152,6 +153,7 @@ class Collective:
     bus_bytes_per_s: float | None = None
     transfer_ns: int | None = None
     link_bytes_per_s: float | None = None
+    longest_ns: int | None = None
 
     @property
     def bytes_per_s(self) -> float | None:

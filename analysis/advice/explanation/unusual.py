@@ -99,7 +99,10 @@ def _slow_layer(
     if times[at] < _LAYER * usual or excess < least_ns or others.max() > _LIKE * excess:
         return None
     beyond = ns[at] - np.median(ns, axis=0)
-    places = np.flatnonzero(beyond >= 0.1 * excess) + repeat.start + at * ns.shape[1]
+    inside = np.flatnonzero(beyond >= 0.1 * excess)
+    if _is_of_other_size(side, repeat, at, inside):
+        return None
+    places = inside + repeat.start + at * ns.shape[1]
     return Saving(
         "layer",
         round(excess),
@@ -114,6 +117,19 @@ def _slow_layer(
             "usual_ns": round(usual),
         },
         calls=side.calls_at(places),
+    )
+
+
+def _is_of_other_size(side: ExplainedSide, repeat: Repeat, at: int, inside: np.ndarray) -> bool:
+    """Return whether a layer works on other tensors at these places than all others do, as one
+    larger parameter of an optimizer: then it is more work, not slower."""
+    operators = side.profile.operators[repeat.start : repeat.stop].reshape(repeat.copies, -1)
+    inputs = side.trace.texts("inputs")
+    own = [inputs[operator] for operator in operators[at, inside].tolist()]
+    others = np.delete(operators[:, inside], at, axis=0)
+    known = [{inputs[operator] for operator in column.tolist()} - {""} for column in others.T]
+    return any(
+        bool(mine) and bool(of) and mine not in of for mine, of in zip(own, known, strict=True)
     )
 
 

@@ -133,6 +133,8 @@ def communication(
     )
     repeats = max(1, round(sum(each.count for each in collectives)))
     values = _waits(traced)
+    if collectives[0].longest_ns is not None:
+        values = {**values, "longest_ns": collectives[0].longest_ns}
     where = (collectives[0].name,)
     talks = traced.trace.operators["is_communication"].to_numpy(dtype=bool)
     of = traced.trace.calls["operator"].to_numpy()

@@ -88,6 +88,13 @@ _ONE_CLASS = Message("{op_class} ({ns:duration})")
 _COMMUNICATION = Message("Communication, with the wait for other devices: {collectives}.")
 _ONE = Message("{name:name} ({each:duration})")
 _MANY = Message("{n:count} times {name:name} ({each:duration} each)")
+_MANY_UNLIKE = Message(
+    "{n:count} times {name:name} ({each:duration} on average, the longest {longest:duration})"
+)
+_MANY_SIZED_UNLIKE = Message(
+    "{n:count} times {name:name} of {size:bytes} ({each:duration} on average, the longest "
+    "{longest:duration}, {rate:bandwidth})"
+)
 _ONE_SIZED = Message("{name:name} of {size:bytes} ({each:duration}, {rate:bandwidth})")
 _MANY_SIZED = Message(
     "{n:count} times {name:name} of {size:bytes} ({each:duration} each, {rate:bandwidth})"
@@ -257,6 +264,16 @@ def _collective(one: Collective) -> Said:
             size=one.bytes,
             transfer=one.transfer_ns,
             rate=one.link_bytes_per_s / 1e9,
+        )
+    if one.longest_ns is not None and count > 1:
+        unlike = _MANY_UNLIKE if one.bytes is None else _MANY_SIZED_UNLIKE
+        return unlike.of(
+            n=count,
+            name=one.name,
+            each=one.each_ns,
+            longest=one.longest_ns,
+            size=one.bytes,
+            rate=rate,
         )
     if one.bytes is None:
         return (_MANY if count > 1 else _ONE).of(n=count, name=one.name, each=one.each_ns)

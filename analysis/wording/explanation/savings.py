@@ -165,13 +165,19 @@ def _communication(saving: Saving, unit: TracedUnit) -> Sentence:
     if saving.before:
         largest = saving.before[0]
         n = max(1, round(largest.count))
-        told = {"name": largest.name, "n": n, "each": round(largest.ns / n)}
-        told["all"] = sum(each.ns for each in saving.before)
+        many = _MANY_UNLIKE if n > 1 and "longest_ns" in values else _MANY
+        each_ns = round(largest.ns / n)
+        told = {"name": largest.name, "all": sum(each.ns for each in saving.before)}
+        told["many"] = many.of(n=n, each=each_ns, longest=values.get("longest_ns"))
     is_all = _is_all(saving)
     if waits is None:
         return (_COMMUNICATION_ALONE if is_all else _COMMUNICATION), told
     message = _COMMUNICATION_ALONE_PARTED if is_all else _COMMUNICATION_PARTED
     return message, {**told, "waits": waits.of(**values)}
+
+
+_MANY = Message("{n:count} × {each:duration}")
+_MANY_UNLIKE = Message("{n:count} of {each:duration} on average, the longest {longest:duration}")
 
 
 def _is_all(saving: Saving) -> bool:
@@ -192,22 +198,20 @@ WAITS: Mapping[str | int | float | None, Message] = {
 }
 _COMMUNICATION_PARTED = Message(
     "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time, "
-    "of {all:duration} of communication, the largest part of it in {name:name} ({n:count} × "
-    "{each:duration}). "
+    "of {all:duration} of communication, the largest part of it in {name:name} ({many}). "
     "{waits}"
 )
 _COMMUNICATION = Message(
     "Communication that nothing hides takes **{ns:duration}** {per}, {share:percent} of the time, "
-    "of {all:duration} of communication, the largest part of it in {name:name} ({n:count} × "
-    "{each:duration})."
+    "of {all:duration} of communication, the largest part of it in {name:name} ({many})."
 )
 _COMMUNICATION_ALONE_PARTED = Message(
     "Communication takes **{ns:duration}** {per}, {share:percent} of the time, and nothing hides "
-    "it, the largest part of it in {name:name} ({n:count} × {each:duration}). {waits}"
+    "it, the largest part of it in {name:name} ({many}). {waits}"
 )
 _COMMUNICATION_ALONE = Message(
     "Communication takes **{ns:duration}** {per}, {share:percent} of the time, and nothing hides "
-    "it, the largest part of it in {name:name} ({n:count} × {each:duration})."
+    "it, the largest part of it in {name:name} ({many})."
 )
 
 

@@ -567,3 +567,42 @@ def test_rounds_of_copies_and_a_kernel_are_no_layers_of_a_file_without_steps() -
     assert text.startswith("The file marks no steps: as a whole it spans 350 µs with 20 kernels")
     assert "5 repetitions of 4 kernels and copies take 350 µs, 70.0 µs each" in text
     assert "layers" not in text
+
+
+def test_a_collective_that_takes_far_longer_than_the_others_of_its_name_is_told() -> None:
+    """Four of 53, 9, 6 and 4 us, 18 on average, behind 100 us of computing."""
+    talk = [
+        Kernel("hcom_allReduce__170_1_1", us, "communication", inputs=f"float32[{at},1000]")
+        for at, us in enumerate((53, 9, 6, 4))
+    ]
+    uneven = explained(steps_of([[Kernel("gemm", 100, "matrix_product"), *talk]] * 2))
+    by_size = {one.elements: one.longest_ns for one in uneven.collectives}
+    assert set(by_size.values()) == {None}  # four sizes are four rows
+    same = [replace(one, inputs=None) for one in talk]
+    found = explained(steps_of([[Kernel("gemm", 100, "matrix_product"), *same]] * 2))
+    [one] = found.collectives
+    assert (one.count, one.each_ns, one.longest_ns) == (4, 18_000, 53_000)
+    text = trace_sentence(found)
+    assert "allReduce (4 of 18.0 µs on average, the longest 53.0 µs)" in text
+    assert "4 times allReduce (18.0 µs on average, the longest 53.0 µs)" in text
+    alike = [replace(one, us=18) for one in same]
+    text = trace_sentence(
+        explained(steps_of([[Kernel("gemm", 100, "matrix_product"), *alike]] * 2))
+    )
+    assert "4 times allReduce (18.0 µs each)" in text and "(4 × 18.0 µs)" in text
+
+
+def test_a_layer_over_larger_tensors_is_not_slow() -> None:
+    """The updates of eight parameters, one of which takes longer than the others."""
+
+    def updates(large: str) -> Trace:
+        step = [
+            Kernel(name, 25 if at == 4 else 10, inputs=large if at == 4 else "float32[64]")
+            for at in range(8)
+            for name in ("axpy", "mul", "add", "axpy_2")
+        ]
+        return steps_of([step] * 2)
+
+    slow = {one.code for one in explained(updates("float32[64]")).savings}
+    assert "layer" in slow
+    assert "layer" not in {one.code for one in explained(updates("float32[4096,9216]")).savings}
