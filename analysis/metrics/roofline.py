@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.graph import Graph, Node
 from analysis.metrics.traffic import operator_bytes
-from analysis.metrics.utilisation import MAX_UNCOUNTED
+from analysis.metrics.utilisation import MAX_UNCOUNTED, counts_little
 from analysis.quantity import Reason
 
 
@@ -109,10 +109,10 @@ def share_of_roof(
 
     `operators` are rows of `by_operator`, `under` their columns of `roofline`. It is the mean of
     `bound_share` weighted with time: sum(FLOPs / bound) / sum(time). None where rows without a
-    bound have more than MAX_UNCOUNTED of the time.
+    bound have more than MAX_UNCOUNTED of the time, and where most of it is in rows without FLOPs.
     """
     counted = operators["flops"].notna()
-    if not counted.any():
+    if not counted.any() or counts_little(operators):
         return None, "flops_unknown"
     rows, under = operators[counted], under[counted]
     bounded = under["bound_share"].notna()

@@ -22,6 +22,7 @@ from analysis.trace import Trace
 
 # Heavy time without FLOPs beyond this share would make the model's figure too low to show.
 MAX_UNCOUNTED = 0.05
+_MOST = 0.5  # of the time, in operators without FLOPs
 # Beyond this share of the time of unknown class nothing is said of classes.
 MAX_UNKNOWN = 0.5
 _INT8 = {
@@ -65,17 +66,25 @@ def time_at_peak_ns(trace: Trace, tops: Tops) -> tuple[float | None, Reason | No
 def counted_utilisation(operators: pd.DataFrame, tops: Tops) -> tuple[float | None, Reason | None]:
     """FLOPs / (time x peak) of these rows of `by_operator` together, and when None the reason.
 
-    Rows without FLOPs are left out. The same as the mean of each row's utilisation, weighted
-    with its time: sum(FLOPs) / (sum(time) · peak) = sum(time · utilisation) / sum(time).
+    Rows without FLOPs are left out; where they take most of the time, there is no value. The same
+    as the mean of each row's utilisation, weighted with its time: sum(FLOPs) / (sum(time) · peak) =
+    sum(time · utilisation) / sum(time).
     """
     counted = operators[operators["flops"].notna()]
-    if counted.empty:
+    if counted.empty or counts_little(operators):
         return None, "flops_unknown"
     ideal_ns, reason = _time_at_peak_ns(counted, tops)
     time_ns = float(counted["per_run_ns"].sum())
     if ideal_ns is None:
         return None, reason
     return (ideal_ns / time_ns, None) if time_ns else (None, "no_times")
+
+
+def counts_little(operators: pd.DataFrame) -> bool:
+    """Return whether most of the time of these rows is in those without FLOPs: what the others
+    attain then says little of all of them."""
+    time = operators["per_run_ns"]
+    return float(time[operators["flops"].isna()].sum()) > _MOST * float(time.sum())
 
 
 @once

@@ -171,6 +171,7 @@ def roofline_notes(sides: Sequence[Roofs], picture: Picture) -> tuple[str, ...]:
             )
         )
     notes += missing_roofs(sides, picture)
+    notes += _little_drawn(picture, is_alone=len(sides) == 1)
     if picture.cut:
         notes.append(
             say(
@@ -180,6 +181,30 @@ def roofline_notes(sides: Sequence[Roofs], picture: Picture) -> tuple[str, ...]:
             )
         )
     return tuple(notes)
+
+
+def _little_drawn(picture: Picture, *, is_alone: bool) -> list[str]:
+    """Return how much of its time a side's dots are, where that is less than half of it."""
+    times: dict[str, float] = {}
+    for dot in picture.dots:
+        times[dot.side] = times.get(dot.side, 0.0) + dot.share
+    return [
+        (_DRAWN_ALONE if is_alone else _DRAWN[side]).text(share=share)
+        for side, share in sorted(times.items())
+        if share < _LITTLE
+    ]
+
+
+_LITTLE = 0.5  # of the operators' time
+_DRAWN_ALONE = Message("The operators that are drawn take {share:percent} of the operator time.")
+_DRAWN: Mapping[str, Message] = {
+    "baseline": Message(
+        "The operators that are drawn take {share:percent} of the baseline's operator time."
+    ),
+    "candidate": Message(
+        "The operators that are drawn take {share:percent} of the candidate's operator time."
+    ),
+}
 
 
 def missing_roofs(sides: Sequence[Roofs], picture: Picture) -> list[str]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from analysis.compare import compare
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.comparison import Comparison
-from analysis.compare.roofline import roofline_picture
+from analysis.compare.roofline import Dot, Picture, roofline_picture
 from analysis.compare.roofs import ROOFLINE
 from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.experiment import Bandwidth, Experiment, Peaks, Spread
@@ -221,6 +221,27 @@ def test_share_of_the_roofline_weighs_with_time() -> None:
     told["bound_share"] = series(0.5, None, None)
     told["roofline_reason"] = [None, "no_sizes", "no_flops"]
     assert share_of_roof(operators, told) == (None, "no_sizes")
+
+
+def test_where_most_heavy_time_is_not_counted_there_is_no_share() -> None:
+    """Of 450 ns 250 are of rows without FLOPs, as of kernels that a graph launches."""
+    operators = pd.DataFrame({"flops": series(10, None), "per_run_ns": [200.0, 250.0]})
+    told = pd.DataFrame({"bound_share": series(0.5, None), "roofline_reason": [None, "no_flops"]})
+    assert share_of_roof(operators, told) == (None, "flops_unknown")
+    assert counted_utilisation(operators, Tops(1e9)) == (None, "flops_unknown")
+    less = operators.assign(per_run_ns=[200.0, 190.0])
+    assert share_of_roof(less, told) == (pytest.approx(0.5), None)
+
+
+def test_dots_that_are_little_of_the_time_say_so() -> None:
+    dot = Dot("baseline", "a", "Conv", 1.0, 1e9, 100.0, 0.25, False, 0.5, "compute")
+    other = replace(dot, side="candidate", share=0.6)
+    picture = Picture((dot, dot, other), (), 0)
+    little = "The operators that are drawn take 50.0 % of the baseline's operator time."
+    drawn = "The operators that are drawn take 25.0 % of the baseline's operator time."
+    roofs = compared(Peaks(1e9, 384, 500.0, bandwidths=(MEMORY,))).roofs
+    assert little not in roofline_notes(roofs, picture), "half of it is enough"
+    assert drawn in roofline_notes(roofs, Picture((dot, other), (), 0))
 
 
 def test_files_without_bandwidth_or_peaks_say_so() -> None:
