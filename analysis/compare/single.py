@@ -9,6 +9,7 @@ from analysis.compare.side import Side
 from analysis.compare.timing.latency import leading_ns, run_times_ns
 from analysis.compare.timing.verdict import TimeSource, paired_verdict
 from analysis.metrics.breakdown import by_operator
+from analysis.metrics.device import copies_of
 from analysis.metrics.small_ops import small_ops
 from analysis.metrics.spans import run_spans
 from analysis.trace import Trace
@@ -22,7 +23,8 @@ class RunFacts:
     `unprofiled_ns` is the un-profiled run that comparisons are of, None without any, and `beside`
     the baseline that it is paired with; `operators_ns` the time of all operators, of the whole file
     where it does not mark its runs; `executions` how often one ran, `operators` how many there are;
-    `small_op_ratio` the part of the time in light ones."""
+    `small_op_ratio` the part of the time in light ones; on a device `has_copies` where some of them
+    are copies."""
 
     profiled_ns: float | None
     run_ns: float | None
@@ -33,6 +35,8 @@ class RunFacts:
     executions: float
     operators: int
     small_op_ratio: float | None
+    on_device: bool = False
+    has_copies: bool = False
 
 
 def run_facts(side: Side) -> RunFacts:
@@ -52,6 +56,8 @@ def run_facts(side: Side) -> RunFacts:
         executions=float(table["count"].sum()),
         operators=len(table),
         small_op_ratio=small_ops(trace).time,
+        on_device=bool((trace.operators["level"] == "device_kernel").any()),
+        has_copies=bool(copies_of(trace).any()),
     )
 
 

@@ -29,6 +29,12 @@ _ONE_OF: Mapping[RunWord, Message] = {
     "repetitions": _REPETITION,
 }
 _FILE = Message("The operators of {side:name} take **{time:duration}** in the whole file")
+_KERNELS_OF_FILE: Mapping[bool, Message] = {
+    False: Message("The kernels of {side:name} take **{time:duration}** in the whole file"),
+    True: Message(
+        "The kernels and copies of {side:name} take **{time:duration}** in the whole file"
+    ),
+}
 _NOTHING = Message("{side:name} has no operators")
 MEMORY_TITLE = Message("Memory over time")
 MEMORY_HELP = Message(
@@ -80,7 +86,8 @@ def trace_parts(side: Side) -> tuple[Part, ...]:
         return message.parts(side=side.label, time=facts.run_ns)
     if not facts.operators:
         return _NOTHING.parts(side=side.label)
-    return _FILE.parts(side=side.label, time=facts.operators_ns)
+    message = _KERNELS_OF_FILE[facts.has_copies] if facts.on_device else _FILE
+    return message.parts(side=side.label, time=facts.operators_ns)
 
 
 def unit_runs_text(trace: Trace) -> str:

@@ -15,6 +15,7 @@ from analysis.distribution import distribution
 from analysis.interval import interval_picture
 from analysis.messages import Message
 from analysis.wording.counted import runs_of
+from analysis.wording.fusion.title import is_of_fusion
 from analysis.wording.texts import RUN_TIMES
 from app import state
 from app.parts import entered_runs, exports, operators, pair, panels, roofline, settings
@@ -29,6 +30,7 @@ from app.sources import engines
 from app.sources.comparisons import Shown
 
 _GROUPS = Message("What fusion bought, group by group")
+_GROUPS_OF_OTHERS = Message("Where the change came from, group by group")
 _GROUPS_OF_TRACES = Message("Groups of kernels by class and by what launched them")
 _SEVERAL = Message("All variants in one table")
 _TIMES = Message("Where the time goes")
@@ -85,7 +87,8 @@ def _results(
 def _first_parts(shown: Shown, record_page: st.Page) -> None:
     comparison = shown.comparison
     is_of_traces = comparison.is_explained or comparison.verdict.reason == "no_change"
-    title = _GROUPS_OF_TRACES if is_of_traces else _GROUPS
+    title = _GROUPS if is_of_fusion(comparison) else _GROUPS_OF_OTHERS
+    title = _GROUPS_OF_TRACES if is_of_traces else title
     fold("groups", title, partial(groups.show, shown, record_page))
     assumed = replace(shown.assumptions, runs=(None, None), work=None)
     fold(state.pages.SEVERAL_FOLD, _SEVERAL, partial(several.show, assumed))

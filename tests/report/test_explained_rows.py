@@ -9,7 +9,13 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side
 from analysis.messages import language
-from analysis.report.explanation.rows import ExplainedRows, KernelRow, explained_rows
+from analysis.report.explanation.rows import (
+    MAX_FACT,
+    ExplainedRows,
+    KernelRow,
+    explained_rows,
+    host_text,
+)
 from analysis.report.html import report_html
 from analysis.timeline.highlight import of_changes
 from analysis.timeline.payload import timeline_payload
@@ -277,3 +283,12 @@ def test_kernels_that_are_not_shown_are_one_row_so_that_a_table_adds_up() -> Non
     [row] = rows_of(compare(*sides)).rows
     assert row.change == "+1.62 ms" and len(row.kernels) == 13
     assert row.kernels[-1] == KernelRow("3 more", "", "", "306 µs", "", "+306 µs", None)
+
+
+def test_of_a_deep_stack_of_the_host_the_innermost_frames_are_shown() -> None:
+    """Eight of 100 characters would be 821 with what stands between them: the last five are."""
+    frames = [f"{at}{'x' * 99}" for at in range(8)]
+    text = host_text(frames)
+    assert text == " › ".join(["…", *frames[3:]]) and len(text) <= MAX_FACT
+    assert host_text(["a", "b"]) == "a › b"
+    assert host_text(["a" * 50 + "?" * 500 + "b" * 50]).endswith("b" * 50)

@@ -16,9 +16,10 @@ from analysis.compare.timing.latency import typical_ns
 from analysis.experiment import Experiment
 from analysis.messages import Part
 from analysis.readers import read
+from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.input.source import Source
 from analysis.timeline.payload import trace_payload
-from analysis.trace import calls_frame
+from analysis.trace import Meta, calls_frame
 from analysis.units import duration
 from analysis.wording.single import trace_facts, trace_parts
 from tests.factories import experiment_zip
@@ -80,3 +81,15 @@ def test_a_variant_takes_the_time_that_comparisons_show() -> None:
 
 def text(parts: Iterable[Part]) -> str:
     return "".join(part.text for part in parts)
+
+
+def test_what_takes_the_time_of_a_file_without_runs_is_named() -> None:
+    """A copy of 20 ns and a kernel of 10 of a device: no operators of a framework."""
+    rows = {"name": ["[CUDA memcpy]", "saxpy"], "op_type": ["Memcpy HtoD", "saxpy"]}
+    times = {"start_ns": [0, 20], "dur_ns": [20, 10], "level": ["device_kernel"] * 2}
+    meta = Meta("nsys", "Nsight Systems", file_name="saxpy.sqlite")
+    both = text(trace_parts(side_of_trace(build_trace(meta, {**rows, **times}))))
+    assert both.startswith("The kernels and copies of ") and "30.0 ns" in both
+    kernel = {name: values[1:] for name, values in (rows | times).items()}
+    alone = text(trace_parts(side_of_trace(build_trace(meta, kernel))))
+    assert alone.startswith("The kernels of ")

@@ -263,13 +263,24 @@ def kind_of_change(change_ns: float, whole_ns: float, verdict: Verdict) -> str:
     return "slower" if change_ns > 0 else "faster"
 
 
+def host_text(frames: Sequence[str]) -> str:
+    """Return a stack of the host in one line, outermost first; of a long one the innermost frames,
+    each cut in its middle."""
+    shown = [units.middle_cut(frame, MAX_NAME) for frame in frames]
+    first, chars = len(shown), len("…")
+    while first and chars + 3 + len(shown[first - 1]) <= MAX_FACT:
+        first -= 1
+        chars += 3 + len(shown[first])
+    return " › ".join([*(["…"] if first else []), *shown[first:]])
+
+
 def _facts(change: Change, *, on_device: bool) -> tuple[tuple[str, str], ...]:
     took, takes = change.long_ones
     long_ns = signed_duration(takes.ns - took.ns) if sides_with_long_ones(change) else ""
     facts = (
         (words.LONG_ONES, long_ns),
         (words.WHERE, " › ".join(words.where_names(change))),
-        (words.HOST, " › ".join(change.host)),
+        (words.HOST, host_text(change.host)),
         (words.KNOWN_BY, words.known_by(change, on_device=on_device)),
     )
     return tuple((name.text(), clean_text(value, MAX_FACT)) for name, value in facts if value)

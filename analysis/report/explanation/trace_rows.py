@@ -19,6 +19,7 @@ from analysis.report.explanation.rows import (
     ExplainedRows,
     KernelRow,
     executions_text,
+    host_text,
     ways_to,
 )
 from analysis.text import clean_text
@@ -107,7 +108,7 @@ def _each_text(saving: Saving, kernel: KernelTime) -> str:
 def _facts(saving: Saving) -> tuple[tuple[str, str], ...]:
     facts = (
         (words.WHERE, " › ".join(saving.where)),
-        (words.HOST, " › ".join(saving.host)),
+        (words.HOST, host_text(saving.host)),
     )
     return tuple((name.text(), clean_text(value, MAX_FACT)) for name, value in facts if value)
 

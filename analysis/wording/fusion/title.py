@@ -55,6 +55,11 @@ def came_from_parts(comparison: Comparison) -> tuple[Part, ...]:
     return change_parts(comparison) if is_named else ()
 
 
+def is_of_fusion(comparison: Comparison) -> bool:
+    """Return whether fusion is what the change came from."""
+    return change_parts(comparison) == _BOUGHT.parts()
+
+
 def _has_changed(comparison: Comparison) -> bool:
     return comparison.has_changes and comparison.verdict.reason != "no_change"
 
