@@ -285,7 +285,8 @@ class Table:
             return
         for side, values in sides.items():
             shown = values.astype(float) / figure.unit
-            text = micro if figure.head.unit in MICRO else None
+            is_count = figure.source == "count"
+            text = units.count if is_count else micro if figure.head.unit in MICRO else None
             self.number(figure.head, SIDE_HEADS[side], shown, figure.help, figure.format, text)
 
     def of(self, comparison: Comparison) -> Table:

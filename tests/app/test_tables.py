@@ -144,6 +144,14 @@ def test_times_without_a_group_lose_the_unit_in_their_head() -> None:
     assert read == [["1.23 ms"], [""]]
 
 
+def test_what_runs_in_some_steps_is_not_read_as_never() -> None:
+    rows = counted()
+    rows["count_baseline"] = [0.5, 1234.0]
+    heads, read = read_cells(ascend.kernel_table(rows).drawn)
+    at = heads.index(("Count", "baseline"))
+    assert [row[at] for row in read] == ["0.5", "1\u202f234"]
+
+
 def read_cells(drawn: object) -> tuple[list[object], list[list[str]]]:
     """The heads, and the cells as they are read."""
     assert isinstance(drawn, Styler)

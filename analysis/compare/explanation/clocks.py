@@ -12,6 +12,7 @@ from analysis.compare.explanation.remaining import Remaining
 
 _HALF = 0.5  # of the shift, which the kernels must have without the heaviest of them
 _FEWEST = 2  # kernels
+_MANY = 5  # kernels, of which fewer than half may follow: one clock runs all
 _QUARTILES = (0.25, 0.75)
 
 
@@ -38,7 +39,8 @@ def clocks(left: Remaining, alignment: Alignment) -> Change | None:
     if abs(median - 1) < SHIFT or not _others_shift(ratios, weights, found.ratio, median):
         return None
     chosen = follows(ratios, median)
-    if chosen.sum() < _FEWEST:
+    count = int(chosen.sum())
+    if count < _FEWEST or (2 * count < len(ratios) and count < _MANY):
         return None
     (middle,) = weighted_quantiles(ratios[chosen], weights[chosen], (0.5,))
     return left.take(
@@ -48,7 +50,7 @@ def clocks(left: Remaining, alignment: Alignment) -> Change | None:
         ratio=middle,
         low=float(ratios[chosen].min()),
         high=float(ratios[chosen].max()),
-        kernels=int(chosen.sum()),
+        kernels=count,
         all_kernels=len(ratios),
         all_ns=float(weights.sum()),
     )

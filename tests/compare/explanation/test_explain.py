@@ -188,6 +188,17 @@ def test_clocks_count_only_the_kernels_that_follow_and_have_their_change() -> No
         assert "6 种核函数中有 4 种" in leading_sentence(found)
 
 
+def test_two_kernels_of_five_are_slower_without_other_clocks() -> None:
+    """Two products take 20 % longer, as on a rank with a slow device; the other three kernels, as
+    many again in time, do not: one clock runs all."""
+    names = ("gemm_a", "gemm_b", "norm", "gelu", "softmax")
+    step = [Kernel(name, us) for name, us in zip(names, (400, 400, 90, 90, 90), strict=True)]
+    slow = [replace(one, us=480) if one.name.startswith("gemm") else one for one in step]
+    found = said(steps_of([step * 3] * 3), steps_of([slow * 3] * 3))
+    assert {change.code for change in found.changes} == {"time"}
+    assert sum(change.change_ns for change in found.changes) == 6 * 80_000
+
+
 def test_clocks_of_all_kernels_say_one_shift_or_its_range() -> None:
     def leading(last: float) -> str:
         slower = tuple(replace(k, us=k.us * (last if k == GELU else 1.08)) for k in STEP)
