@@ -63,6 +63,33 @@ function resolutions(view, rows) {
   );
 }
 
+/* The columns of a table, {key, look, text(row, digits)}: those in which its rows differ or say
+   something. Times stand before the other names: a narrow window shows them. */
+function columnsOf(view, rows) {
+  const names = ({ side, lane, laneIndex, i }) => namesIn(side, laneIndex, lane.op[i]);
+  const columns = [
+    { key: "view_side", look: "fst-side", text: ({ side }) => side.label },
+    { key: "stretch_operator", look: "", text: (row) => names(row)[1] },
+    {
+      key: "start",
+      look: "fst-time",
+      text: ({ side, sideIndex, lane, i }, digits) =>
+        side.inOrder
+          ? say("no_start")
+          : moment(lane.ran[i], Math.max(side.dur, 1), digits[sideIndex]),
+    },
+    { key: "duration", look: "fst-time", text: ({ dur }) => duration(dur) },
+    { key: "lane", look: "", text: (row) => names(row)[0] },
+    { key: "view_type", look: "", text: (row) => names(row)[2] },
+  ];
+  const silent = new Set([
+    view.sides.length === 1 ? "view_side" : "",
+    view.sides.every(({ inOrder }) => inOrder) ? "start" : "",
+    rows.every((row) => names(row)[0] === "") ? "lane" : "",
+  ]);
+  return columns.filter(({ key }) => !silent.has(key));
+}
+
 export function createViewTable(view) {
   const box = element("details", "fst-view");
   box.append(element("summary", "", say("view_table")));
@@ -76,8 +103,8 @@ export function createViewTable(view) {
     const { rows, rest } = inView(view);
     const table = element("table");
     const head = element("tr");
-    const columns = ["view_side", "stretch_operator", "start", "duration", "lane", "view_type"];
-    head.append(...columns.map((key) => {
+    const columns = columnsOf(view, rows);
+    head.append(...columns.map(({ key }) => {
       const cell = element("th", "", say(key));
       cell.scope = "col";
       return cell;
@@ -86,22 +113,18 @@ export function createViewTable(view) {
     top.append(head);
     const body = element("tbody");
     const digits = resolutions(view, rows);
-    for (const { side, sideIndex, lane, laneIndex, i, dur } of rows) {
-      const op = lane.op[i];
+    for (const row of rows) {
       const line = element("tr");
-      const [laneName, name, type] = namesIn(side, laneIndex, op);
-      const start = side.inOrder
-        ? say("no_start")
-        : moment(lane.ran[i], Math.max(side.dur, 1), digits[sideIndex]);
-      // Times stand before the other names: a narrow window shows them.
-      const cells = [side.label, name, start, duration(dur), laneName, type];
-      line.append(...cells.map((text) => element("td", "", text)));
+      line.append(...columns.map(({ look, text }) => element("td", look, text(row, digits))));
       body.append(line);
     }
     table.append(top, body);
-    const more = [["view_rest", rest.executions], ["view_rest_bars", rest.bars]]
-      .filter(([, count]) => count > 0)
-      .map(([key, count]) => element("p", "", say(key, { count })));
+    const more = [
+      { key: "view_rest", count: rest.executions },
+      { key: "view_rest_bars", count: rest.bars },
+    ].filter(({ count }) => count > 0).map(({ key, count }) =>
+      element("p", "", say(key, { count }))
+    );
     // What each side shows, where they do not show the same time.
     const shown = (view.own ?? []).map(({ from, to }, side) => {
       const point = (ns) => (ns === 0 ? "0" : moment(ns, to, (to - from) / 1000));
