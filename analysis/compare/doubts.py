@@ -5,6 +5,7 @@ Each doubt is a Diagnostic with a code and named values; analysis/wording makes 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import pandas as pd
@@ -21,7 +22,7 @@ from analysis.compare.ledger.reconciliation import WEAK_SHARE
 from analysis.compare.side import Side, computing_units, engines_differ, units_of
 from analysis.compare.timing.file_order import FileOrder
 from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
-from analysis.compare.timing.verdict import ONE_JOB, OTHER_WORK, Verdict
+from analysis.compare.timing.verdict import DRIFT_SPREAD, ONE_JOB, OTHER_WORK, Verdict
 from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
 from analysis.metrics.utilisation import MAX_UNKNOWN
@@ -295,8 +296,9 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
             yield _note("info", "other_baseline", baseline=record.settings.baseline)
     if verdict.noise_floor is not None:
         differs = not verdict.noise_floor.low <= 1 <= verdict.noise_floor.high
+        apart = verdict.control_change or 0.0
         yield _note(
-            "warning" if differs else "info",
+            "warning" if differs or apart > math.expm1(DRIFT_SPREAD) else "info",
             "control",
             low=verdict.noise_floor.low,
             high=verdict.noise_floor.high,

@@ -277,12 +277,12 @@ def _machine(record: ExperimentRecord) -> Iterator[tuple[str, str]]:
         if per_s:
             measured = (
                 say(
-                    "{rate}, measured with {size} matrices",
+                    "{rate}, measured with {size} matrices, the best of all repetitions",
                     rate=rate(per_s),
                     size=f"{size} × {size}",
                 )
                 if size
-                else say("{rate}, measured", rate=rate(per_s))
+                else say("{rate}, measured, the best of all repetitions", rate=rate(per_s))
             )
             yield name, _with_quartiles(measured, spread, rate)
     for one in peaks.bandwidths:
@@ -292,7 +292,7 @@ def _machine(record: ExperimentRecord) -> Iterator[tuple[str, str]]:
             else say("bandwidth, L{level} cache", level=one.level)
         )
         measured = say(
-            "{rate}, measured over {size:bytes}",
+            "{rate}, measured over {size:bytes}, the best of all repetitions",
             rate=_bandwidth(one.bytes_per_s),
             size=one.working_set_bytes,
         )
@@ -307,7 +307,7 @@ def _with_quartiles(measured: str, spread: Spread | None, text: Callable[[float]
     if spread is None:
         return measured
     return say(
-        "{measured}; half of the repetitions are between {low} and {high}",
+        "{measured}; half of them are between {low} and {high}",
         measured=measured,
         low=text(spread.low),
         high=text(spread.high),

@@ -14,14 +14,13 @@ from app.parts import tables
 from app.parts.heads import NO_HEAD, Head
 from app.parts.table import (
     DURATION,
-    MICRO,
     NAME_CHARS,
     NAME_WIDTH,
     TYPE_CHARS,
     TYPE_WIDTH,
     Figure,
     Table,
-    micro,
+    text_of,
 )
 
 
@@ -74,6 +73,5 @@ def _add(table: Table, figure: Figure, rows: pd.DataFrame) -> None:
     if figure.source not in rows or rows[figure.source].isna().all():
         return
     values = rows[figure.source].astype("Float64").to_numpy("float64", na_value=float("nan"))
-    text = micro if figure.head.unit in MICRO else None
     shown = pd.Series(values, index=rows.index) / figure.unit
-    table.number(NO_HEAD, figure.head, shown, figure.help, figure.format, text)
+    table.number(NO_HEAD, figure.head, shown, figure.help, figure.format, text_of(figure))

@@ -104,6 +104,13 @@ def micro_change(us: float) -> str:
     return units.duration(us * 1e3, signed=True)
 
 
+def text_of(figure: Figure) -> Text | None:
+    """Return how a value of a figure is written: a count per run may be no whole number."""
+    if figure.source == "count":
+        return units.count
+    return micro if figure.head.unit in MICRO else None
+
+
 def _number(format_: str, value: float) -> str:
     """A number in the format of a column, '%.1f' or '%.2f×', as figures are written elsewhere."""
     form, _, end = format_.removeprefix("%").partition("f")
@@ -285,8 +292,7 @@ class Table:
             return
         for side, values in sides.items():
             shown = values.astype(float) / figure.unit
-            is_count = figure.source == "count"
-            text = units.count if is_count else micro if figure.head.unit in MICRO else None
+            text = text_of(figure)
             self.number(figure.head, SIDE_HEADS[side], shown, figure.help, figure.format, text)
 
     def of(self, comparison: Comparison) -> Table:

@@ -44,7 +44,8 @@ _HINT_STAGES = Message(
 )
 _WAITS = Message("{ns:duration} for rank {rank}")
 _OPEN = Message("Open files: ranks {ranks} of one job")
-_SLOW, _DIFFERS, _LINKED = Message("slow"), Message("other kernels"), Message("slow link")
+_SLOW = Message("slow: the others wait {waited:duration} for it")
+_DIFFERS, _LINKED = Message("other kernels"), Message("slow link")
 _AWAITED = Message("others wait for it")
 
 
@@ -143,16 +144,22 @@ def _ranks(found: Examined) -> int | None:
     splits = {split.rank: split for split in found.by_rank}
     told: list[object] = []
     for rank in ranks:
+        own = [_SLOW.text(waited=slow[rank].waited_ns)] if rank in slow else []
         marks = [
-            (_SLOW, rank in slow),
             (_DIFFERS, rank in differing),
             (_LINKED, rank in linked),
             (_AWAITED, rank in found.awaited),
         ]
-        told.append(", ".join(mark.text() for mark, is_so in marks if is_so))
+        told.append(", ".join([*own, *(mark.text() for mark, is_so in marks if is_so)]))
+    longest = {wait.rank: wait for wait in reversed(found.waits)}
+    waits: list[object] = [
+        _WAITS.text(ns=longest[rank].ns, rank=longest[rank].awaited) if rank in longest else ""
+        for rank in ranks
+    ]
     columns: dict[str, list[object]] = {
         say("rank"): list(ranks),
         say("what is wrong"): told,
+        say("longest wait"): waits,
     }
     if found.stages.count > 1:
         columns[say("pipeline stage")] = [found.stages.of.get(rank or 0) for rank in ranks]
@@ -161,15 +168,6 @@ def _ranks(found: Examined) -> int | None:
             units.duration(getattr(splits[rank], part)) if rank in splits else units.MISSING
             for rank in ranks
         ]
-    if slow:
-        columns[say("waited for")] = [
-            units.duration(slow[rank].waited_ns) if rank in slow else "" for rank in ranks
-        ]
-    longest = {wait.rank: wait for wait in reversed(found.waits)}
-    columns[say("longest wait")] = [
-        _WAITS.text(ns=longest[rank].ns, rank=longest[rank].awaited) if rank in longest else ""
-        for rank in ranks
-    ]
     st.subheader(say("Ranks"), anchor=False)
     st.caption((_HINT if found.stages.count == 1 else _HINT_STAGES).text())
     key = f"{TABLE}_{hashlib.sha256(repr(ranks).encode()).hexdigest()[:12]}"

@@ -13,7 +13,7 @@ from pandas.io.formats.style import Styler
 
 from app.parts import ascend, panels, tables
 from app.parts.heads import NO_HEAD, Head
-from app.parts.table import MAX_DRAWN, MIN_COLUMNS, NAME_CHARS, NAME_WIDTH, Table, micro
+from app.parts.table import MAX_DRAWN, MIN_COLUMNS, NAME_CHARS, NAME_WIDTH, Table, micro, text_of
 from app.parts.tables import operator_table
 
 
@@ -47,6 +47,11 @@ def frame() -> pd.DataFrame:
             "provider": ["CPUExecutionProvider", None],
         }
     )
+
+
+def test_a_count_of_less_than_one_run_is_not_none() -> None:
+    text = text_of(tables.TYPE_FIGURES[0])
+    assert text is not None and [text(0.5), text(3.0)] == ["0.5", "3"]
 
 
 def test_units_are_microseconds_and_percent() -> None:

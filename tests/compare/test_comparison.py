@@ -150,6 +150,15 @@ def test_what_speaks_for_a_paired_comparison() -> None:
     assert {"paired", "control", "decided_at", "profiler_inflation"} <= codes(variants())
 
 
+@pytest.mark.parametrize(("apart", "severity"), [(1.01, "info"), (1.5, "warning")])
+def test_copies_that_may_be_far_apart_are_a_doubt(apart: float, severity: str) -> None:
+    """The second copy takes as much more in one block as less in the next."""
+    experiment = experiment_of(experiment_zip(TIMES, control=(apart, 1 / apart)))
+    pair = compare(side_of_variant(experiment, "unfused"), side_of_variant(experiment, "fused"))
+    [note] = [note for note in pair.diagnostics if note.code == "control"]
+    assert note.severity == severity
+
+
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [

@@ -91,9 +91,9 @@ def test_those_that_wait_for_one_rank_are_one_sentence_with_its_step() -> None:
     found = examine(by_hand(rows, steps))
     assert found.awaited == (0,)
     assert said(found)[0] == (
-        "Ranks 1 and 2 wait for rank 0, rank 1 longest, 30.0 ms in a step of 500 ms: all of it in "
-        "all-reduce. Nearly all of that is in step 0. Rank 0 computes for 230 ms in a step, rank 1 "
-        "for 200 ms."
+        "Ranks 1 and 2 wait for rank 0, at most 30.0 ms in a step of 500 ms (rank 1): all of it in "
+        "all-reduce. Nearly all of that is in the step that the profiler numbers 0. Rank 0 "
+        "computes for 230 ms in a step, rank 1 for 200 ms."
     )
     assert {wait["in_step"] for wait in fleet_values(found)["waits"]} == {0}
     # 5 of 30 ms are no reason

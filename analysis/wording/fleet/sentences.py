@@ -53,10 +53,10 @@ _DAMAGED: Mapping[DamageCode, Message] = {
 }
 _DAMAGED_FILE = Message("its part of the store is damaged")
 _SLOW = Message(
-    "**Rank {rank} is slow**: of its {collectives:count} collectives in which one rank came "
-    "clearly last by its own delay, it was the last in {votes:count} ({low:percent} to "
-    "{high:percent}; by chance {chance:percent}). There the median of the others waited "
-    "{waited:duration} a step for it, {cost:percent} of the step."
+    "**Rank {rank} is slow**: it came last by its own delay in {votes:count} of the "
+    "{collectives:count} collectives in which one rank clearly did, {share:percent} of them "
+    "({low:percent} to {high:percent}; by chance {chance:percent}). There the median of the "
+    "others waited {waited:duration} a step for it, {cost:percent} of the step."
 )
 _NOT_SLOW = Message(
     "**No rank is slow**: none came last more often than chance explains while the others waited "
@@ -72,10 +72,10 @@ _WAITS = Message(
     "{kinds}."
 )
 _RANKS_WAIT = Message(
-    "**Ranks {ranks} wait for rank {other}**, rank {rank} longest, {waited:duration} in a step of "
-    "{step:duration}: {kinds}."
+    "**Ranks {ranks} wait for rank {other}**, at most {waited:duration} in a step of "
+    "{step:duration} (rank {rank}): {kinds}."
 )
-_IN_ONE_STEP = Message("Nearly all of that is in step {number}.")
+_IN_ONE_STEP = Message("Nearly all of that is in the step that the profiler numbers {number}.")
 _ALL_IN_KIND = Message("all of it in {kind}")
 _IN_KIND = Message("{ns:duration} in {kind}")
 _COMPUTES_LONGER = Message(
@@ -230,6 +230,7 @@ def slow_parts(slow: SlowRank) -> Sentence:
         rank=slow.rank,
         votes=slow.votes,
         collectives=slow.collectives,
+        share=slow.votes / slow.collectives,
         low=slow.low,
         high=slow.high,
         chance=slow.chance,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from analysis import units
 from analysis.compare.multiple.scaling import Estimated, Scaling, ScalingPoint
-from analysis.messages import Message, listed, say
+from analysis.messages import Message, listed, paragraph, say
 
 Measure = Literal[
     "latency", "throughput", "speedup", "efficiency", "batch_gain", "small_op_ratio"
@@ -43,6 +43,16 @@ SCALING_BASIS = Message(
     "the profile and has none. Parallel efficiency: latency with the fewest threads of the same "
     "batch size / (this latency × how many times as many threads). Gain by batch: throughput / "
     "that of the smallest batch with the same threads."
+)
+# What two recordings of the same graph may differ by, as in the verdict.
+_APART = 0.12
+_CLOSE_THROUGHPUT = Message(
+    "Throughput with {settings} is within the {apart:percent} by which two recordings of the same "
+    "graph can differ."
+)
+_CLOSE_RUN = Message(
+    "A run with {settings} is within the {apart:percent} by which two recordings of the same graph "
+    "can differ."
 )
 APART = Message(
     "Every setting is a recording of its own: neither machine nor drift is controlled between "
@@ -109,7 +119,9 @@ def best_sentence(scaling: Scaling, variant: str) -> str:
     points = scaling.of(variant)
     most = max(points, key=lambda point: point.throughput.value)
     shortest = min(points, key=lambda point: point.latency.value)
-    return say(
+    fast = [one for one in points if most.throughput.value < (1 + _APART) * one.throughput.value]
+    short = [one for one in points if one.latency.value < (1 + _APART) * shortest.latency.value]
+    told = say(
         "{variant:name}: highest measured throughput {throughput:rate} with {most}, shortest "
         "measured run {latency:duration} with {shortest}.",
         variant=variant,
@@ -118,6 +130,15 @@ def best_sentence(scaling: Scaling, variant: str) -> str:
         shortest=setting_text(shortest),
         latency=shortest.latency.value,
     )
+    return paragraph(
+        told, _close(_CLOSE_THROUGHPUT, fast, most), _close(_CLOSE_RUN, short, shortest)
+    )
+
+
+def _close(message: Message, points: Sequence[ScalingPoint], best: ScalingPoint) -> str:
+    """Return which settings are not told apart from the best one; '' where none is close."""
+    others = [setting_text(one) for one in points if one is not best]
+    return message.text(settings=listed(others), apart=_APART) if others else ""
 
 
 def doubt_lines(scaling: Scaling) -> tuple[str, ...]:

@@ -87,6 +87,12 @@ def test_what_is_said_and_drawn(four: Scaling, golden: Callable[[str, Any], None
         "unfused: highest measured throughput 167 /s with batch size 4, 2 threads, shortest "
         "measured run 8.00 ms with batch size 1, 2 threads."
     )
+    close = scaling([recorded(1, 1, 10.0), recorded(1, 2, 9.5), recorded(1, 4, 11.0)])
+    told = best_sentence(close, "unfused")
+    assert told.endswith(
+        "A run with batch size 1, 1 thread is within the 12.0 % by which two recordings of the "
+        "same graph can differ."
+    )
     assert len(doubt_lines(four)) == 1
     figure = picture(four.of("fused"), "throughput", "threads")
     assert figure is not None
