@@ -160,7 +160,9 @@ def test_layers_of_before_the_file_are_told_behind_the_rows() -> None:
     rows = explained_rows(comparison, [None] * len(comparison.explanation.changes))
     assert rows is not None and rows.rows
     text = "".join(part.text for sentence in rows.after for part in sentence)
-    assert text.count("Before the step the device ran 10 layers of the work before it") == 1
+    assert (
+        text.count("When the recording began the device still ran 10 layers of earlier work") == 1
+    )
 
 
 def test_more_than_two_operators_that_a_file_numbers_are_named_by_what_they_are() -> None:

@@ -35,18 +35,16 @@ def earlier_sentence(explanation: Explanation, earlier: Explanation) -> Said:
 
 
 _LAYERS = Message(
-    "Before the step the device ran {n:count} layer of the work before it, which the host had "
-    "launched before the file began: {after:duration} instead of {before:duration} "
-    "({change:signed_duration}), which is no part of the step.",
-    "Before the step the device ran {n:count} layers of the work before it, which the host had "
-    "launched before the file began: {after:duration} instead of {before:duration} "
-    "({change:signed_duration}), which is no part of the step.",
+    "When the recording began the device still ran {n:count} layer of earlier work, which is no "
+    "part of the step: {after:duration} instead of {before:duration} ({change:signed_duration}).",
+    "When the recording began the device still ran {n:count} layers of earlier work, which are no "
+    "part of the step: {after:duration} instead of {before:duration} ({change:signed_duration}).",
 )
 _LAYERS_OF_BOTH = Message(
-    "Before the step the device ran {n:count} layer of the work before it, which the host had "
-    "launched before the file began: {after:duration} on both sides.",
-    "Before the step the device ran {n:count} layers of the work before it, which the host had "
-    "launched before the file began: {after:duration} on both sides.",
+    "When the recording began the device still ran {n:count} layer of earlier work, which is no "
+    "part of the step: {after:duration} on both sides.",
+    "When the recording began the device still ran {n:count} layers of earlier work, which are no "
+    "part of the step: {after:duration} on both sides.",
 )
 _EARLIER_KERNELS = Message(
     "Before the step the device ran what the host had launched before the file began: "

@@ -22,8 +22,8 @@ _BASIS = Message(
     "the matrices."
 )
 _BY_ORDER = (
-    Message("Which product each of the baseline's is, is known by their order."),
-    Message("Which product each of the candidate's is, is known by their order."),
+    Message("The products of the baseline are told apart by their order."),
+    Message("The products of the candidate are told apart by their order."),
 )
 _SIDES = (Message("Baseline: {work}"), Message("Candidate: {work}"))
 COLUMNS = (Message("{head}, baseline"), Message("{head}, candidate"))  # where heads are one line

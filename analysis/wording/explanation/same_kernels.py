@@ -38,8 +38,8 @@ _AS_LONG_WITHOUT_COPIES = Message(
 )
 
 _MORE_THAN_BUSY = Message(
-    "Their times add up to more than the device is busy for: some kernels run at the same time, or "
-    "outside the run that launched them."
+    "The times of kernels add up to more than the device is busy for: some run at the same time, "
+    "or outside the run that launched them."
 )
 
 

@@ -142,7 +142,9 @@ def test_other_kernels_that_take_as_long_together_are_said_to() -> None:
     assert "more than the device is busy" not in leading_sentence(found)
     # Of 100 us of kernels 96 are in the step, as where some run at once: busy is less than the sum.
     at_once = replace(found, unit=replace(found.unit, busy_ns=(96_000, 104_000)))
-    assert "Their times add up to more than the device is busy for" in leading_sentence(at_once)
+    assert "The times of kernels add up to more than the device is busy for" in leading_sentence(
+        at_once
+    )
     longer = explain(launching(step, 2), launching([replace(GEMM, us=55), RELU, TALK], 30))
     assert longer is not None and "as long on both sides" not in leading_sentence(longer)
 
@@ -170,7 +172,9 @@ def test_the_launches_of_a_sentence_are_those_of_the_figures() -> None:
     assert [call[side]["count"] for side in ("before", "after")] == [34 / 7, 5]
     assert took.baseline.value is not None
     assert (call["before"]["ns"], call["after"]["ns"]) == (round(took.baseline.value), 150_000)
-    assert "takes 30.0 µs instead of 2.00 µs, +140 µs in all)" in change["sentence"]
+    assert (
+        "takes 30.0 µs instead of 2.00 µs, all together +140 µs on the host)" in change["sentence"]
+    )
 
 
 def test_kernels_that_two_stages_have_in_common_are_said_to_take_as_long() -> None:
@@ -206,7 +210,7 @@ def test_launches_of_another_name_are_named_on_both_sides() -> None:
     told = change_sentence(idle, found.unit)
     assert (
         "(each hipLaunchKernel takes 30.0 µs, each cudaLaunchKernel of the baseline 2.00 µs, "
-        "+56.0 µs in all)"
+        "all together +56.0 µs on the host)"
     ) in told
     # The same change beside launches that take less time is not put to them.
     shorter = {"each_ns": 1_000, "call_after_ns": 2_000}
@@ -215,4 +219,7 @@ def test_launches_of_another_name_are_named_on_both_sides() -> None:
     same = explain(before, after)
     assert same is not None
     (idle,) = [change for change in same.changes if change.values.get("kind") == "launching"]
-    assert "takes 30.0 µs instead of 2.00 µs, +56.0 µs in all)" in change_sentence(idle, same.unit)
+    assert (
+        "takes 30.0 µs instead of 2.00 µs, all together +56.0 µs on the host)"
+        in change_sentence(idle, same.unit)
+    )

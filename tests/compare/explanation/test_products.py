@@ -99,7 +99,7 @@ def test_products_of_a_replayed_graph_are_known_by_their_order() -> None:
     assert {each.evidence for each in replayed} == {"ordered"}
     assert {each.evidence for each in own} == {"named"}
     assert basis_text((replayed, own)).endswith(
-        "Which product each of the baseline's is, is known by their order."
+        "The products of the baseline are told apart by their order."
     )
     assert "order" not in basis_text((own, own))
 

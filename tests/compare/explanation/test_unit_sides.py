@@ -72,8 +72,8 @@ def test_layers_that_were_launched_before_the_file_are_counted() -> None:
     assert found.unit.before_ns == 1_400_000, "what the step launched is its time"
     (said,) = earlier_said(found)
     assert str(said) == (
-        "Before the step the device ran 10 layers of the work before it, which the host had "
-        "launched before the file began: 1.00 ms on both sides."
+        "When the recording began the device still ran 10 layers of earlier work, which are no "
+        "part of the step: 1.00 ms on both sides."
     )
     more = explain(with_earlier(10), with_earlier(11))
     assert more is not None and more.outcome == "no_change"
@@ -98,9 +98,9 @@ def test_a_slower_kernel_is_named_in_the_step_and_in_the_work_before_it() -> Non
         told = sum(one["change_ns"] for one in part["changes"])
         assert told + part["rest_ns"] == part["after_ns"] - part["before_ns"]
     said = leading_sentence(found)
-    assert "1.30 ms instead of 1.00 ms (+300 µs), which is no part of the step." in said
+    assert "which are no part of the step: 1.30 ms instead of 1.00 ms (+300 µs)." in said
     assert "take 1.26 ms instead of 840 µs: +420 µs per step." in said
-    assert "10 layers of the work before it" in said and "1.30 ms instead of 1.00 ms" in said
+    assert "10 layers of earlier work" in said and "1.30 ms instead of 1.00 ms" in said
     assert "+300 µs in that earlier work." in said
 
 

@@ -114,14 +114,16 @@ _IDLE_CALLS = {
     "launching": Message(
         "The device is idle for {takes:duration} instead of {took:duration} while the host "
         "launches the next kernel: **{ns:signed_duration}** {per} (each {call:name} takes "
-        "{each:duration} instead of {was:duration}, {calls_ns:signed_duration} in all)."
+        "{each:duration} instead of {was:duration}, all together "
+        "{calls_ns:signed_duration} on the host)."
     ),
 }
 # Of launches that have another name on each side, as on devices of two makers.
 _IDLE_OTHER_LAUNCHES = Message(
     "The device is idle for {takes:duration} instead of {took:duration} while the host launches "
     "the next kernel: **{ns:signed_duration}** {per} (each {call:name} takes {each:duration}, each "
-    "{other:name} of the baseline {was:duration}, {calls_ns:signed_duration} in all)."
+    "{other:name} of the baseline {was:duration}, all together "
+    "{calls_ns:signed_duration} on the host)."
 )
 # Of launching, where the time from the launch to the start is what changed.
 _IDLE_STARTING = Message(
