@@ -22,6 +22,7 @@ from analysis.compare.joining.matching import (
     match_operators,
     match_types,
     without_changes,
+    without_speedups,
 )
 from analysis.compare.joining.same_place import with_launchers
 from analysis.compare.ledger import ledger
@@ -90,6 +91,8 @@ def compare(
             verdict = unchanged(verdict)
     if work.reason is not None or verdict.reason == "runs_unknown":
         joined = [without_changes(table) for table in joined]
+    elif ranks is not None and ranks.is_one_job:
+        joined = [without_speedups(table) for table in joined]
     operators, op_types, op_classes = joined
     under = (under_roofs(assumptions, baseline), under_roofs(assumptions, candidate))
     operators = _with_roofline(operators, (baseline, candidate), under)

@@ -90,6 +90,8 @@ def test_ids_in_both_files_name_two_ranks_of_one_job() -> None:
     found = compared(trace_of(jobs[0]), trace_of(jobs[1], gemm_ms=16))
     assert found.verdict.reason == "two_ranks" and found.verdict.speedup is None
     assert found.has_changes  # what each runs is compared all the same
+    for table in (found.operators, found.op_types, found.op_classes):
+        assert table["delta_ns"].notna().all() and table["speedup"].isna().all()
     told = codes(found)
     assert told["ranks_of_one_job"] == "info"
     assert not told.keys() & {

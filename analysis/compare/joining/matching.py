@@ -84,6 +84,12 @@ def without_changes(joined: pd.DataFrame) -> pd.DataFrame:
     return blank.assign(row=range(len(blank)))
 
 
+def without_speedups(joined: pd.DataFrame) -> pd.DataFrame:
+    """`joined` with changes alone: of two ranks of one job none is faster, and what waits for the
+    other in a collective takes longer on the one that comes first."""
+    return joined.assign(speedup=np.nan)
+
+
 def _counters(*tables: pd.DataFrame) -> list[pd.DataFrame]:
     """Both with the columns of either."""
     columns = list(dict.fromkeys(code for table in tables for code in table.columns))
