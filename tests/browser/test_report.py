@@ -268,3 +268,20 @@ def test_a_report_of_one_trace_opens_and_its_rows_lead_to_its_timeline(
     assert name is not None and total is not None
     assert total["x"] + total["width"] <= 420, "the figure stands beside the name, not off the page"
     assert page.outside_requests == [] and page.console_errors == []
+
+
+def test_the_table_of_what_is_in_view_is_no_wider_than_the_page(
+    page: Page, tmp_path: Path, allowed_origins: set[str]
+) -> None:
+    """A kernel of 200 characters without a space wraps, so that times are to be seen."""
+    trace = steps_of([[Kernel("k" * 200, 100), Kernel("norm", 25)]] * 3)
+    path = tmp_path / "long.html"
+    path.write_text(trace_html(advised(trace)), encoding="utf-8")
+    allowed_origins.add(path.as_uri())
+    page.goto(path.as_uri())
+    page.get_by_text("What is in view, as a table").click()
+    table = page.locator(".fst-view table")
+    expect(table).to_contain_text("kkk")
+    box = table.bounding_box()
+    assert box is not None and page.viewport_size is not None
+    assert box["x"] + box["width"] <= page.viewport_size["width"]

@@ -68,7 +68,7 @@ function resolutions(view, rows) {
 function columnsOf(view, rows) {
   const names = ({ side, lane, laneIndex, i }) => namesIn(side, laneIndex, lane.op[i]);
   const columns = [
-    { key: "view_side", look: "fst-side", text: ({ side }) => side.label },
+    { key: "view_side", look: "fst-short", text: ({ side }) => side.label },
     { key: "stretch_operator", look: "", text: (row) => names(row)[1] },
     {
       key: "start",
@@ -79,7 +79,7 @@ function columnsOf(view, rows) {
           : moment(lane.ran[i], Math.max(side.dur, 1), digits[sideIndex]),
     },
     { key: "duration", look: "fst-time", text: ({ dur }) => duration(dur) },
-    { key: "lane", look: "", text: (row) => names(row)[0] },
+    { key: "lane", look: "fst-short", text: (row) => names(row)[0] },
     { key: "view_type", look: "", text: (row) => names(row)[2] },
   ];
   const silent = new Set([
