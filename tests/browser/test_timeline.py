@@ -395,6 +395,19 @@ def test_resize_keeps_the_window(show: Callable[[Any], Timeline], page: Page) ->
     assert timeline.colour(600_000) == ORANGE
 
 
+def test_what_is_drawn_of_a_side_takes_lines_where_the_page_is_narrow(
+    page: Page, tmp_path: Path, allowed_origins: set[str]
+) -> None:
+    """20 words of 7 letters need three lines of 400 pixels or more, each 20 pixels high."""
+    page.set_viewport_size({"width": 420, "height": 800})
+    heights = []
+    for caption in ("short", " ".join(["several"] * 20)):
+        one = side("baseline", [("conv", "Conv", "convolution", 0)], [(0, 0, 1000)])
+        data = payload({**one, "caption": caption})
+        heights.append(open_report(data, page, tmp_path, allowed_origins).box()["height"])
+    assert heights[1] - heights[0] >= 40 and (heights[1] - heights[0]) % 20 == 0
+
+
 def test_an_overview_says_how_exact_it_is_and_counts_what_it_draws_together(
     page: Page, tmp_path: Path, allowed_origins: set[str]
 ) -> None:

@@ -20,6 +20,8 @@ def host_waits(subject: Subject) -> Answer:
     """
     waits, timed = subject.trace.host_waits, timed_run(subject.trace)
     if waits is None:
+        if subject.side.variant is not None and not subject.side.is_on_device:
+            return ()  # it ran on the processor: there is no device to wait for
         return "no_host_calls" if subject.trace.host is None else "no_host_waits"
     if isinstance(timed, str) or subject.step is None:
         return no_step(subject)

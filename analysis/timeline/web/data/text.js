@@ -57,6 +57,23 @@ export function cutMiddle(text, room, width) {
   return low > 0 ? cut(low) : "";
 }
 
+/* `text` in at most `most` lines of `width(text)` up to `room`, broken at spaces, or between signs
+   where one word is longer; the last line has all that is left. */
+export function wrapped(text, room, most, width) {
+  const lines = [];
+  let rest = text;
+  while (lines.length < most - 1 && width(rest) > room) {
+    const letters = Array.from(rest);
+    let fits = 1;
+    while (fits < letters.length && width(letters.slice(0, fits + 1).join("")) <= room) fits++;
+    const space = letters[fits] === " " ? fits : letters.lastIndexOf(" ", fits - 1);
+    const end = space > 0 ? space : fits;
+    lines.push(letters.slice(0, end).join(""));
+    rest = letters.slice(end).join("").trimStart();
+  }
+  return [...lines, rest];
+}
+
 export function plainText(value) {
   const text = String(value ?? "");
   if (text.length <= MAX_TEXT) return text;

@@ -69,13 +69,8 @@ export function drawHeader(sheet, side) {
   pen.fill();
   sheet.writeCaption(side.label, SIDE_INDENT, baseline, view.width - SIDE_INDENT, 14, 600, text);
   const left = side.oneLine ? SIDE_INDENT + sheet.textWidth(side.label, 14, 600) + 10 : SIDE_INDENT;
-  sheet.writeCaption(
-    side.caption,
-    left,
-    baseline + (side.oneLine ? 0 : HEADER_LINE),
-    view.width - left + 1,
-    13,
-    400,
-    muted,
-  );
+  side.captionLines.forEach((line, i) => {
+    const down = (side.oneLine ? 0 : i + 1) * HEADER_LINE;
+    sheet.writeCaption(line, left, baseline + down, view.width - left + 1, 13, 400, muted);
+  });
 }

@@ -1,11 +1,13 @@
 /* Where sides, lanes and axis of the timeline lie, in CSS pixels. */
 
 import { HOST, showsHost } from "../data/host.js";
+import { wrapped } from "../data/text.js";
 import { say } from "../data/words.js";
 
 export const HEADER_LINE = 20;
 export const SIDE_MARK = 5; // radius of the dot in the side's colour before its label
 export const SIDE_INDENT = 2 * SIDE_MARK + 7;
+const MOST_CAPTION_LINES = 6;
 const LANE_GAP = 4;
 const MOST_HOST_HEIGHT = 24;
 const HOST_GAP = 8; // more, for the lines from launches
@@ -55,7 +57,10 @@ export function layOutSides(view, painter, textWidth) {
     side.top = side.zoneTop = y;
     side.oneLine =
       SIDE_INDENT + textWidth(side.label, 14, 600) + 10 + textWidth(side.caption, 13) <= width;
-    const header = (side.oneLine ? 1 : 2) * HEADER_LINE + 4;
+    side.captionLines = side.oneLine
+      ? [side.caption]
+      : wrapped(side.caption, width - SIDE_INDENT, MOST_CAPTION_LINES, (part) => textWidth(part, 13));
+    const header = (side.oneLine ? 1 : 1 + side.captionLines.length) * HEADER_LINE + 4;
     if (!below) y += header;
     // Ribbons begin below the first side's lanes: its own axis is above them.
     const isAbove = view.own !== null && view.mode !== "time" && sideIndex === 0;
