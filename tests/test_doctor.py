@@ -60,7 +60,7 @@ def test_a_profile_says_what_it_can_answer() -> None:
     assert not available
     assert sentence.startswith("Compute utilisation: FLOPs are known, but the machine's peak")
     assert answer(found, "cache")[1] == (
-        "Modelled cache: No graph of the model. Files of this format never contain this."
+        "Modelled cache: No graph of the model. FuseScope reads this from no file of this format."
     )
 
 
@@ -202,7 +202,7 @@ def test_an_answer_that_some_variants_lack_names_them() -> None:
     assert answer(found, "timeline") == (False, f"Timeline: {sentence}")
     assert answer(found, "counters") == (
         False,
-        "Hardware counters: Files of this format never contain this.",
+        "Hardware counters: FuseScope reads this from no file of this format.",
     )
     figures = {one["figure"]: one["without"] for one in doctor(found)["figures"]}
     assert {name: of for name, of in figures.items() if of} == {
@@ -217,7 +217,7 @@ def test_a_recording_of_openvino_alone_never_has_starts() -> None:
     found = examine(value)
     assert answer(found, "timeline") == (
         False,
-        "Timeline: No start times. Files of this format never contain this.",
+        "Timeline: No start times. FuseScope reads this from no file of this format.",
     )
     lacks = {lack.field: lack.switch for lack in found.lacks}
     assert lacks["start"] is lacks["stream"] is None

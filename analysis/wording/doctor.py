@@ -161,7 +161,7 @@ def _fields(names: tuple[str, ...] | list[str]) -> str:
 
 def _remedy(switch: str | None) -> str:
     if switch is None:
-        return say("Files of this format never contain this.")
+        return say("FuseScope reads this from no file of this format.")
     if not switch:
         return say(
             "Files of this format usually contain this, so the file may be cut off or changed."
@@ -192,7 +192,7 @@ def answer_text(answer: Answer) -> str:
 
 
 def answer_sentence(answer: Answer) -> str:
-    """'Idle time: No start times. Files of this format never contain this.'"""
+    """'Idle time: No start times. FuseScope reads this from no file of this format.'"""
     return say("{figure}: {text}", figure=FIGURE_LABELS[answer.figure], text=answer_text(answer))
 
 
