@@ -86,6 +86,7 @@ def _explained(before: Trace, after: Trace, ranks: RankPair | None) -> Explanati
         explanation,
         sides=(unit_of_side(sides[0]), unit_of_side(sides[1])),
         earlier=_earlier(explanation, before, after) if are_behind else None,
+        device=before.meta.device if before.meta.device == after.meta.device else None,
     )
 
 

@@ -253,7 +253,7 @@ class Explanation:
     are the matrix products of each side, of two phases and of two devices. `weights` are sizes of
     weights of each side that the other one has none of, where these tell two models. `data_types`
     are the types that the heavy operators of each side compute in, None where they are the same, or
-    not known."""
+    not known. `device` is that of both files, None where they differ or name none."""
 
     outcome: Outcome
     unit: UnitTimes
@@ -273,6 +273,7 @@ class Explanation:
     products: tuple[tuple[Product, ...], tuple[Product, ...]] = ((), ())
     weights: tuple[tuple[Size, ...], tuple[Size, ...]] = ((), ())
     data_types: tuple[str, str] | None = None
+    device: str | None = None
 
     @property
     def rest_ns(self) -> int:

@@ -83,7 +83,7 @@ def product_table(explanation: Explanation) -> ProductTable | None:
         (words.side_text(unit, 0), words.side_text(unit, 1)),
         (words.EXECUTIONS.text(), details.TIME.text(), words.SHARE.text(), words.RATE.text()),
         (*rows, ProductRow(words.ALL.text(), whole)),
-        words.basis_text(explanation.products),
+        words.basis_text(explanation.products, explanation.device),
     )
 
 

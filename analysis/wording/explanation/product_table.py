@@ -8,6 +8,7 @@ from analysis import units
 from analysis.compare.explanation.explanation import UnitTimes
 from analysis.compare.explanation.product import Product
 from analysis.messages import Message, paragraph
+from analysis.operators.device_peaks import DevicePeaks, device_peaks
 from analysis.wording.explanation import details
 from analysis.wording.explanation.works import work_said
 
@@ -21,6 +22,10 @@ _BASIS = Message(
     "are modelled: operations, or bytes of weights where memory sets the speed, by the sizes of "
     "the matrices."
 )
+_AT_MOST = Message(
+    "{device:name} reads at most {memory:bandwidth} and computes at most {arithmetic:flop_rate} "
+    "with 16-bit numbers, by public figures."
+)
 _BY_ORDER = (
     Message("The products of the baseline are told apart by their order."),
     Message("The products of the candidate are told apart by their order."),
@@ -30,15 +35,27 @@ COLUMNS = (Message("{head}, baseline"), Message("{head}, candidate"))  # where h
 _WEIGHTS = Message("weights {rate:bandwidth}")
 
 
-def basis_text(products: tuple[Sequence[Product], Sequence[Product]]) -> str:
-    """Return what the figures of the table rest on, and the names of products where the file does
-    not have them."""
+def basis_text(
+    products: tuple[Sequence[Product], Sequence[Product]], device: str | None = None
+) -> str:
+    """Return what the figures of the table rest on, what memory and arithmetic of the device of
+    both files can do where that is public, and the names of products where the file does not have
+    them."""
+    peaks = device_peaks(device)
     by_order = [
         message.text()
         for message, some in zip(_BY_ORDER, products, strict=True)
         if any(each.evidence == "ordered" for each in some)
     ]
-    return paragraph(_BASIS.text(), *by_order)
+    return paragraph(_BASIS.text(), "" if peaks is None else _at_most(peaks), *by_order)
+
+
+def _at_most(peaks: DevicePeaks) -> str:
+    return _AT_MOST.text(
+        device=peaks.name,
+        memory=peaks.bytes_per_s / 1e9,
+        arithmetic=peaks.flops_per_s["float16"],
+    )
 
 
 def side_text(unit: UnitTimes, side: int) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from analysis import units
 from analysis.compare import compare
 from analysis.compare.explanation.explanation import Explanation, UnitTimes
 from analysis.compare.explanation.product import Product
@@ -102,6 +103,9 @@ def test_products_of_a_replayed_graph_are_known_by_their_order() -> None:
         "The products of the baseline are told apart by their order."
     )
     assert "order" not in basis_text((own, own))
+    known = basis_text((own, own), "AMD Instinct MI300X").replace(units.APART, " ")
+    assert "MI300X reads at most 5 300 GB/s and computes at most 1 307 TFLOP/s" in known
+    assert "at most" not in basis_text((own, own), "some device")
 
 
 def test_weights_without_shapes_are_those_of_the_other_phase() -> None:
