@@ -121,7 +121,7 @@ def test_the_blocked_layout_is_won_though_the_type_is_the_same() -> None:
     assert change_lines(change) == ["In the blocked layout (NCHWc) now: Pool."]
     assert change_sentence(change, "1.1") == (
         "1.0 → 1.1: There are 3 operators in both: as many of each type, 1 group in other kernels. "
-        "Run as one fused operator now: Pool."
+        "New fused operators: Pool."
     )
     (back,) = changes(history(BLOCKED, FUSED))
     assert change_lines(back) == ["No longer in the blocked layout (NCHWc): Pool."]
@@ -162,7 +162,7 @@ def test_sentences() -> None:
     )
     assert change_sentence(found[0], "1.3") == (
         "1.0 → 1.2: 3 operators became 5: Gelu 1 → 0, Erf 0 → 1, Exp 0 → 1, Sqrt 0 → 1. "
-        "No longer run as one fused operator: Gelu. It lasts up to 1.3."
+        "Fused operators that are gone: Gelu. It lasts up to 1.3."
     )
     assert change_lines(found[0]) == [
         "Gelu became Erf + Sqrt + Exp in 1 group: Erf_b.",

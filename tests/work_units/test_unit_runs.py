@@ -198,7 +198,7 @@ def test_a_single_step_begins_behind_what_was_launched_before_the_file_begins() 
     assert (found.unit.parts.computing_ns, found.unit.parts.idle_ns) == (180_000, 220_000)
     assert (
         "A step takes 400 µs on the device; the file shows one. Before it the device ran what the "
-        "host had launched before the file began (100 µs), so on the host the step takes 499 µs."
+        "host had launched before the file began (100 µs); on the host the step takes 499 µs."
         in trace_sentence(found)
     )
 

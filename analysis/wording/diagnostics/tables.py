@@ -144,15 +144,16 @@ TABLES: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "step_time_overlaps": told(
         Message(
-            "The kernels of step {step:name} sum to {sum_ns:duration}, but Computing in "
-            "step_trace_time.csv is {computing_ns:duration}."
+            "The kernels of the step that step_trace_time.csv numbers {step:name} sum to "
+            "{sum_ns:duration}, but Computing there is {computing_ns:duration}."
         ),
         Message("Some kernels ran at the same time on other streams."),
     ),
     "step_time_differs": told(
         Message(
-            "The kernels of step {step:name} sum to {sum_ns:duration} ({union_ns:duration} without "
-            "overlap), but Computing in step_trace_time.csv is {computing_ns:duration}."
+            "The kernels of the step that step_trace_time.csv numbers {step:name} sum to "
+            "{sum_ns:duration} ({union_ns:duration} without overlap), but Computing there is "
+            "{computing_ns:duration}."
         ),
         Message("One of the files is not complete."),
     ),

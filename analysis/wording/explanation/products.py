@@ -28,7 +28,7 @@ _SHARE_OF_ONE = (
     Message("In the baseline matrix products take {share:percent} of the device's time."),
     Message("In the candidate matrix products take {share:percent} of the device's time."),
 )
-_OF_TRACE = Message("Matrix products in the order of their time: {products}.")
+_OF_TRACE = Message("The matrix products of most time: {products}.")
 _COMPUTES = Message("{name:name} {ns:duration} ({n:count} × {each:duration}, {rate:flop_rate})")
 _READS = Message(
     "{name:name} {ns:duration} ({n:count} × {each:duration}, weights at {rate:bandwidth})"

@@ -41,15 +41,15 @@ _STEP_OF_DEVICE = Message(
 )
 _STEP_BEHIND = Message(
     "A step takes **{wall:duration}** on the device; the file shows one. Before it the device ran "
-    "what the host had launched before the file began ({behind:duration}), so on the host the step "
+    "what the host had launched before the file began ({behind:duration}); on the host the step "
     "takes {host:duration}."
 )
 _STEP_BEHIND_LAYERS = Message(
     "A step takes **{wall:duration}** on the device; the file shows one. Before it the device ran "
-    "{n:count} layer of the work before it ({behind:duration}), so on the host the step takes "
+    "{n:count} layer of earlier work ({behind:duration}); on the host the step takes "
     "{host:duration}.",
     "A step takes **{wall:duration}** on the device; the file shows one. Before it the device ran "
-    "{n:count} layers of the work before it ({behind:duration}), so on the host the step takes "
+    "{n:count} layers of earlier work ({behind:duration}); on the host the step takes "
     "{host:duration}.",
 )
 _REPEAT = Message(

@@ -28,8 +28,8 @@ _OTHER_KERNELS = Message(
     "as many of each type, {n:count} group in other kernels",
     "as many of each type, {n:count} groups in other kernels",
 )
-_GONE = Message("No longer run as one fused operator: {types:name}.")
-_COME = Message("Run as one fused operator now: {types:name}.")
+_GONE = Message("Fused operators that are gone: {types:name}.")
+_COME = Message("New fused operators: {types:name}.")
 _INTO_LAYOUT = Message("In the blocked layout (NCHWc) now: {types:name}.")
 _OUT_OF_LAYOUT = Message("No longer in the blocked layout (NCHWc): {types:name}.")
 _INSERTED = Message("Operators that only move data, in no group: {types:name}.")

@@ -59,7 +59,8 @@ export function layOutSides(view, painter, textWidth) {
       SIDE_INDENT + textWidth(side.label, 14, 600) + 10 + textWidth(side.caption, 13) <= width;
     side.captionLines = side.oneLine
       ? [side.caption]
-      : wrapped(side.caption, width - SIDE_INDENT, MOST_CAPTION_LINES, (part) => textWidth(part, 13));
+      : wrapped(side.caption, width - SIDE_INDENT, MOST_CAPTION_LINES, (part) =>
+        textWidth(part, 13));
     const header = (side.oneLine ? 1 : 1 + side.captionLines.length) * HEADER_LINE + 4;
     if (!below) y += header;
     // Ribbons begin below the first side's lanes: its own axis is above them.
