@@ -8,13 +8,16 @@ from analysis.compare.explanation import explain
 from analysis.compare.explanation.explanation import (
     ClassTime,
     Explanation,
+    IdleTime,
     KernelTime,
     ShapedTime,
+    UnitOfSide,
+    UnitParts,
 )
 from analysis.compare.explanation.product import Product
 from analysis.operators.factors import Factors
 from analysis.operators.projections import Projection
-from analysis.wording.explanation.works import devices_sentence, rates_said
+from analysis.wording.explanation.works import devices_sentence, host_limits_said, rates_said
 from tests.step_traces import Kernel, steps_of
 
 # 2 x 1000 x 1000 x 1000 operations, 2 GFLOP, of which arithmetic sets the rate.
@@ -93,3 +96,27 @@ def test_each_class_that_computes_much_has_a_figure_of_its_own() -> None:
     assert "which memory limits" not in str(
         devices_sentence(replace(found, classes=(short,) + classes[1:]))
     )
+
+
+def test_where_the_host_limits_both_sides_that_is_said_instead_of_rates() -> None:
+    """Of 1000 us the device waits 800 and 700 for the host; where it is less than half on one
+    side, nothing is said."""
+
+    def side(python_us: int, launching_us: int) -> UnitOfSide:
+        idle = (
+            IdleTime("python", "train.py", python_us * 1000),
+            IdleTime("launching", "", launching_us * 1000),
+            IdleTime("queued", "", 50_000),
+        )
+        waits_ns = (python_us + launching_us + 50) * 1000
+        parts = UnitParts(1_000_000 - waits_ns, 0, 0, waits_ns)
+        return UnitOfSide(1_000_000, 0, 0, parts, None, None, 0, 0.0, 0.0, 1, idle, 0)
+
+    unit = replace(pair().unit, before_ns=1_000_000, after_ns=1_000_000)
+    found = replace(pair(), unit=unit, sides=(side(500, 300), side(300, 400)))
+    assert [str(each) for each in host_limits_said(found)] == [
+        "On both sides the host is the limit: the device is idle for 85.0 % of the time in the "
+        "baseline and for 75.0 % in the candidate, mostly while the host runs code and launches, "
+        "so faster kernels would change little."
+    ]
+    assert host_limits_said(replace(found, sides=(side(500, 300), side(100, 200)))) == []

@@ -29,6 +29,7 @@ from analysis.wording.explanation.works import (
     after_said,
     devices_sentence,
     fused_said,
+    host_limits_said,
     idle_said,
     phases_paragraphs,
     phases_sentences,
@@ -192,7 +193,11 @@ def _first(explanation: Explanation) -> list[Said]:
     is_compared = explanation.outcome == "changed"
     if explanation.has_other_kernels and is_compared:
         said += [devices_sentence(explanation), *fused_said(explanation), *after_said(explanation)]
-        said += [*idle_said(explanation), *rates_said(explanation)]
+        said += idle_said(explanation)
+    of_host = host_limits_said(explanation) if is_compared else []
+    said += of_host
+    if explanation.has_other_kernels and is_compared and not of_host:
+        said += rates_said(explanation)
     said += same_kernels_said(explanation)
     if is_compared:
         said += recorded_devices_said(explanation)

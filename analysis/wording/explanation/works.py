@@ -303,6 +303,29 @@ _IDLE = Message(
 )
 
 
+def host_limits_said(explanation: Explanation) -> list[Said]:
+    """Return that the host is the limit on both sides, where the devices wait most of a unit for
+    its code and its launches: how fast their kernels are changes little; nothing elsewhere."""
+    if explanation.sides is None:
+        return []
+    walls = (explanation.unit.before_ns, explanation.unit.after_ns)
+    shares = []
+    for side, wall in zip(explanation.sides, walls, strict=True):
+        of_host = sum(each.ns for each in side.idle if each.kind in ("python", "launching"))
+        if side.parts is None or of_host < _HOST_LIMITS * wall:
+            return []
+        shares.append(side.parts.idle_ns / wall)
+    return [_OF_HOST.of(before=shares[0], after=shares[1])]
+
+
+_HOST_LIMITS = 0.5  # of a unit, from which the host limits
+_OF_HOST = Message(
+    "On both sides the host is the limit: the device is idle for {before:percent} of the time in "
+    "the baseline and for {after:percent} in the candidate, mostly while the host runs code and "
+    "launches, so faster kernels would change little."
+)
+
+
 def rates_said(explanation: Explanation) -> list[Said]:
     """Return at what rates both devices compute the matrix products of most time that both have: by
     what they are in a layer, else those of one shape; nothing where the files do not show it, or
