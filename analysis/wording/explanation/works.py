@@ -312,7 +312,7 @@ def host_limits_said(explanation: Explanation) -> list[Said]:
     shares = []
     for side, wall in zip(explanation.sides, walls, strict=True):
         of_host = sum(each.ns for each in side.idle if each.kind in ("python", "launching"))
-        if side.parts is None or of_host < _HOST_LIMITS * wall:
+        if side.parts is None or of_host < max(1.0, _HOST_LIMITS * wall):
             return []
         shares.append(side.parts.idle_ns / wall)
     return [_OF_HOST.of(before=shares[0], after=shares[1])]
