@@ -56,6 +56,10 @@ _TEMPLATE = re.compile(r"([\w:~]+)<(.+)>( \w+)?")
 _NAME_CHARS, _LEAST_CHARS = 18, 8  # of a template: its name, and at least what it is made of
 _INSTRUCTION = re.compile(r"(?<=\d) MI\d+x\d+(?:x\d+)*\b")
 _WORDS = re.compile(r"[A-Za-z]+\d*|\d+(?:x\d+)*")
+# Transformations of JAX around an operation, and behind it the line that has it.
+_PROGRAM = re.compile(
+    r"(?:\w{1,40}\((?:[^()]|\([^()]{0,200}\)){0,200}\)/)+(?P<operation>[^\s()]{1,200})(?:\s|\Z)"
+)
 
 
 def short_names(names: Iterable[str], chars: int = 60) -> Mapping[str, str]:
@@ -149,11 +153,14 @@ def short_name(name: str) -> str:
     """The library, operation, data type and tile in a kernel's name; other names as they are.
 
     'Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_…_MT16x16x512_MI16x16x1_SN_…' ->
-    'Tensile GEMM TN bf16 MT16x16x512 MI16x16x1'.
+    'Tensile GEMM TN bf16 MT16x16x512 MI16x16x1'. Of an operation of a JAX program what follows the
+    transformations around it: conv_general_dilated of 'jit(f)/jit(main)/conv_general_dilated'.
     """
     if known := library_kernel(name):
         return known
     text = name[:_MAX_READ]
+    if match := _PROGRAM.match(text):
+        return match["operation"]
     kind = kernel_type(text)
     if _CK.match(text):
         tile = _MANGLED_NUMBERS.findall(text)[:4]

@@ -88,6 +88,18 @@ def test_names_of_the_same_words_are_told_apart_by_a_hash() -> None:
     assert second[:-4] == first[:-4] and second != first
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("jit(f_3d)/jit(main)/conv_general_dilated conv.py:77:0", "conv_general_dilated"),
+        ("jit(step)/transpose(jvp(net))/dot_general", "dot_general"),
+        ("jit(step)/while/body/dot_general", "while/body/dot_general"),
+    ],
+)
+def test_an_operation_of_a_jax_program_is_called_by_its_own_name(name: str, expected: str) -> None:
+    assert short_name(name) == expected
+
+
 def test_names_that_fit_stay() -> None:
     short = "void addition_kernel<float>(float*, int)"
     assert short_names([short], chars=60) == {short: short}
