@@ -48,7 +48,7 @@ def test_a_profile_says_what_it_can_answer() -> None:
     found = examine(profile())
     assert words.recognised_sentence(found) == "ONNX Runtime profile, written by ONNX Runtime."
     assert words.read_sentence(found) == (
-        "6 profiled runs; in the whole file 4 distinct operators and 24 executions."
+        "6 profiled runs; 4 distinct operators and 24 executions in all."
     )
     told = (
         "Verdict: Beside another file of one process, only for a change beyond 30 %: its 6 runs "

@@ -85,8 +85,9 @@ _RECOGNISED: Mapping[tuple[bool, bool], Message] = {
 
 
 def read_sentence(found: Examination) -> str:
-    """Return '3 steps; in the whole file 412 distinct operators and 1 236 executions.', and
-    un-profiled runs."""
+    """Return '3 steps; 412 distinct operators and 1 236 executions in all.', and un-profiled runs.
+
+    All is the file, or the one of its processes or devices that was read by itself."""
     kind = found.run_kind or ""
     counts = [
         (len(found.variants), "variants"),
@@ -97,7 +98,7 @@ def read_sentence(found: Examination) -> str:
     whole = {"operators": shown(found.operators, "distinct"), "n": shown(found.rows, "executions")}
     if not told:
         return say("{operators} and {n}.", **whole)
-    return say("{counts}; in the whole file {operators} and {n}.", counts=listed(told), **whole)
+    return say("{counts}; {operators} and {n} in all.", counts=listed(told), **whole)
 
 
 def files_sentence(found: Examination) -> str:
