@@ -50,7 +50,7 @@ class Reader:
     `name` is that of `Meta.format`, `title` what its users call it: 'Ascend profiler,
     kernel_details.csv'. `fields` are what such files can hold, of FIELDS: ALWAYS, or a sentence
     that says how to have it recorded: 'Record with profiler_level=Level1.'; a field that is not
-    named is never in such a file. Titles and these sentences are marked for the catalogue.
+    named is read from none of them. Titles and these sentences are marked for the catalogue.
     `recording` says how to record such a file well: the exact call, as Markdown, for the docs.
 
     `sniff` is true when the first bytes look like this format, and raises nothing. `read` makes a
