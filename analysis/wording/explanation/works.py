@@ -27,8 +27,8 @@ _PHASES: Mapping[Phase, Message] = {
 }
 _TWO_PHASES = Message(
     "The two files show two phases of serving, which do different work: the baseline {before} "
-    "(**{took:duration}** of the device), the candidate {after} "
-    "(**{takes:duration}** of the device)."
+    "(**{took:duration}** of device time), the candidate {after} "
+    "(**{takes:duration}** of device time)."
 )
 _SIZES = Message(
     "The two files process different amounts at once: the baseline is {before}, the candidate "
@@ -36,8 +36,8 @@ _SIZES = Message(
 )
 _TWO_PHASES_OF_LAYERS = Message(
     "The two files show two phases of serving, which do different work in {n:count} layers each: "
-    "the baseline {before} (**{took:duration}** of the device), the candidate {after} "
-    "(**{takes:duration}** of the device)."
+    "the baseline {before} (**{took:duration}** of device time), the candidate {after} "
+    "(**{takes:duration}** of device time)."
 )
 _GRAPH = (
     Message("The baseline launches {n:count} kernels as one graph ({call:name})."),
