@@ -48,6 +48,7 @@ _FIRST = (
     "compared_rows_lost",
     "control",
     "load_seen",
+    "load",
     "weak_attribution",
     "mean_differs",
 )

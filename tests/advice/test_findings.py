@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from analysis.advice import Finding, Gain, Subject
 from analysis.advice.finding import FindingCode, Unknown
-from analysis.advice.findings import KINDS
+from analysis.advice.findings import KINDS, findings
 from analysis.advice.subject import shown_chain
-from analysis.compare.side import side_of_trace
+from analysis.compare.side import side_of_trace, side_of_variant
 from analysis.limits import Limits
 from analysis.memory import MemoryUse
 from analysis.metrics.hierarchy import hierarchy
@@ -29,6 +29,8 @@ from analysis.wording import findings as words
 from analysis.wording.findings.texts import TEXTS
 from analysis.wording.findings.unknown import REASONS
 from tests.advice.traces import Call, found_in, of_code, reason, trace_of
+from tests.compare.test_comparison import experiment_of
+from tests.factories import experiment_zip
 from tests.host.hosts import host_of
 
 BUSY: list[Call] = [("MatMul", 0, 500), ("Conv", 500, 500)]
@@ -188,6 +190,12 @@ def test_operators_that_compute_nothing(code: str, op_type: str) -> None:
     assert (one.at_most_ns, one.share) == (100, 0.1)
     short = trace_of([("MatMul", 0, 981), (op_type, 981, 19)])
     assert of_code(found_in(short), code) is None, "less than 2 %"
+
+
+def test_a_recording_on_the_processor_has_no_device_to_wait_for() -> None:
+    side = side_of_variant(experiment_of(experiment_zip({"unfused": [10.0] * 5})), "unfused")
+    assert not side.is_on_device
+    assert reason(findings(Subject(side)), "host_waits") is None
 
 
 def test_operators_that_fall_back_to_the_host() -> None:

@@ -63,3 +63,10 @@ def test_a_headline_ends_where_the_fact_does() -> None:
     )
     long = Diagnostic("warning", "devices_differ", values={"before": "x" * 4000, "after": "b"})
     assert len(wording.diagnostic_headline(long)) <= 150
+
+
+def test_a_busy_machine_is_named_before_what_follows_from_it() -> None:
+    """What a reader can act upon first: with load, operators often explain only part."""
+    weak = Diagnostic("warning", "weak_attribution")
+    busy = Diagnostic("warning", "load", values={"before": 6.2, "after": 6.7, "cores": 2})
+    assert trust([weak, busy]).specific == (busy, weak)
