@@ -16,6 +16,7 @@ from analysis.readers import read
 from analysis.readers.building.trace_tables import build_trace
 from analysis.readers.formats import READERS
 from analysis.readers.input.source import Source
+from analysis.readers.reader import Reader
 from analysis.report.exports.inspection import doctor, inspection
 from analysis.trace import Diagnostic, Meta, Trace, runs_frame
 from analysis.wording import doctor as words
@@ -377,3 +378,13 @@ def test_memory_over_time_is_not_the_missing_peak_of_a_process() -> None:
     found = examine(build_trace(Meta("ascend_kernel_details", "a profiler"), rows))
     said = " ".join(words.lack_sentences(found))
     assert "peak memory of the process" in said
+
+
+@pytest.mark.parametrize(
+    "reader", [one for one in READERS if "`" in one.fields.get("counters", "")]
+)
+def test_how_to_record_what_is_missing_has_no_marks_of_markdown(reader: Reader) -> None:
+    trace = bare()
+    found = examine(replace(trace, meta=replace(trace.meta, format=reader.name)))
+    [told] = [text for text in words.lack_sentences(found) if "hardware counters" in text]
+    assert "--pmc SQ_WAVES" in told and "`" not in told

@@ -167,7 +167,7 @@ def _remedy(switch: str | None) -> str:
         return say(
             "Files of this format usually contain this, so the file may be cut off or changed."
         )
-    return language.translated(switch)
+    return language.translated(switch).replace("`", "")  # these are shown as text, not as Markdown
 
 
 def answer_text(answer: Answer) -> str:
