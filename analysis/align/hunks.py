@@ -8,7 +8,6 @@ the times of both sides.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -245,7 +244,10 @@ def _shares(side: Sequence, positions: Ints) -> tuple[Share, ...]:
     )
 
 
-def _most_frequent(side: Sequence, positions: Iterable[int]) -> Kernel | None:
-    """Return the kernel that stands most often at these positions."""
+def _most_frequent(side: Sequence, positions: Ints) -> Kernel | None:
+    """Return the kernel that stands most often at these positions; None where as many of them lie
+    beyond an end."""
     found = Counter(int(side.ids[place]) for place in positions if 0 <= place < len(side))
-    return side.kernels[found.most_common(1)[0][0]] if found else None
+    if 2 * found.total() <= len(positions):
+        return None
+    return side.kernels[found.most_common(1)[0][0]]

@@ -68,6 +68,8 @@ def test_what_is_new_at_an_end_has_no_neighbour_there() -> None:
     assert first.previous_kernel is None and first.next_kernel is not None
     assert last.next_kernel is None and last.previous_kernel is not None
     assert last.after_spans.tolist() == [[2, 3]] and last.before_spans.tolist() == [[2, 2]]
+    both = compared("G N G1 M", "x G N G1 M x").hunks[0]  # one of the two places is at an end
+    assert both.places == 2 and both.next_kernel is None
 
 
 def test_the_same_kernel_of_two_operators_is_told_apart() -> None:

@@ -82,7 +82,7 @@ def test_the_keyboard_goes_to_the_lane_and_says_its_bars(timeline: Timeline, pag
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Shift+ArrowDown")
     live = timeline.root.get_by_role("status")
-    expect(live).to_contain_text("launching, the device is idle, start 299.9")
+    expect(live).to_contain_text("preparing the next launch, the device is idle, start 299.9")
     page.keyboard.press("ArrowUp")
     expect(live).to_contain_text("the device is idle, running other code")
     page.keyboard.press("ArrowUp")

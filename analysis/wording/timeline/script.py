@@ -86,7 +86,7 @@ WORDS: Mapping[str, str] = {
     "host_launches": mark(
         "Launches of what is selected, in view: {count}, each with a line to where it ran."
     ),
-    "host_launching": mark("launching"),
+    "host_launching": mark("preparing the next launch"),
     "host_longest": mark("{name}, {time}"),
     "host_nothing_runs": mark(
         "no operator runs for {time} ({share} of the time drawn), in which the host is:"
