@@ -9,7 +9,10 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import Side, holds_several
 from analysis.messages import say
 from analysis.report.method import profile_date, recorded
+from analysis.text import clean_text
 from analysis.wording import engines_text, files_text
+
+_CHARS = 300  # of a line, which holds names from a file
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,15 @@ def origins(comparison: Comparison) -> tuple[Origin, ...]:
         else origin
         for origin, side in zip(found, sides, strict=True)
     )
+
+
+def origin_lines(comparison: Comparison) -> list[str]:
+    """Return the files of a comparison and how they were recorded, a line each."""
+    lines = []
+    for origin in origins(comparison):
+        made = say("{file:name}, {made:name}", file=origin.file_name, made=origin.made)
+        lines.append(clean_text(made, _CHARS))
+    return lines
 
 
 def _is_unit(file_name: str, side: Side) -> bool:

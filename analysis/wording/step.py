@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from analysis import units
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import Role, Side
-from analysis.compare.step import PARTS, StepPart, part_ns, parts_of, step_change, why_no_parts
+from analysis.compare.step import (
+    PARTS,
+    StepPart,
+    mean_steps,
+    part_ns,
+    parts_of,
+    step_change,
+    why_no_parts,
+)
 from analysis.messages import Message, Part, listed, paragraph, say
 from analysis.trace import RunWord
 from analysis.work_units import run_word
@@ -145,11 +153,11 @@ def _no_bar(side: Side) -> tuple[Part, ...]:
 
 
 def step_sentence(comparison: Comparison) -> str:
-    """'Most of the gain comes from less computing. Shares of the change, as profiled: …'; '' for no
-    known change."""
+    """'Most of the gain comes from less computing. Shares of the change, as profiled: …'; that the
+    runs as profiled change the other way than the verdict; '' for no known change."""
     change = step_change(comparison)
     if change is None:
-        return ""
+        return _against_verdict(comparison)
     is_gain = change.whole_ns < 0
     what = (_LESS if is_gain else _MORE)[change.leading]
     degree = (
@@ -168,6 +176,32 @@ def step_sentence(comparison: Comparison) -> str:
         for part, share in zip(change.parts, shares, strict=True)
     ]
     return paragraph(told, say("Shares of the change, as profiled: {terms}.", terms=listed(terms)))
+
+
+def _against_verdict(comparison: Comparison) -> str:
+    """Return that the slower side is the shorter one as profiled, or the faster one the longer; ''
+    elsewhere."""
+    before, after = mean_steps(comparison)
+    verdict = comparison.verdict
+    if before is None or after is None or verdict.of != "unprofiled_wall":
+        return ""
+    changed_ns = after.span_ns - before.span_ns
+    name = comparison.candidate.name
+    if verdict.outcome == "slower" and changed_ns < 0:
+        return _SLOWER_YET_SHORTER.text(side=name, time=-changed_ns)
+    if verdict.outcome == "faster" and changed_ns > 0:
+        return _FASTER_YET_LONGER.text(side=name, time=changed_ns)
+    return ""
+
+
+_SLOWER_YET_SHORTER = Message(
+    "As profiled the mean run of {side:name} is {time:duration} shorter, although without the "
+    "profiler, as in the verdict, it is slower."
+)
+_FASTER_YET_LONGER = Message(
+    "As profiled the mean run of {side:name} is {time:duration} longer, although without the "
+    "profiler, as in the verdict, it is faster."
+)
 
 
 def _pieces(parts: Mapping[StepPart, int], whole_ns: int) -> tuple[Piece, ...]:

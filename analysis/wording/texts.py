@@ -576,8 +576,8 @@ CANNOT_TELL: Mapping[VerdictReason, Message] = {
     ),
     "no_change": Message("The two times differ by no more than the runs of one file do."),
     "within_process_spread": Message(
-        "Recordings of the same graph made one after the other can differ by 12 %, since the "
-        "machine drifts."
+        "Recordings of several processes each, of the same graph and made one after the other, "
+        "can differ by 12 %, since the machine drifts."
     ),
 }
 

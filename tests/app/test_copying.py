@@ -39,6 +39,25 @@ def test_what_is_asked_for_is_written(
     assert is_clean(page) and str(data(page)["text"]).startswith(begins)
 
 
+def test_the_copied_text_has_what_the_page_shows_first_and_its_files(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of recordings the first patterns stand on the page with their times, and so in the text."""
+    page = start(folded=True)
+    monkeypatch.setattr(state.timeline, "asked", lambda _key: "text")
+    copied = str(data(start(folded=True))["text"])
+    shown = [line for line in copied.splitlines() if line.startswith("- ")]
+    assert shown and "per run" in shown[0]
+    rows = next(
+        json.loads(component.proto.json)
+        for component in page.get("bidi_component")
+        if component.proto.component_name == "fusescope_changes"
+    )
+    first = "".join(text for _, text in rows["rows"][0]["parts"])
+    assert " ".join(shown[0].split()) == " ".join(f"- {first}".split())
+    assert "onnxruntime" in copied.splitlines()[-1].casefold().replace(" ", "")
+
+
 def test_anything_else_that_the_browser_sends_is_nothing(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -174,7 +174,7 @@ def test_ranks_at_other_times_are_of_different_recordings() -> None:
     assert found.verdict.reason not in ("two_ranks", "like_two_ranks")
     told = codes(found)
     assert told["ranks_apart"] == "warning" and "unpaired" in told
-    assert "ran at different times" in said(found)
+    assert "by the clocks in the files did not run at the same time" in said(found)
     apart = compared(trace_of(None), trace_of(None, EPOCH + 10**12), ("rank0.json", "rank3.json"))
     assert apart.ranks is None  # of names alone nothing is said
 

@@ -16,9 +16,11 @@ from analysis.report.explanation.rows import (
     rest_row,
 )
 from analysis.report.text import signed_duration, unbroken_parts
+from analysis.text import clean_text
 from analysis.wording.fusion import rows as words
 
 MAX_ROWS = 5
+_CHARS = 1000  # of a line: names in it come from files
 _SLIGHT = 0.01  # of the largest change, below which a pattern is not among the first
 
 
@@ -46,6 +48,17 @@ def group_rows(comparison: Comparison) -> ExplainedRows | None:
         words.OTHERS.text(n=len(more)) if more else "",
         "" if rest is None else signed_duration(rest - sum(changes)),
     )
+
+
+def group_lines(comparison: Comparison) -> list[str]:
+    """Return the first patterns as lines of text, and of what times they are; none where groups
+    have no gains, or where both sides are of other work."""
+    rows = None if comparison.is_of_other_work else group_rows(comparison)
+    if rows is None:
+        return []
+    of_times = ["".join(part.text for part in line) for line in rows.after]
+    first = ["".join(part.text for part in row.parts) for row in rows.rows]
+    return [clean_text(line, _CHARS) for line in [*(f"- {text}" for text in first), *of_times]]
 
 
 def _row(

@@ -11,7 +11,7 @@ from analysis.messages import Part, say
 from analysis.report import cards
 from analysis.report.explanation.product_rows import product_table, texts_of
 from analysis.report.exports.markdown import plain, table_row
-from analysis.report.origins import origins
+from analysis.report.origins import origin_lines
 from analysis.report.text import known, unbroken
 from analysis.text import clean_text
 from analysis.wording import findings as finding_words
@@ -47,9 +47,7 @@ def comparison_markdown(comparison: Comparison) -> str:
         *_patterns(comparison),
         *_limits(comparison),
     ]
-    for origin in origins(comparison):
-        made = say("{file:name}, {made:name}", file=origin.file_name, made=origin.made)
-        out.append(f"<sub>{plain(clean_text(made, _CHARS))}</sub>  ")
+    out += [f"<sub>{plain(line)}</sub>  " for line in origin_lines(comparison)]
     return "\n".join(out) + "\n"
 
 

@@ -197,10 +197,7 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
             "These are two separate recordings, so drift of the machine between them is not "
             "controlled."
         ),
-        Message(
-            "On a CPU under changing load recordings of the same graph differed by up to 1.8×. "
-            "Record both variants together to get an answer that you can trust."
-        ),
+        Message("Record both variants together to get an answer that you can trust."),
     ),
     "exports_renumbered": told(
         Message(

@@ -19,7 +19,8 @@ WAITS = Message(
     "faster: what they run and where they wait does."
 )
 _APART = Message(
-    "The two files are of ranks {before:count} and {after:count}, which ran at different times."
+    "The two files are of ranks {before:count} and {after:count}, which by the clocks in the files "
+    "did not run at the same time."
 )
 _DIFFER = Message(
     "The two files are of ranks {before:count} and {after:count}; nothing in them says whether "

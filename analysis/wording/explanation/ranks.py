@@ -16,7 +16,8 @@ _LIKELY = Message(
     "the same time."
 )
 _APART = Message(
-    "The two files are of ranks {before:count} and {after:count}, which ran at different times."
+    "The two files are of ranks {before:count} and {after:count}, which by the clocks in the files "
+    "did not run at the same time."
 )
 _UNKNOWN = Message(
     "The two files are of ranks {before:count} and {after:count}; nothing in them says whether "

@@ -12,6 +12,7 @@ from analysis.compare.comparison import Comparison
 from analysis.messages import Message, Part, say
 from analysis.wording.counted import per_text
 from analysis.wording.fusion.became import becomes_cell, originals_text
+from analysis.wording.fusion.title import came_from_parts
 
 TITLE = Message("What the groups of operators gain")
 GROUP = Message("Group")
@@ -44,6 +45,10 @@ _KEPT = Message(
     "{n:count} group of {pattern:name} runs as before: **{ns:signed_duration}** {per}.",
     "{n:count} groups of {pattern:name} run as before: **{ns:signed_duration}** {per}.",
 )
+_SAME_OPERATORS = Message(
+    "{n:count} group of {pattern:name} keeps its operators: **{ns:signed_duration}** {per}.",
+    "{n:count} groups of {pattern:name} keep their operators: **{ns:signed_duration}** {per}.",
+)
 _GONE = Message(
     "{n:count} group of {pattern:name} runs no longer: **{ns:signed_duration}** {per}.",
     "{n:count} groups of {pattern:name} run no longer: **{ns:signed_duration}** {per}.",
@@ -59,6 +64,8 @@ def pattern_parts(comparison: Comparison, pattern: Mapping[Any, Any]) -> tuple[P
     message = _GONE if kind in _IS_GONE else _KEPT if kind == "kept" else _FUSED
     if message is _FUSED and becomes == originals:
         message = _REPLACED
+    if message is _KEPT and came_from_parts(comparison):  # another device, engine or precision
+        message = _SAME_OPERATORS
     return message.parts(
         n=int(pattern["groups"]),
         pattern=originals,

@@ -61,11 +61,14 @@ def _draw(of: str, writers: Mapping[str, Callable[[], str]]) -> None:
 
 
 def _text(shown: Shown) -> str:
+    from analysis.report.explanation.group_rows import group_lines
     from analysis.report.explanation.product_text import product_lines
+    from analysis.report.origins import origin_lines
 
     explained = shown.comparison.explanation
-    products = [] if explained is None else product_lines(explained)
-    return "\n".join([*answer_lines(shown.comparison), *products]) + "\n"
+    found = group_lines(shown.comparison) if explained is None else product_lines(explained)
+    from_files = origin_lines(shown.comparison)
+    return "\n".join([*answer_lines(shown.comparison), *found, *from_files]) + "\n"
 
 
 def _markdown(shown: Shown) -> str:
