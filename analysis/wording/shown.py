@@ -12,7 +12,7 @@ _SAMPLES: Mapping[tuple[bool, bool], Message] = {
     (False, True): Message("The candidate is a sample that comes with FuseScope."),
 }
 _MADE = Message(
-    "Sample: written by hand to show the format. Nothing was recorded, and its times are invented."
+    "Sample: written by hand to show the format. Its date, profiler and times are invented."
 )
 
 
