@@ -8,6 +8,7 @@ from dataclasses import replace
 from analysis.compare.comparison import ChangeKind, CounterCode, Figure, FigureCode
 from analysis.compare.roofs import UnderRoofs
 from analysis.compare.side import Side
+from analysis.compare.single import unprofiled_ns
 from analysis.compare.timing.latency import (
     are_of_mean_runs,
     leading_ns,
@@ -205,6 +206,8 @@ def _latencies(sides: tuple[Side, Side], verdict: Verdict) -> list[float | None]
     """The times whose ratio the verdict's speedup is; those of each side without a verdict."""
     if verdict.times_ns is not None:
         return list(verdict.times_ns)
+    if verdict.of == "unprofiled_wall":
+        return [unprofiled_ns(side) for side in sides]
     if are_of_mean_runs(*(side.trace for side in sides)):
         return [leading_ns(side.trace, verdict.of) for side in sides]
     return [typical_ns(side.trace, verdict.of) for side in sides]

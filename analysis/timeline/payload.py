@@ -15,7 +15,6 @@ from analysis.compare.groups.fusion import Operator, group_places
 from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.compare.side import Side, ranks_of
 from analysis.compare.single import unprofiled_ns
-from analysis.compare.timing.latency import leading_ns
 from analysis.messages import Said
 from analysis.metrics.breakdown import by_operator, steady_calls
 from analysis.metrics.spans import run_spans
@@ -119,7 +118,7 @@ def several_payload(multiple: MultipleComparison, max_calls: int | None = None) 
         }
         verdict, own_ns = entries[at].verdict, None
         if not side.trace.sampled_runs.empty:
-            own_ns = leading_ns(side.trace, "unprofiled_wall")
+            own_ns = unprofiled_ns(side)
             if verdict is not None and verdict.of == "unprofiled_wall":
                 own_ns = entries[at].figures["latency"].value
         sides.append(
@@ -511,7 +510,7 @@ def _unprofiled_ns(role: str, comparison: Comparison) -> float | None:
     if side.trace.sampled_runs.empty:
         return None
     if comparison.verdict.of != "unprofiled_wall":
-        return leading_ns(side.trace, "unprofiled_wall")
+        return unprofiled_ns(side)
     shown: Quantity = getattr(comparison.figure("latency"), role)
     return shown.value
 

@@ -13,6 +13,7 @@ from analysis.compare.choice import choose_sides
 from analysis.compare.comparison import Comparison
 from analysis.compare.joining.matching import match_operators, match_types
 from analysis.compare.side import Side, side_of_trace, side_of_variant
+from analysis.compare.single import unprofiled_ns
 from analysis.compare.trust import trust
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
@@ -144,6 +145,26 @@ def test_figures_of_an_experiment() -> None:
     assert comparison.figure("output_difference").candidate.value == 1e-6
     inflation = comparison.figure("profiler_inflation")
     assert inflation.baseline.value == pytest.approx(210e3 / 10.04e6, rel=1e-3)
+
+
+def test_beside_another_model_a_variant_has_the_latency_of_its_recording() -> None:
+    """fused takes half as long as unfused in four blocks, as long in the other four: its latency
+    is the baseline's × the ratio paired in blocks, as in its recording, not its own mean."""
+    slow = [10.0] * 5 + [40.0, 42.0, 44.0]
+    recorded = experiment_of(
+        experiment_zip({"unfused": slow, "fused": [ms / 2 for ms in slow[:4]] + slow[4:]}), "a.zip"
+    )
+    softmax = ("x/Softmax", "Softmax", 300, [(8, 640, 640)], [(8, 640, 640)])
+    tall = ("x/Transpose", "Transpose", 200, [(8, 640, 640)], [(640, 8, 640)])
+    other = experiment_of(
+        experiment_zip(TIMES, {name: [softmax, tall] for name in TIMES}, model_sha256="cd" * 32),
+        "b.zip",
+    )
+    fused = side_of_variant(recorded, "fused")
+    paired = compare(side_of_variant(recorded, "unfused"), fused).figure("latency").candidate.value
+    apart = compare(side_of_variant(other, "fused"), fused)
+    assert apart.verdict.reason == "different_models" and apart.verdict.speedup is None
+    assert apart.figure("latency").candidate.value == paired == unprofiled_ns(fused)
 
 
 def test_what_speaks_for_a_paired_comparison() -> None:
