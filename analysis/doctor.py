@@ -428,7 +428,7 @@ def _examination(
         files=meta.files,
         variants=tuple(name for name in traces if name),
         run_kind=str(kinds.iloc[0]) if len(kinds) else None,
-        runs=sum(len(trace.profiled_runs) for trace in traces.values()),
+        runs=sum(int((~trace.profiled_runs["warmup"]).sum()) for trace in traces.values()),
         samples=sum(len(trace.sampled_runs) for trace in traces.values()),
         operators=sum(len(trace.operators) for trace in traces.values()),
         rows=sum(len(trace.calls) for trace in traces.values()),

@@ -177,7 +177,7 @@ def test_an_experiment_answers_for_all_its_variants() -> None:
     assert others and all(one.available for one in others)
     assert {"samples", "graph", "sizes", "peak_memory"} <= set(found.has)
     # 8 blocks of 3 + 1 profiled runs of each variant; 3 rounds, the baseline in two copies
-    assert (found.runs, found.samples) == (64, 72)
+    assert (found.runs, found.samples) == (48, 72)
     # What each variant has at least: those that ran once, in 8 blocks of 3 rounds.
     assert answer(found, "latency")[1] == "Latency: From 24 un-profiled runs in 8 blocks."
     assert "members" in found.has  # the groups tell them

@@ -35,7 +35,12 @@ def runs_apart(times_ns: np.ndarray) -> RunsApart | None:
     far = slow | fast
     if not far.any():
         return None
-    is_spread = bool(slow.any() and fast.any()) or not _is_gap(times_ns[far], times_ns[~far])
+    rest_ns = times_ns[~far]
+    is_spread = (
+        not len(rest_ns) or bool(slow.any() and fast.any()) or not _is_gap(times_ns[far], rest_ns)
+    )
+    # Of an even number the median may lie between runs of both kinds.
+    is_spread = is_spread or not rest_ns.min() <= median_ns <= rest_ns.max()
     near = np.ones(len(times_ns), dtype=bool) if is_spread else ~far
     others = 0 if is_spread else int(near.sum())
     return RunsApart(int(far.sum()), others, _ends(times_ns[far]), _ends(times_ns[near]), median_ns)

@@ -42,14 +42,14 @@ def terms_beside_operators(values: Mapping[str, Value]) -> str:
     return listed(told)
 
 
-def is_part_of_change(values: Mapping[str, Value]) -> bool:
-    """Return whether what the terms leave to the operators that compute is a part of the change,
-    not one in the other direction or one that terms cancel."""
+def share_of_change(values: Mapping[str, Value]) -> float:
+    """Return what the terms leave to the operators that compute, as a share of the change: above 1
+    where terms take part of it back, below 0 in the other direction; 0 where it is not known."""
     whole = values.get("delta_ns")
     if not isinstance(whole, int | float) or not whole:
-        return False
+        return 0.0
     own = whole - sum(_changes(values).values())
-    return 0 < own / whole <= 1
+    return own / whole
 
 
 def _changes(values: Mapping[str, Value]) -> dict[Term, float]:

@@ -11,7 +11,7 @@ from analysis.wording.diagnostics.attribution import (
     BESIDE_OPERATORS,
     FILE_CHANGED,
     MEAN_RUN_CHANGED,
-    is_part_of_change,
+    share_of_change,
     terms_beside_operators,
 )
 from analysis.wording.diagnostics.text import NoteText, told
@@ -50,7 +50,9 @@ def boundaries(note: Diagnostic) -> NoteText:
 _SEVERAL_PIECES = Message(
     "It runs in {pieces:count} pieces and passes tensors between them. The other side does not."
 )
-_IN_PIECES = Message("It runs in pieces and passes tensors between them. The other side does not.")
+_IN_PIECES = Message(
+    "It is cut around a kernel of its own, so tensors pass over the cuts. The other side is not cut."
+)
 _KERNEL_ALONE = Message("Compare with {same_cut:name} to see the kernel alone.")
 
 
@@ -78,12 +80,14 @@ _BESIDE_ZEROS = told(
 def attribution(note: Diagnostic) -> NoteText:
     changed = FILE_CHANGED if note.values.get("of") in OF_FILES else MEAN_RUN_CHANGED
     beside = (BESIDE_OPERATORS,) if terms_beside_operators(note.values) else ()
-    first = _PART_OF_CHANGE if is_part_of_change(note.values) else _NOT_THE_CHANGE
+    share = share_of_change(note.values)
+    first = _MORE_THAN_CHANGE if share > 1 else _PART_OF_CHANGE if share > 0 else _NOT_THE_CHANGE
     return told(first, changed, *beside)
 
 
 _NOT_THE_CHANGE = Message("The operators' own times do not explain the change.")
 _PART_OF_CHANGE = Message("The operators' own times explain only part of the change.")
+_MORE_THAN_CHANGE = Message("The operators' own times change by more than the run does.")
 
 
 def counts_of_units(note: Diagnostic) -> NoteText:

@@ -30,7 +30,7 @@ _ELSEWHERE = Message(
     "These are times of operators as profiled, {groups:signed_duration} together. The un-profiled "
     "run of the verdict changes by {whole:signed_duration}, most of it in none of these groups."
 )
-_MOST = 0.5  # of the whole change
+_MOST = 0.5  # of the whole change, which groups make up that it is in
 _FUSED = Message(
     "{n:count} group of {pattern:name} runs as {becomes:name}: **{ns:signed_duration}** {per}.",
     "{n:count} groups of {pattern:name} run as {becomes:name}: **{ns:signed_duration}** {per}.",
@@ -80,7 +80,7 @@ def profiled_parts(groups_ns: float, whole_ns: int | None) -> tuple[Part, ...]:
     verdict changes by where that is known: most of it may be in no group."""
     if whole_ns is None:
         return _PROFILED.parts()
-    is_elsewhere = abs(whole_ns - groups_ns) > _MOST * abs(whole_ns)
+    is_elsewhere = groups_ns * whole_ns <= 0 or abs(groups_ns) < _MOST * abs(whole_ns)
     return (_ELSEWHERE if is_elsewhere else _SUM).parts(groups=groups_ns, whole=whole_ns)
 
 

@@ -100,6 +100,7 @@ _GROUPS_ALONE = _Change(
     Message("The groups alone take {time:duration} more."),
 )
 _WEAK = Message("Operators explain only part of the change.")
+_BEYOND = Message("Operators change by more than the run: what is beside them goes the other way.")
 _IN_GROUPS = Message("All of it is in the groups.")
 _IN_NO_GROUP = Message("Much of it is in operators in no group.")
 _CHANGING = ("fused", "replaced", "split", "folded", "removed")
@@ -213,8 +214,15 @@ def _lead(comparison: Comparison) -> list[Statement]:
     if largest is None or largest == "groups_ns":
         return []
     term = _TERM.parts(getattr(sum_, largest), term=TERMS[largest])
-    weak = [_WEAK.parts()] if sum_.weak else []
+    weak = [_weak(sum_)] if sum_.weak else []
     return [*_whole(comparison), term, _GROUPS.parts(sum_.groups_ns), *weak]
+
+
+def _weak(sum_: Reconciliation) -> Statement:
+    """Return that operators are not the change, and on which side of it they are."""
+    groups_ns, whole_ns = sum_.groups_ns or 0.0, sum_.whole_ns or 0.0
+    is_beyond = groups_ns * whole_ns > 0 and abs(groups_ns) > abs(whole_ns)
+    return (_BEYOND if is_beyond else _WEAK).parts()
 
 
 def _largest(sum_: Reconciliation) -> Term | None:
@@ -294,7 +302,7 @@ def _rest(comparison: Comparison) -> list[Statement]:
     is_unprofiled = sum_.of == "unprofiled_wall"
     both = [] if is_unprofiled else [_GROUPS.parts(sum_.groups_ns), *_whole(comparison)]
     if sum_.weak:
-        return [*both, _WEAK.parts()]
+        return [*both, _weak(sum_)]
     if abs(sum_.ungrouped_ns or 0) > abs(sum_.whole_ns) / 4:
         return [*both, _IN_NO_GROUP.parts()]
     if is_unprofiled or abs(sum_.whole_ns - sum_.groups_ns) <= abs(sum_.whole_ns) / 20:

@@ -77,7 +77,7 @@ def test_two_cuts_are_both_told() -> None:
 @pytest.mark.parametrize("pieces", few([None, "many", True, 1], {"many", 1}))
 def test_a_count_that_is_none_is_left_out(pieces: object) -> None:
     [told] = notes("unfused", "custom:mul_add", pieces=pieces)
-    assert told.startswith("Candidate: It runs in pieces and")
+    assert told.startswith("Candidate: It is cut around a kernel of its own")
 
 
 def test_a_file_that_is_only_called_so_is_no_kernel() -> None:
