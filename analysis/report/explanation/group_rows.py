@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from analysis import units
+from analysis.compare.causes import OTHER_STEPS
 from analysis.compare.comparison import Comparison
+from analysis.compare.multiple.ladder import ladder_of
+from analysis.messages import Part
 from analysis.report.explanation.rows import (
     MAX_KERNELS,
     ChangeRow,
@@ -18,6 +21,7 @@ from analysis.report.explanation.rows import (
 from analysis.report.text import signed_duration, unbroken_parts
 from analysis.text import clean_text
 from analysis.wording.fusion import rows as words
+from analysis.wording.multiple.ladder import ladder_parts
 
 MAX_ROWS = 5
 _CHARS = 1000  # of a line: names in it come from files
@@ -41,7 +45,7 @@ def group_rows(comparison: Comparison) -> ExplainedRows | None:
     rest = ledger.reconciliation.whole_ns
     more = tuple(made[first:])
     return ExplainedRows(
-        (),
+        _other_step(comparison),
         tuple(made[:first]),
         (words.profiled_parts(sum(changes), rest),),
         more,
@@ -50,15 +54,28 @@ def group_rows(comparison: Comparison) -> ExplainedRows | None:
     )
 
 
+def _other_step(comparison: Comparison) -> tuple[tuple[Part, ...], ...]:
+    """Return what each step between the variants brings, where most is not of fusion: groups would
+    be taken for the cause."""
+    found = ladder_of(comparison)
+    if found is None:
+        return ()
+    largest = max(found.steps, key=lambda step: abs(step.gain.value))
+    return (ladder_parts(found),) if largest.code in OTHER_STEPS else ()
+
+
 def group_lines(comparison: Comparison) -> list[str]:
     """Return the first patterns as lines of text, and of what times they are; none where groups
     have no gains, or where both sides are of other work."""
     rows = None if comparison.is_of_other_work else group_rows(comparison)
     if rows is None:
         return []
+    before = ["".join(part.text for part in line) for line in rows.before]
     of_times = ["".join(part.text for part in line) for line in rows.after]
     first = ["".join(part.text for part in row.parts) for row in rows.rows]
-    return [clean_text(line, _CHARS) for line in [*(f"- {text}" for text in first), *of_times]]
+    return [
+        clean_text(line, _CHARS) for line in [*before, *(f"- {text}" for text in first), *of_times]
+    ]
 
 
 def _row(
