@@ -393,10 +393,7 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         Message(
             "Neighbours compute in different data types. The largest conversion is {operator:name}."
         ),
-        Message(
-            "Let neighbours compute in one type: quantise what stands between, or leave a lone "
-            "operator in the type around it."
-        ),
+        Message("Let neighbours compute in one type; leave a lone operator in the type around it."),
         _PROFILE,
     ),
     "fallback": FindingText(
