@@ -10,11 +10,14 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeVar
 
+import numpy as np
+
 from analysis.compare.graphs.names_by_order import with_own_names_by_order
 from analysis.compare.timing.latency import log_times, time_source
 from analysis.compare.timing.statistics import MIN_SAMPLES
 from analysis.experiment import Experiment
 from analysis.messages import mark
+from analysis.metrics.breakdown import distinct_operators
 from analysis.metrics.counters import hardware_counters
 from analysis.metrics.small_ops import small_ops
 from analysis.metrics.spans import lacks_kernels
@@ -430,7 +433,9 @@ def _examination(
         run_kind=str(kinds.iloc[0]) if len(kinds) else None,
         runs=sum(int((~trace.profiled_runs["warmup"]).sum()) for trace in traces.values()),
         samples=sum(len(trace.sampled_runs) for trace in traces.values()),
-        operators=sum(len(trace.operators) for trace in traces.values()),
+        operators=sum(
+            distinct_operators(trace, np.arange(len(trace.operators))) for trace in traces.values()
+        ),
         rows=sum(len(trace.calls) for trace in traces.values()),
         dropped=tuple(note for note in notes if note.code in DROPPED),
         repaired=tuple(note for note in notes if note.code in REPAIRED),

@@ -161,3 +161,14 @@ def _statistics(
         "wait_ns": pd.array(wait_ns, dtype="Float64"),
         "share": np.where(computes & (whole > 0), computing / max(1, whole), np.nan),
     }
+
+
+def distinct_operators(trace: Trace, operators: np.ndarray) -> int:
+    """Return how many distinct operators of its file these rows of a trace are: an eager one that a
+    comparison told apart by a compiler's originals counts once."""
+    table = trace.operators.iloc[operators]
+    source = table["members_source"].astype("object")
+    source = source.where(source != "names", None)
+    members = table["members"].astype("object").where(source.notna(), None)
+    table = table.drop(columns="operator").assign(members=members, members_source=source)
+    return int((~table.duplicated()).sum())

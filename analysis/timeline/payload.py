@@ -16,7 +16,7 @@ from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.compare.side import Side, ranks_of
 from analysis.compare.single import unprofiled_ns
 from analysis.messages import Said
-from analysis.metrics.breakdown import by_operator, steady_calls
+from analysis.metrics.breakdown import by_operator, distinct_operators, steady_calls
 from analysis.metrics.spans import run_spans
 from analysis.metrics.step import place_of_shown, shown_run
 from analysis.metrics.stretch import Stretch
@@ -515,16 +515,6 @@ def _unprofiled_ns(role: str, comparison: Comparison) -> float | None:
     return shown.value
 
 
-def _distinct(trace: Trace, operators: np.ndarray) -> int:
-    """Return how many distinct operators of the file these are: an eager one that a comparison
-    told apart by a compiler's originals counts once."""
-    table = trace.operators.iloc[operators]
-    told = table["members_source"].astype("object").where(table["members_source"] != "names", None)
-    members = table["members"].astype("object").where(told.notna(), None)
-    table = table.drop(columns="operator").assign(members=members, members_source=told)
-    return int((~table.duplicated()).sum())
-
-
 def _caption(
     trace: Trace,
     unprofiled_ns: float | None,
@@ -532,7 +522,7 @@ def _caption(
     found: Sequence[Lane],
     too_deep: int,
 ) -> Said:
-    operators = _distinct(trace, np.unique(run.calls["operator"].to_numpy()[run.own]))
+    operators = distinct_operators(trace, np.unique(run.calls["operator"].to_numpy()[run.own]))
     is_whole = not run.in_order and run.shown_ns is None
     facts = [
         wording.EXECUTIONS.of(operators=operators, n=run.total - run.others)

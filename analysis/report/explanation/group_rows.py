@@ -47,7 +47,8 @@ def group_rows(comparison: Comparison) -> ExplainedRows | None:
     return ExplainedRows(
         _other_step(comparison),
         tuple(made[:first]),
-        (words.profiled_parts(sum(changes), rest),),
+        # What cannot be told from noise is stated of no run.
+        (words.profiled_parts(sum(changes), rest if comparison.verdict.is_decided else None),),
         more,
         words.OTHERS.text(n=len(more)) if more else "",
         "" if rest is None else signed_duration(rest - sum(changes)),

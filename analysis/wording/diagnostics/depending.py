@@ -51,7 +51,8 @@ _SEVERAL_PIECES = Message(
     "It runs in {pieces:count} pieces and passes tensors between them. The other side does not."
 )
 _IN_PIECES = Message(
-    "It is cut around a kernel of its own, so tensors pass over the cuts. The other side is not cut."
+    "It is cut around a kernel of its own, so tensors pass over the cuts. The other side is not "
+    "cut."
 )
 _KERNEL_ALONE = Message("Compare with {same_cut:name} to see the kernel alone.")
 
