@@ -382,7 +382,7 @@ def _total(kernels: list[Event]) -> float:
 def _words(kernel: Event) -> tuple[str, ...]:
     """Return words of which a sentence about this kernel has one, in lower case."""
     name = str(kernel["name"])
-    found = [family(name).lower()[:16]]  # a shortened name shows no more
+    found = [family(name).lower()[:8]]  # a shortened name shows no more
     for pattern, words in _SAID.items():
         if re.search(pattern, name, re.IGNORECASE):
             found += words
