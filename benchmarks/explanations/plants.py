@@ -382,7 +382,8 @@ def _total(kernels: list[Event]) -> float:
 def _words(kernel: Event) -> tuple[str, ...]:
     """Return words of which a sentence about this kernel has one, in lower case."""
     name = str(kernel["name"])
-    found = [family(name).lower()[:8]]  # a shortened name shows no more
+    found = [family(name).lower()[:16]]  # a shortened name shows no more, or what it computes whole
+    found += [functor.lower() for functor in _FUNCTOR.findall(name)]
     for pattern, words in _SAID.items():
         if re.search(pattern, name, re.IGNORECASE):
             found += words
@@ -426,6 +427,8 @@ def _is_before(event: Event, end: float, launched: set[object]) -> bool:
 
 
 # What a colleague calls kernels whose names say it.
+# What a kernel of PyTorch's elementwise operators computes, an argument of its template.
+_FUNCTOR = re.compile(r"\b(\w*Functor\w*|\w+_kernel_cuda)\b")
 _SAID = {
     r"softmax": ("softmax",),
     r"gemm|Cijk|nvjet|matmul|splitK": ("matrix product", "gemm"),
