@@ -402,8 +402,8 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
             samples = variant.samples
             for block, number in zip(samples.block, samples.round, strict=True):
                 counts.setdefault((variant.name, block), set()).add(number)
-        found = [len(numbers) for numbers in counts.values()] or [self.settings.rounds]
-        return min(found), max(found)
+        rounds = [len(numbers) for numbers in counts.values()] or [self.settings.rounds]
+        return min(rounds), max(rounds)
 
     @property
     def spinning(self) -> tuple[str, ...]:

@@ -68,7 +68,8 @@ class Subject:
 
     @cached_property
     def slow_ns(self) -> float:
-        """What slow executions add to the mean run as profiled of a recording, 0 of other files."""
+        """Return what slow executions add to a mean profiled run of a recording, in ns; 0 for other
+        files."""
         return 0.0 if self.side.variant is None else run_times(self.trace, None).slow.per_run_ns
 
     @cached_property
@@ -259,12 +260,12 @@ def shown(name: object) -> str:
 
 
 def shown_chain(types: Sequence[str]) -> str:
-    """Op types one after the other, fit to be shown: each whole in its short form, '…' for those
-    that do not fit; at least the first, which is cut where it alone does not."""
+    """Return op types one after the other, fit to be shown: each whole in its short form, '…' for
+    those that do not fit; at least the first, which is cut where it alone does not."""
     names = [short_name(name) for name in types]
-    told = shown(names[0])
+    chain = shown(names[0])
     for name in names[1:]:
-        if len(told) + len(name) + len(_AND) + len(_AND_MORE) > _NAME_CHARS:
-            return told + _AND_MORE
-        told = f"{told}{_AND}{shown(name)}"
-    return told
+        if len(chain) + len(name) + len(_AND) + len(_AND_MORE) > _NAME_CHARS:
+            return chain + _AND_MORE
+        chain = f"{chain}{_AND}{shown(name)}"
+    return chain

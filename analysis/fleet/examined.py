@@ -41,13 +41,13 @@ class Examined:
 
     @property
     def awaited(self) -> tuple[int, ...]:
-        """Ranks that another one waits for and that are not slow, the one that is waited for
-        longest first: none that is late only because it waited, unless no rank is late by its own
-        delay."""
+        """Return the ranks that another one waits for and that are not slow, the one that is waited
+        for longest first: none that is late only because it waited, unless no rank is late by its
+        own delay."""
         slow = {one.rank for one in self.slow}
         own = [wait for wait in self.waits if wait.is_own]
-        told = own if own or slow else self.waits
-        return tuple(dict.fromkeys(w.awaited for w in told if w.awaited not in slow))
+        waits = own if own or slow else self.waits
+        return tuple(dict.fromkeys(w.awaited for w in waits if w.awaited not in slow))
 
 
 def examine(fleet: Fleet) -> Examined:

@@ -16,19 +16,21 @@ Work = tuple[tuple[str, tuple[Shape, ...]], ...]
 
 def heavy_work(trace: Trace, operators: np.ndarray) -> Work:
     """Return the heavy operators of these executions in order, by their class and the shapes of
-    their first two inputs, whatever their names and the types of their tensors. Several in a row
-    over the same sizes count once, since a framework may write an operator and what it calls. Empty
-    where the sizes of one are not known."""
-    keys = _keys(trace)
-    found: list[tuple[str, tuple[Shape, ...]]] = []
+    their first two inputs, whatever their names and the types of their tensors. Operators of a
+    host in a row over the same sizes count once, since a framework may write an operator and what
+    it calls; kernels of a device all count. Empty where the sizes of one are not known."""
+    keys, levels = _keys(trace), trace.texts("level")
+    works: list[tuple[str, tuple[Shape, ...]]] = []
     for operator in operators.tolist():
         key = keys[operator]
-        if key is None or (found and found[-1] == key):
+        if key is None:
+            continue
+        if works and works[-1] == key and levels[operator] != "device_kernel":
             continue
         if sum(map(len, key[1])) < _FEWEST_SIZES:
             return ()
-        found.append(key)
-    return tuple(found)
+        works.append(key)
+    return tuple(works)
 
 
 @once

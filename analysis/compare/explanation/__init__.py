@@ -121,9 +121,11 @@ def _of_sides(
     alignment = align(sides[0].sequence, sides[1].sequence)
     left = Remaining.of(sides, alignment)
     has_other_kernels = are_of_other_kernels(sides) and not left.is_renamed
-    common = alignment.common_share_with(all_positions(left.pieces))
-    is_one_order = is_order(common) or left.is_renamed
-    is_one_model = share_in_common(sides) >= _COMMON if has_other_kernels else is_one_order
+    if has_other_kernels:
+        is_one_model = share_in_common(sides) >= _COMMON
+    else:
+        common_share = alignment.common_share_with(all_positions(left.pieces))
+        is_one_model = left.is_renamed or is_order(common_share)
     if not (is_one_model or do_same_heavy_work(sides)):
         return _not_compared("models", times, sides)
     if has_other_kernels or not is_one_model:

@@ -108,10 +108,16 @@ def differing_kernels(left: Remaining, alignment: Alignment, least_ns: float) ->
     changes: list[Change] = []
     hunks = [hunk for hunk in differences(alignment).hunks if not _is_pair_of_names(hunk)]
     for (code, _), same in _grouped(hunks).items():
-        columns = np.unique(np.concatenate([_columns(left, hunk) for hunk in same]))
+        columns_of_hunks = [_columns(left, hunk) for hunk in same]
+        columns = np.unique(np.concatenate(columns_of_hunks))
         columns = columns[left.change_ns[columns] != 0]
         if len(columns) and abs(left.change_ns[columns].sum()) >= least_ns:
-            changes.append(_change(left, code, columns, same))
+            timed = [
+                hunk
+                for hunk, of_hunk in zip(same, columns_of_hunks, strict=True)
+                if left.change_ns[of_hunk].any()
+            ]
+            changes.append(_change(left, code, columns, timed))
     return changes
 
 
@@ -174,9 +180,8 @@ def _columns(left: Remaining, hunk: Hunk) -> np.ndarray:
 def _change(
     left: Remaining, code: ChangeCode, columns: np.ndarray, hunks: Sequence[Hunk]
 ) -> Change:
-    """Return hunks as one change, with what they stand before; of those that hold kernels without
-    any time nothing is told."""
-    hunks = [hunk for hunk in hunks if left.change_ns[_columns(left, hunk)].any()] or hunks
+    """Return hunks, each of which holds kernels that take time, as one change, with what they stand
+    before."""
     places = sum(hunk.places for hunk in hunks)
     largest = max(hunks, key=lambda hunk: hunk.places)
     side = 1 if code == "added" else 0

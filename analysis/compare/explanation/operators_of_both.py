@@ -54,14 +54,15 @@ class OperatorsOfBoth:
         """Enter as partners the columns `alone` of operators of which all kernels stand alone, as
         many on both sides, and return those of the side before. The k-th of one side is the k-th of
         the other."""
-        found: list[dict[Key, list[int]]] = [{}, {}]
+        columns_by_key: list[dict[Key, list[int]]] = [{}, {}]
         for side, positions in enumerate((before, after)):
             for column in alone[side]:
-                found[side].setdefault(self._key(side, positions[column]), []).append(column)
+                key = self._key(side, positions[column])
+                columns_by_key[side].setdefault(key, []).append(column)
         counts = Counter(self._keys[0][at] for at in self._sides[0].profile.operators.tolist())
         moved: list[int] = []
-        for key, columns in found[0].items():
-            others = found[1].get(key, [])
+        for key, columns in columns_by_key[0].items():
+            others = columns_by_key[1].get(key, [])
             if key in self._as_often and len(columns) == len(others) == counts[key]:
                 partners[columns], partners[others] = others, columns
                 moved += columns

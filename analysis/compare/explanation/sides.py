@@ -56,8 +56,8 @@ class ExplainedSide:
 
     @cached_property
     def exposed(self) -> Mapping[str, float] | None:
-        """How long the collectives of each name in `communication` run in a unit while nothing is
-        computed, in ns; None where the file has no starts."""
+        """Return for each name in `communication` how long its collectives run in a unit while
+        nothing is computed, in ns; None where the file has no starts."""
         exposed_ns = exposed_collectives(self.trace)
         if exposed_ns is None:
             return None

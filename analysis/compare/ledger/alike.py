@@ -30,9 +30,9 @@ def partly_held(
     """
     named: dict[str, str] = {}
     inside: dict[str, list[int]] = defaultdict(lambda: [0, 0])
-    ran = [_that_ran(trace) for trace in traces]
+    executed_types = [_executed_types(trace) for trace in traces]
     for group, key in zip(groups, keys, strict=True):
-        if group.kind != "kept" or _is_all(group, ran):
+        if group.kind != "kept" or _is_all(group, executed_types):
             continue
         types = {one.op_type for of in (told_operators(group), group.baseline) for one in of}
         if len(types) == 1:
@@ -41,25 +41,25 @@ def partly_held(
             inside[key][1] += len(group.candidate)
     found = {}
     for key, op_type in named.items():
-        first, second = (of.get(op_type, 0) for of in ran)
+        first, second = (of.get(op_type, 0) for of in executed_types)
         side = 0 if first >= second else 1
         if inside[key][side] < max(first, second):
             found[key] = OfType(inside[key][side], max(first, second))
     return found
 
 
-def _is_all(group: Group, ran: Sequence[Counter[str]]) -> bool:
-    """True for a group of the only operator of a type that either side ran, as of most kernels that
-    have names of their own."""
+def _is_all(group: Group, executed_types: Sequence[Counter[str]]) -> bool:
+    """Return whether a group holds the only operator of a type that either side ran, as of most
+    kernels that have names of their own."""
     if len(group.baseline) != 1 or len(group.candidate) != 1:
         return False
     kind = group.baseline[0].op_type
     is_same = kind == group.candidate[0].op_type != ""
-    return is_same and all(of.get(kind) == 1 for of in ran)
+    return is_same and all(of.get(kind) == 1 for of in executed_types)
 
 
-def _that_ran(trace: Trace) -> Counter[str]:
-    """Distinct operators that ran, by op type."""
+def _executed_types(trace: Trace) -> Counter[str]:
+    """Return how many distinct operators ran, by op type."""
     rows = pd.unique(trace.calls["operator"].to_numpy())
     types = trace.texts("op_type")
     return Counter(types[row] for row in rows.tolist() if types[row])

@@ -31,19 +31,19 @@ def _idle(saving: Saving, unit: TracedUnit) -> Sentence:
     kind = values.get("kind")
     if kind is None:
         return _IDLE[unit.on_device], {}
-    told = {"cause": values.get("cause"), "part": values.get("cause_ns"), "n": values.get("calls")}
+    cause = {"cause": values.get("cause"), "part": values.get("cause_ns"), "n": values.get("calls")}
     uncached = uncached_values(values, word(unit.kind, unit.name))
     if uncached:
-        return UNCACHED, {**told, **uncached}
+        return UNCACHED, {**cause, **uncached}
     calls = _IDLE_CALLS.get(str(kind))
     if calls is not None and values.get("calls") and not values.get("some_units"):
-        return calls, told
+        return calls, cause
     if kind == "python" and not is_python(str(values.get("cause"))):
         kind = "code"  # of a program in another language, or a range that it marked
     whole, part = _IDLE_ALL.get(str(kind)), values.get("cause_ns")
     if whole is not None and isinstance(part, int) and part >= _ALL * saving.ns:
-        return whole, told
-    return _IDLE_BY[str(kind)], {**told, "n": saving.repeats}
+        return whole, cause
+    return _IDLE_BY[str(kind)], {**cause, "n": saving.repeats}
 
 
 _ALL = 0.995  # of the idle time of one kind, which one cause has
@@ -161,19 +161,19 @@ _IDLE_BY = {
 def _communication(saving: Saving, unit: TracedUnit) -> Sentence:
     values = saving.values
     waits = WAITS.get(values.get("wait_basis"))
-    told: dict[str, Shown] = {}
+    collectives: dict[str, Shown] = {}
     if saving.before:
         largest = saving.before[0]
         n = max(1, round(largest.count))
         many = _MANY_UNLIKE if n > 1 and "longest_ns" in values else _MANY
         each_ns = round(largest.ns / n)
-        told = {"name": largest.name, "all": sum(each.ns for each in saving.before)}
-        told["many"] = many.of(n=n, each=each_ns, longest=values.get("longest_ns"))
+        collectives = {"name": largest.name, "all": sum(each.ns for each in saving.before)}
+        collectives["many"] = many.of(n=n, each=each_ns, longest=values.get("longest_ns"))
     is_all = _is_all(saving)
     if waits is None:
-        return (_COMMUNICATION_ALONE if is_all else _COMMUNICATION), told
+        return (_COMMUNICATION_ALONE if is_all else _COMMUNICATION), collectives
     message = _COMMUNICATION_ALONE_PARTED if is_all else _COMMUNICATION_PARTED
-    return message, {**told, "waits": waits.of(**values)}
+    return message, {**collectives, "waits": waits.of(**values)}
 
 
 _MANY = Message("{n:count} × {each:duration}")

@@ -67,10 +67,10 @@ _SAME: Mapping[str, Message] = {
     "annotation": _SAME_STEP,
     "run": Message(
         "No change stands out: no cause is worth 1 % of a run. Its kernels take "
-        "{busy_after:duration}, before {busy_before:duration}."
+        "{busy_before:duration} and {busy_after:duration}."
     ),
     "repeat": Message(
-        "No change stands out: no cause is worth 1 % of one repetition of the kernels, which takes "
+        "No change stands out: no cause is worth 1 % of a repetition. Its kernels take "
         "{busy_before:duration} and {busy_after:duration}."
     ),
     "file": Message(
@@ -89,8 +89,8 @@ _SPREAD: Mapping[str, Message] = {
     "annotation": _SPREAD_STEP,
     "run": Message(
         "No change stands out: runs of one file differ by as much as the two sides do. The kernels "
-        "of a run take {busy_after:duration}, before {busy_before:duration}; with idle time it "
-        "takes {after:duration} on average instead of {before:duration}."
+        "of a run take {busy_before:duration} and {busy_after:duration}; with idle time it takes "
+        "{before:duration} and {after:duration} on average."
     ),
     "repeat": Message(
         "No change stands out: repetitions of one file differ by as much as the two sides do. The "

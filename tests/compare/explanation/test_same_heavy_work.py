@@ -136,7 +136,14 @@ def explained_kind(before: Trace, after: Trace) -> str:
 
 
 def test_an_operator_and_what_it_calls_count_once() -> None:
-    trace = steps_of([EAGER])
+    trace = on_host(steps_of([EAGER]))
     work = heavy_work(trace, trace.calls["operator"].to_numpy())
     assert [op_class for op_class, _ in work] == list(CLASSES)
     assert work[0][1] == ((8, 3, 64, 64), (16, 3, 3, 3))
+
+
+def test_kernels_of_a_device_over_the_same_sizes_all_count() -> None:
+    product = Kernel("gemm", 50, "matrix_product", inputs=SIZES[2])
+    one, three = (steps_of([(product,) * count]) for count in (1, 3))
+    works = [heavy_work(trace, trace.calls["operator"].to_numpy()) for trace in (one, three)]
+    assert [len(work) for work in works] == [1, 3]

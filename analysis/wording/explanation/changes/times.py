@@ -8,6 +8,7 @@ from analysis.wording.explanation.changes.operators import counted, counts_of
 from analysis.wording.explanation.changes.sentence import Sentence, both_sides
 from analysis.wording.explanation.kernels import kernel_text
 from analysis.wording.explanation.some_units import UNITS
+from analysis.wording.explanation.units import word
 
 
 def time(change: Change, unit: UnitTimes) -> Sentence:
@@ -69,7 +70,7 @@ def outlier(change: Change, unit: UnitTimes) -> Sentence:
     units = unit.counts[bool(side)]
     if units == 1:
         return (_OUTLIER_AFTER if side else _OUTLIER_BEFORE), values
-    several = UNITS["repetition" if unit.kind == "repeat" else "step"].of(n=units)
+    several = UNITS[word(unit.kind, unit.name)].of(n=units)
     return (_OF_SEVERAL_AFTER if side else _OF_SEVERAL_BEFORE), {**values, "units": several}
 
 
