@@ -232,3 +232,17 @@ def test_renamed_operators_join_by_the_group_that_proves_it() -> None:
     assert (pairs.before.tolist(), pairs.after.tolist(), pairs.by.tolist()) == ([0], [0], ["graph"])
     none = paired_operators(_trace(before), _trace(after), MappingProxyType({"Conv_nchwc": ""}))[2]
     assert np.array_equal(none.by, ["", ""])
+
+
+def test_a_rest_of_a_name_without_shapes_or_launcher_is_no_pair_of_times_far_apart() -> None:
+    """One kernel of the name has shapes. Of the other nothing is known, but that it runs as often:
+    2 · 40 against 2 · 10 us is four times apart."""
+    shaped = _kernel(GEMM, "matrix_product", 10, inputs="float32[1,8]", launched_by="aten::mm")
+    bare = [_kernel(GEMM, "matrix_product", ns, executions=2) for ns in (40, 10)]
+    assert _joined([shaped, bare[0]], [shaped, bare[1]]) == [(0, 0, "name")]
+    launched = [
+        _kernel(GEMM, "matrix_product", ns, executions=2, launched_by="aten::bmm")
+        for ns in (40, 10)
+    ]
+    pairs = _joined([shaped, launched[0]], [shaped, launched[1]])
+    assert pairs == [(0, 0, "name"), (1, 1, "name")]

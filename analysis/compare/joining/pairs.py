@@ -112,7 +112,7 @@ class _Search:
         self._join("name", exact, _both(named, told), stands=_always)
         as_often = [*exact, "executions"]
         self._join(
-            "name", as_often, _both(named, untold), even=True, stands=self._is_only_one(exact)
+            "name", as_often, _both(named, untold), even=True, stands=self._is_only_launched(exact)
         )
         self._join("name", exact, _both(named, untold), even=True, stands=_never)
         self._join(
@@ -284,6 +284,13 @@ class _Search:
             return only
 
         return stands
+
+    def _is_only_launched(self, keys: Sequence[str]) -> Stands:
+        """For pairs whether each of both is the only one of its key and runs as often, where the
+        key has a launcher. Without one it says no more than the name, which others may have too."""
+        of_key, of_name = self._is_only_one(keys), self._is_only_one(["origin", "kind"])
+        launchers = self._sides[0].codes["launched_by"]
+        return lambda b, c: (of_key(b, c) & (launchers[b] != 0)) | of_name(b, c)
 
     def _common_factor(self) -> Fits:
         """For pairs whether their sizes differ by the factor that most pairs of a name differ by,
