@@ -14,7 +14,7 @@ from analysis import wording
 from analysis.advice import Findings, Subject, findings
 from analysis.advice.explanation import explain_subject
 from analysis.advice.explanation.explanation import TraceExplanation
-from analysis.advice.explanation.model_tree import tree_of_trace
+from analysis.advice.explanation.model_tree import TracedTree, tree_of_trace
 from analysis.colours import report_sheet
 from analysis.compare.side import Side
 from analysis.messages import Part, passage
@@ -43,9 +43,9 @@ from analysis.work_units import run_word
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What the page says in every language, found once; nothing of a file that ends early, whose
-    sums are not those of a run."""
+class _Content:
+    """The content of the page in every language, computed once; nothing of a file that ends
+    early, whose sums are not those of a run."""
 
     subject: Subject
     found: Findings
@@ -55,7 +55,7 @@ class _Told:
 
     @property
     def rows(self) -> ExplainedRows | None:
-        """What need not be in rows; None where nothing is explained."""
+        """Return what need not be in rows; None where nothing is explained."""
         if self.explained is None:
             return None
         return trace_rows(self.explained, self.subject.trace, self.places)
@@ -80,8 +80,8 @@ def trace_html(subject: Subject) -> str:
         )
         for each in savings
     )
-    told = _Told(subject, findings(subject), explained, drawn, places)
-    return languages.in_every_language(lambda codes: _page(told, codes))
+    content = _Content(subject, findings(subject), explained, drawn, places)
+    return languages.in_every_language(lambda codes: _page(content, codes))
 
 
 def trace_report_name(side: Side) -> str:
@@ -90,16 +90,16 @@ def trace_report_name(side: Side) -> str:
     return f"{slug(name)}-fusescope.html"
 
 
-def _page(told: _Told, codes: Sequence[str]) -> str:
+def _page(content: _Content, codes: Sequence[str]) -> str:
     """Return the report in the language that is spoken; `codes` are all that it will be in."""
-    side = told.subject.side
+    side = content.subject.side
     scripts = {
         "report_script": asset("report.js"),
         "keys_script": asset("keys.js"),
         "languages_script": asset("languages.js") if len(codes) > 1 else "",
     }
     sheet = "\n".join((report_sheet(), asset("report.css"), languages.style(codes)))
-    has_timeline = told.drawn is not None
+    has_timeline = content.drawn is not None
     run_scripts = ((timeline_script(),) if has_timeline else ()) + tuple(scripts.values())
     title = wording.trace_parts(side)
     return template("one_trace.html").render(
@@ -115,28 +115,28 @@ def _page(told: _Told, codes: Sequence[str]) -> str:
         caution=wording.trace_facts(side) if side.trace.ends_early else end_caution(side.trace),
         others=wording.units_text(side.trace),
         origin=origin_of(side, is_alone=True),
-        timelines_section="" if told.drawn is None else section(told.drawn, None),
+        timelines_section="" if content.drawn is None else section(content.drawn, None),
         file_facts=facts_of([side]),
         finding_words=finding_words,
         explained_words=explained_words,
         step_words=step_words,
-        **({"is_whole": False} if side.trace.ends_early else _whole(told)),
+        **({"is_whole": False} if side.trace.ends_early else _whole(content)),
         **{name: Markup(text) for name, text in scripts.items()},
     )
 
 
-def _whole(told: _Told) -> dict[str, Any]:
+def _whole(content: _Content) -> dict[str, Any]:
     """Return what a file that does not end early says beside its head."""
-    side, drawn = told.subject.side, told.drawn
+    side, drawn = content.subject.side, content.drawn
     tree = tree_of_trace(side.trace)
     operators = operator_rows(side)
     [bar] = step_words.bars_of([("candidate", side)]) or [None]
     return {
         "is_whole": True,
-        "explained": told.rows,
+        "explained": content.rows,
         "step": bar,
         "step_title": step_words.step_title(side),
-        "findings": limits_of(side.label, told.found, drawn.payload if drawn else None, 0),
+        "findings": limits_of(side.label, content.found, drawn.payload if drawn else None, 0),
         "operators": operators,
         "operator_rows": {row.row for row in (*operators.visible, *operators.folded)},
         "types": type_rows(side),
@@ -147,7 +147,7 @@ def _whole(told: _Told) -> dict[str, Any]:
     }
 
 
-def _lead(tree: Any) -> list[Part]:
+def _lead(tree: TracedTree | None) -> list[Part]:
     """Return the sentence on the part of the model that takes most; nothing where none stands
     out."""
     if tree is None or tree.costliest is None:
