@@ -395,8 +395,8 @@ class ExperimentRecord(msgspec.Struct, frozen=True):
 
     @property
     def rounds(self) -> tuple[int, int]:
-        """The fewest and the most rounds of a block: a time budget lets later blocks have fewer
-        than the first."""
+        """Return the fewest and the most rounds of a block: a time budget lets later blocks have
+        fewer than the first."""
         counts: dict[tuple[str, int], set[int]] = {}
         for variant in self.variants:
             samples = variant.samples

@@ -56,7 +56,8 @@ class Gain:
             raise ValueError(f"the gain {self.value} is outside {self.low} to {self.high}")
 
     def at_most(self, most_ns: float) -> Gain:
-        """The same, of which nothing is above `most_ns`, the time of what is removed."""
+        """Return the same gain, of which nothing is above `most_ns`, the time of what is
+        removed."""
         value, low, high = (min(ns, most_ns) for ns in (self.value, self.low, self.high))
         return Gain(value, low, high, self.basis)
 

@@ -59,8 +59,8 @@ class Subject:
 
     @cached_property
     def operators(self) -> pd.DataFrame:
-        """`by_operator` of the side: one row an operator that ran, in a recording without the time
-        of slow executions, as its ledger has them."""
+        """Return `by_operator` of the side: one row an operator that ran, in a recording without
+        the time of slow executions, as its ledger has them."""
         table, kept = by_operator(self.trace), self._steady_part
         if kept is None:
             return table
@@ -74,7 +74,8 @@ class Subject:
 
     @cached_property
     def _steady_part(self) -> np.ndarray | None:
-        """The part of the time of each row that is not of slow executions; None without any."""
+        """Return the part of the time of each row that is not of slow executions; None without
+        any."""
         if not self.slow_ns:
             return None
         calls = run_times(self.trace, None).calls
@@ -149,8 +150,8 @@ class Subject:
 
     @cached_property
     def run_ns(self) -> float | None:
-        """The mean run as profiled, without `slow_ns`; without runs the time that the file spans,
-        of a file without starts its operators together. None without operators."""
+        """Return the mean run as profiled, without `slow_ns`; without runs the time that the file
+        spans, of a file without starts its operators together. None without operators."""
         if self.trace.has_runs:
             spans = run_spans(self.trace)["span_ns"].astype(float)
             if len(spans) and float(spans.mean()) > self.slow_ns:

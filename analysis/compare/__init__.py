@@ -152,7 +152,7 @@ def compare(
 
 
 def _with_names_by_order(baseline: Side, candidate: Side) -> tuple[Side, Side]:
-    """Both sides, kernels of replayed graphs with operators and modules that the order says;
+    """Return both sides, kernels of replayed graphs with operators and modules that the order says;
     recordings know what their kernels stem from."""
     if baseline.experiment is not None or candidate.experiment is not None:
         return baseline, candidate

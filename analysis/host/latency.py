@@ -28,8 +28,8 @@ class LaunchLatency:
 
 @once
 def launch_latency(trace: Trace) -> LaunchLatency | None:
-    """The latency of all launches of what runs on a device; None without any. Kernels that one call
-    launches, as that of a graph, wait for each other, not for the launch."""
+    """Return the latency of all launches of what runs on a device; None without any. Kernels that
+    one call launches, as that of a graph, wait for each other, not for the launch."""
     host, calls = trace.host, trace.calls
     on_device = (trace.operators["level"] == "device_kernel").to_numpy()
     if host is None or not on_device.any():

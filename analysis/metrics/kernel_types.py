@@ -1,4 +1,4 @@
-"""Types of the kernels of a trace, told once for each name."""
+"""Types of the kernels of a trace, read once from each name."""
 
 from __future__ import annotations
 

@@ -90,14 +90,15 @@ class ChromeHost:
     notes: list[Diagnostic] = field(default_factory=list)
 
     def moves_of(self, places: Ints) -> Ints:
-        """By how much to move the marks at these places, as what ran on their device was."""
+        """Return by how much to move the marks at these places, as what ran on their device was."""
         of = {self.events.lanes[at][0]: by for at, by in zip(self.ran, self.moves_ns, strict=True)}
         found = [of.get(self.events.lanes[at][0], 0) for at in places.tolist()]
         return np.array(found, dtype="int64")
 
     @cached_property
     def steps(self) -> HostSteps:
-        """The steps that the host marks, and when each of `ran` was launched, by its place."""
+        """Return the steps that the host marks, and when each of `ran` was launched, by its
+        place."""
         events = self.events
         marks = [at for at in self.on_host.tolist() if at in events.facts]
         marks = [at for at in marks if events.facts[at].is_step and events.lengths_ns[at] > 0]
@@ -111,7 +112,7 @@ class ChromeHost:
         )
 
     def activity(self, limits: Limits) -> tuple[HostActivity | None, list[Diagnostic]]:
-        """The activity of the host, and notes; None where no launch is known."""
+        """Return the activity of the host, and notes; None where no launch is known."""
         events = self.events
         known = self.launched_by >= 0
         if not known.any():
@@ -169,20 +170,20 @@ def chrome_host(events: Events, on_host: Ints, ran: Ints) -> ChromeHost:
 
 
 def _launches(events: Events, on_host: Ints) -> dict[str, int]:
-    """The event of the host with each number, without numbers that several have."""
+    """Return the event of the host with each number, without numbers that several have."""
     told = [(events.facts[at].launch, at) for at in on_host.tolist() if at in events.facts]
     counts = Counter(launch for launch, _ in told)
     return {launch: at for launch, at in told if launch and counts[launch] == 1}
 
 
 def _is_shown(events: Events, at: int) -> bool:
-    """True for what takes time, and for calls that launch."""
+    """Return True for what takes time, and for calls that launch."""
     fact = events.facts.get(at)
     return events.lengths_ns[at] > 0 or (fact is not None and fact.launch != "")
 
 
 def _span(events: Events, at: int) -> tuple[int, str]:
-    """The kind of a span of the host and the name that is shown."""
+    """Return the kind of a span of the host and the name that is shown."""
     fact = events.facts.get(at)
     name = events.names[at]
     if fact is not None and fact.launch and _CALL.match(name):
@@ -195,7 +196,7 @@ def _line(events: Events, lane: Lane) -> str:
 
 
 def _text(value: object) -> str:
-    """A number or text as text, '' for anything else; what is too long is none."""
+    """Return a number or text as text, '' for anything else; what is too long is none."""
     is_plain = isinstance(value, int | str) and not isinstance(value, bool)
     text = str(value) if is_plain else ""
     return text if len(text) <= _ID_CHARS else ""

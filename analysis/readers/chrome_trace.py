@@ -90,7 +90,7 @@ class _Spans:
         self.of_xla.append(of_xla)
 
     def move(self, places: Ints, by_ns: Ints) -> None:
-        """Moves the starts of the spans at these places."""
+        """Move the starts of the spans at these places."""
         for at, by in zip(places.tolist(), by_ns.tolist(), strict=True):
             self.start_ns[at] += by
 
@@ -173,7 +173,8 @@ def _built(
 
 
 def _lanes(found: _Spans) -> tuple[DeviceLanes, list[Diagnostic]]:
-    """Which spans are operators and which ran on a device, and notes on what was left out."""
+    """Return which spans are operators and which ran on a device, and notes on what was left
+    out."""
     lanes = device_lanes(
         found.lanes,
         found.processes,
@@ -191,7 +192,7 @@ def _lanes(found: _Spans) -> tuple[DeviceLanes, list[Diagnostic]]:
 
 
 def _host(found: _Spans, lanes: DeviceLanes) -> ChromeHost | None:
-    """The launches of the operators of devices; None where no event of the host is one."""
+    """Return the launches of the operators of devices; None where no event of the host is one."""
     on_host = np.flatnonzero(~lanes.of_device)
     if not any(found.facts[at].launch for at in on_host.tolist() if at in found.facts):
         return None
@@ -214,8 +215,8 @@ def _runs_of_host(
     columns: dict[str, list[object]],
     notes: list[Diagnostic],
 ) -> pd.DataFrame | None:
-    """The runs table of the steps that the host marked, by what was launched in each; None without
-    steps."""
+    """Return the runs table of the steps that the host marked, by what was launched in each; None
+    without steps."""
     labels = host.steps.labels(range(len(spans.rows)))
     ends = [start + dur for start, dur in zip(spans.start_ns, spans.dur_ns, strict=True)]
     steps = spans_of(host.steps.steps, labels, spans.start_ns, ends) if any(labels) else {}

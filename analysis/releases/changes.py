@@ -232,7 +232,8 @@ def _types(graph: Graph) -> Counter[str]:
 
 
 def _counts(before: Counter[str], after: Counter[str]) -> dict[str, tuple[int, int]]:
-    """Each name of which there are more or fewer, with both numbers: what loses most first."""
+    """Return each name of which there are more or fewer, with both numbers: what loses most
+    first."""
     found = {name: (before[name], after[name]) for name in before.keys() | after.keys()}
     differing = (one for one in found.items() if one[1][0] != one[1][1])
     return dict(sorted(differing, key=lambda one: (one[1][1] - one[1][0], one[0])))

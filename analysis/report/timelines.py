@@ -53,8 +53,8 @@ def drawing(payload: dict[str, Any]) -> Drawing:
 
 
 def section(drawn: Drawing, what: str | None) -> Markup:
-    """The section of a page, in the language that is spoken; `what` is drawn: 'median run'. None is
-    one timeline, whose own head says it."""
+    """Return the section of a page, in the language that is spoken; `what` is drawn: 'median run'.
+    None is one timeline, whose own head says it."""
     made = template("timelines.html").render(
         drawn=what,
         still=still(drawn.payload),

@@ -114,7 +114,7 @@ def shown(
 
 
 def _waiting(calls: Mapping[str, Any], chosen: np.ndarray) -> dict[str, np.ndarray]:
-    """The column of how long these calls wait for other ranks, where a side has it."""
+    """Return the column of how long these calls wait for other ranks, where a side has it."""
     waiting = calls.get("waiting_ns")
     return {} if waiting is None else {"waiting_ns": np.asarray(waiting)[chosen]}
 

@@ -193,7 +193,8 @@ def answer_text(answer: Answer) -> str:
 
 
 def answer_sentence(answer: Answer) -> str:
-    """'Idle time: No start times. FuseScope reads this from no file of this format.'"""
+    """Return a sentence such as 'Idle time: No start times. FuseScope reads this from no file of
+    this format.'"""
     return say("{figure}: {text}", figure=FIGURE_LABELS[answer.figure], text=answer_text(answer))
 
 

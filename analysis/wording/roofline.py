@@ -105,7 +105,8 @@ def place_text(dot: Dot) -> str:
 
 
 def share_text(dot: Dot) -> str:
-    """'~82.1 % of its roof, memory bandwidth'; says so above 100 % and where there is no roof."""
+    """Return '~82.1 % of its roof, memory bandwidth'; says so above 100 % and where there is no
+    roof."""
     if dot.bound_share is None:
         return say("roof not known")
     return _SHARES[dot.bound_by, dot.bound_share > 1].text(share=dot.bound_share)

@@ -272,8 +272,8 @@ def verdict_basis(verdict: Verdict) -> str:
 
 
 def _visible_change(verdict: Verdict, change: float) -> str:
-    """The smallest change that would have been seen, and what shows smaller ones; of a change that
-    was seen only whether two copies of the baseline differ by more."""
+    """Return the smallest change that would have been seen, and what shows smaller ones; of a
+    change that was seen only whether two copies of the baseline differ by more."""
     if verdict.is_decided:
         control = verdict.control_change or 0.0
         is_within = abs(verdict.latency_change or 0.0) < control
@@ -285,8 +285,8 @@ def _visible_change(verdict: Verdict, change: float) -> str:
 
 
 def next_step(verdict: Verdict) -> str:
-    """What shows smaller changes than this measurement, with its command where FuseScope recorded
-    it; '' where no change or the answer was seen."""
+    """Return what shows smaller changes than this measurement, with its command where FuseScope
+    recorded it; '' where no change or the answer was seen."""
     if verdict.outcome != "cannot_tell" or verdict.reason != "within_noise":
         return ""
     if verdict.pairing == "unpaired_blocks":
@@ -553,9 +553,9 @@ def _sum_change(table: pd.DataFrame) -> str:
 
 
 def change_sentence(comparison: Comparison) -> str:
-    """The change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one, and where it
-    cannot be told which way. Of files that do not mark their runs, whose throughput is not known:
-    'Time in operators -52.8 %.'; without it, too, of runs with time between them."""
+    """Return the change both ways: 'Latency -52.8 %, throughput +112.0 %.'; '' without one, and
+    where it cannot be told which way. Of files that do not mark their runs, whose throughput is not
+    known: 'Time in operators -52.8 %.'; without it, too, of runs with time between them."""
     verdict = comparison.verdict
     if not verdict.has_direction:
         return ""

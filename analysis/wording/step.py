@@ -153,8 +153,8 @@ def _no_bar(side: Side) -> tuple[Part, ...]:
 
 
 def step_sentence(comparison: Comparison) -> str:
-    """'Most of the gain comes from less computing. Shares of the change, as profiled: …'; that the
-    runs as profiled change the other way than the verdict; '' for no known change."""
+    """Return 'Most of the gain comes from less computing. Shares of the change, as profiled: …';
+    that the runs as profiled change the other way than the verdict; '' for no known change."""
     change = step_change(comparison)
     if change is None:
         return _against_verdict(comparison)

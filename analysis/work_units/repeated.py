@@ -124,8 +124,8 @@ class _Repeated:
 
     @cached_property
     def heavy_work(self) -> Work:
-        """The matrix products, convolutions and attention of one repeat; empty where their sizes
-        are not known."""
+        """Return the matrix products, convolutions and attention of one repeat; empty where their
+        sizes are not known."""
         first = self.calls[self.repeat.start :][: self.repeat.period]
         return heavy_work(self.trace, self.trace.calls["operator"].to_numpy()[first])
 

@@ -87,8 +87,8 @@ def _in_library(name: str, wanted: Wanted | None) -> Trace | Experiment:
 
 
 def named_by_path(sides: Sequence[Side], paths: Sequence[Path]) -> list[Side]:
-    """Traces named after what was given: 'before_ascend_pt', or 'before/trace.json' where alike;
-    of archives whose files have the same name the archives."""
+    """Return traces named after what was given: 'before_ascend_pt', or 'before/trace.json' where
+    alike; of archives whose files have the same name the archives."""
     are_alike = len({side.label for side in sides}) < len(sides)
     ends = [path.resolve().parts for path in paths]
     length = next((n for n in (1, 2, 3) if len({end[-n:] for end in ends}) == len(ends)), 1)

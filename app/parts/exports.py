@@ -62,7 +62,7 @@ def downloads(shown: Shown) -> None:
 
 
 def trace_download(side: Side) -> None:
-    """The report of one trace or variant, made when asked for."""
+    """Draw the report of one trace or variant, made when asked for."""
     from analysis.report.one_trace.html import trace_report_name
 
     _say_while_written("download_trace")

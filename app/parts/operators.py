@@ -101,7 +101,7 @@ def _draw(table: Table, shown: Shown, count: int) -> None:
 
 
 def _told(shown: Shown, found: int, count: int, *, is_ascend: bool) -> None:
-    """How many were found, what means include, and what Ascend's table has in total."""
+    """Draw how many were found, what means include, and what Ascend's table has in total."""
     if found < count:
         some = say(
             "{found:count} of {n:count} distinct operator",

@@ -282,8 +282,8 @@ def trust(comparison: Comparison) -> None:
 
 
 def doubts(lines: Sequence[str], counted: str, has_doubts: bool) -> None:
-    """'Can I trust this?' in one line of a table of several: how many doubts there are, which are
-    one click away, in these lines."""
+    """Draw 'Can I trust this?' in one line of a table of several: how many doubts there are, which
+    are one click away, in these lines."""
     with _trust_line(counted, has_doubts=has_doubts):
         everything = st.popover(say("Doubts")) if lines else None
     if everything is not None:

@@ -120,9 +120,8 @@ def steps(compared: Comparison | MultipleComparison) -> None:
     answer = panels.parts_text(step_words.ladder_parts(found), _COLOURS.get(found.outcome, "gray"))
     st.markdown(f"**{answer}**")
     figure = falling(step_words.ladder_steps(found), step_words.LADDER_AXIS, panels.mark_colours())
-    key = (
-        "ladder" if isinstance(compared, Comparison) else "ladder_of_all"
-    )  # both folds may be open
+    # Both folds may be open: each has a chart of its own.
+    key = "ladder" if isinstance(compared, Comparison) else "ladder_of_all"
     panels.chart(figure, key, "".join(part.text for part in title))
     for step in found.steps:  # the names of its variants are ours
         name = panels.own(step_words.NAMES[step.code].text())

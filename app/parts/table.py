@@ -362,14 +362,15 @@ class Table:
 
     @property
     def arranged(self) -> Table:
-        """The same table, a name and its figures first: those behind, then those by choice."""
+        """Return the same table, a name and its figures first: those behind, then those by
+        choice."""
         first = self.first or len(self.columns)
         return self._of(
             sorted(range(len(self.columns)), key=lambda i: (i >= first, i in self.behind))
         )
 
     def _of(self, places: Iterable[int]) -> Table:
-        """The columns at these places, in their order."""
+        """Return the columns at these places, in their order."""
         kept, columns = Table(first=self.first, runs=self.runs), list(self.columns.values())
         for i in places:
             at = len(kept.columns)

@@ -109,7 +109,8 @@ def _choose(names: list[str], ranks: list[int]) -> str:
 
 
 def _answers(found: Examined) -> None:
-    """What is wrong, what the first sentence emphasises as a headline; then what that rests on."""
+    """Draw what is wrong, what the first sentence emphasises as a headline; then what that rests
+    on."""
     is_well = not (found.slow or found.links or found.stages.differing)
     colour = "gray" if is_well else "red"
     first_sentence, *others = answer_sentences(found)

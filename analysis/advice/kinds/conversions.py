@@ -58,7 +58,8 @@ def type_conversions(subject: Subject) -> Answer:
 
 
 def fallback(subject: Subject) -> Answer:
-    """Operators that run on a CPU, the host's or the device's, while others have an accelerator."""
+    """Return the operators that run on a CPU, the host's or the device's, while others have an
+    accelerator."""
     providers = subject.texts["provider"]
     if not (providers != "").any():
         # Kernels of a device are on no host, also where no name of the device is known.

@@ -25,7 +25,7 @@ class OperatorsOfBoth:
 
     @cached_property
     def _as_often(self) -> frozenset[Key]:
-        """The operators that launch as many kernels on both sides."""
+        """Return the operators that launch as many kernels on both sides."""
         first, second = (
             Counter(keys[at] for at in side.profile.operators.tolist())
             for keys, side in zip(self._keys, self._sides, strict=True)

@@ -85,8 +85,8 @@ def without_changes(joined: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_speedups(joined: pd.DataFrame) -> pd.DataFrame:
-    """`joined` with changes alone: of two ranks of one job none is faster, and what waits for the
-    other in a collective takes longer on the one that comes first."""
+    """Return `joined` with changes alone: of two ranks of one job none is faster, and what waits
+    for the other in a collective takes longer on the one that comes first."""
     return joined.assign(speedup=np.nan)
 
 

@@ -286,8 +286,9 @@ class _Search:
         return stands
 
     def _is_only_launched(self, keys: Sequence[str]) -> Stands:
-        """For pairs whether each of both is the only one of its key and runs as often, where the
-        key has a launcher. Without one it says no more than the name, which others may have too."""
+        """Return for pairs whether each of both is the only one of its key and runs as often, where
+        the key has a launcher. Without one it says no more than the name, which others may have
+        too."""
         of_key, of_name = self._is_only_one(keys), self._is_only_one(["origin", "kind"])
         launchers = self._sides[0].codes["launched_by"]
         return lambda b, c: (of_key(b, c) & (launchers[b] != 0)) | of_name(b, c)

@@ -123,13 +123,13 @@ class Verdict:
 
     @property
     def is_decided(self) -> bool:
-        """True when it says faster or slower; all else is headed without colour."""
+        """Return whether it says faster or slower; all else is headed without colour."""
         return self.outcome in ("faster", "slower")
 
     @property
     def has_direction(self) -> bool:
-        """False where it cannot be told whether the candidate is faster or slower: no part of the
-        change is shown in the colour of either."""
+        """Return False where it cannot be told whether the candidate is faster or slower: no part
+        of the change is shown in the colour of either."""
         return self.outcome != "cannot_tell"
 
     @property

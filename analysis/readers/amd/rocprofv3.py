@@ -465,7 +465,7 @@ def _handle(value: _Number) -> str | None:
 
 
 def _correlation(value: _Correlation | _Cell) -> str | None:
-    """The number of a call; 0 is none."""
+    """Return the number of a call; 0 is none."""
     number = _handle(value.internal) if isinstance(value, _Correlation) else None
     return None if number == "0" else number
 

@@ -73,8 +73,8 @@ class _Calls:
 def _launches(
     calls: Sequence[HipCall], processes: Sequence[object], numbers: Sequence[object]
 ) -> list[HipCall | None]:
-    """The call that launched each row: the only one with its number, in its process where that is
-    known."""
+    """Return the call that launched each row: the only one with its number, in its process where
+    that is known."""
     found: dict[object, list[HipCall]] = {}
     for call in calls:
         if call.correlation is not None:
@@ -113,7 +113,7 @@ def _trace(
     name: str,
     source: Source,
 ) -> Trace:
-    """The trace of one process or device; all of it is one run, for rocprof marks none."""
+    """Return the trace of one process or device; all of it is one run, for rocprof marks none."""
     calls = of_host.own
     meta = source.meta(
         name,
@@ -148,7 +148,8 @@ def _trace(
 def _host(
     of_host: _Calls, columns: Mapping[str, Sequence[object]], limits: Limits
 ) -> tuple[HostActivity | None, list[Diagnostic]]:
-    """What the host did, and which of its calls launched what, where the file has their numbers."""
+    """Return what the host did, and which of its calls launched what, where the file has their
+    numbers."""
     known: dict[Key, HostCall] = {
         (call.process, id(call)): HostCall(call.start_ns, call.thread, call.name, call.end_ns)
         for call in of_host.every

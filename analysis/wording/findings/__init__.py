@@ -295,7 +295,8 @@ def _is_repeated(finding: Finding) -> bool:
 
 
 def times_text(found: Findings) -> str:
-    """What the times are of and leave out, and those of which findings are of another run."""
+    """Return what the times are of and leave out, and those of which findings are of another
+    run."""
     is_told = found.slow_ns > SLOW_IS_TOLD * (found.run_ns or 0.0)
     return paragraph(_of_runs(found), _LEAVE_OUT.text(slow=found.slow_ns) if is_told else "")
 

@@ -106,7 +106,7 @@ _NAME, _NEXT_NAME = Message("{name:name}"), Message("{names}, {name:name}")
 
 
 def _detectable(change: float) -> tuple[Part, ...]:
-    """The smallest difference that would have shown; beyond 100 % only what to do."""
+    """Return the smallest difference that would have shown; beyond 100 % only what to do."""
     if change > 1:
         return _DETECTABLE_BEYOND.parts()
     return _DETECTABLE.parts(change=change)

@@ -76,8 +76,8 @@ def what_changed(change: Change) -> str:
 
 
 def change_sentence(change: Change, newest: str) -> str:
-    """The two releases, operators before and after, in all and by type, which fused ones are gone
-    or have come, and whether it lasts."""
+    """Return the two releases, operators before and after, in all and by type, which fused ones are
+    gone or have come, and whether it lasts."""
     before, after = change.nodes
     what = what_changed(change)
     nodes = _SAME_NODES.of(n=after, what=what)
@@ -97,7 +97,8 @@ def change_sentence(change: Change, newest: str) -> str:
 
 
 def change_lines(change: Change) -> list[str]:
-    """What ran and what runs, alike groups in one sentence, and what was inserted beside them."""
+    """Return what ran and what runs, alike groups in one sentence, and what was inserted beside
+    them."""
     as_others = [one.group for one in change.groups if not _is_layout(one)]
     lines = group_lines(as_others)
     for layout, message in ((1, _INTO_LAYOUT), (-1, _OUT_OF_LAYOUT)):
