@@ -246,7 +246,7 @@ def test_what_the_host_did_is_not_denied_beside_a_lane_that_shows_it() -> None:
     [side] = trace_payload(side_of_trace(trace))["sides"]
     one = of_code(found_in(trace), "idle_time")
     assert one is not None and side["host"].totals["idle_ns"] > 0
-    assert "in the lane of the host" in words.why_text(one)
+    assert "The lane of the host on the timelines shows" in words.why_text(one)
     assert "not in the file" not in words.why_text(one)
     calls: list[Call] = [("MatMul", 100, 300), ("Conv", 540, 400)]  # as above
     blind = of_code(found_in(trace_of(calls)), "idle_time")

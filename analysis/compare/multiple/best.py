@@ -24,9 +24,9 @@ Noise = Literal["known", "unknown", "control_differs"]
 @dataclass(frozen=True)
 class Best:
     """Positions of sides, the baseline's is 0. `members` may be the fastest, shortest time first;
-    `ruled_out` are told slower than another; `unranked` have no time that compares with the
-    baseline's. `noise` is that between the members: `unknown` where the first and another one have
-    no interval, `control_differs` where two copies of the recording's baseline differ.
+    `ruled_out` are slower than another beyond the noise; `unranked` have no time that compares with
+    the baseline's. `noise` is that between the members: `unknown` where the first and another one
+    have no interval, `control_differs` where two copies of the recording's baseline differ.
 
     `detectable`: the smallest change that every pair of the first member and another one would have
     shown, which is not less than what two copies of the baseline may be apart; None for one member,

@@ -174,12 +174,13 @@ CALLER = Message(
 LAUNCHING = {
     True: Message(
         "There the host takes longer to launch the operators than the device to run them. "
-        "Elsewhere it is ahead: of half of all launches the kernel starts {latency_ns:duration} "
-        "later or more."
+        "Elsewhere it is ahead: for half of all launches the kernel starts at least "
+        "{latency_ns:duration} later."
     ),
     False: Message(
-        "The host takes longer to launch the operators than the device to run them: of half of all "
-        "launches the kernel starts within {latency_ns:duration}, so hardly any wait in a queue."
+        "The host takes longer to launch the operators than the device to run them: for half of "
+        "all launches the kernel starts within {latency_ns:duration}, so hardly any kernel waits "
+        "in a queue."
     ),
 }
 # Of operators of which graphs launch most already.

@@ -40,8 +40,8 @@ LAUNCHING_LONGEST = Message(
 )
 IDLE_NOWHERE = Message("Nothing runs for {idle_ns:duration}, {share:percent} of the time.")
 IDLE_BESIDE_HOST = Message(
-    "Meanwhile the host may start operators, read data or results, or wait: what the file has of "
-    "it is in the lane of the host on the timelines."
+    "Meanwhile the host may start operators, read data or results, or wait. The lane of the host "
+    "on the timelines shows what the file recorded of that."
 )
 IDLE_ALONE = Message(
     "Look at the largest gaps in the timeline and at what the host does there, and prepare data "
@@ -205,7 +205,7 @@ MOSTLY_TENSORS = Message(
     "stays in the cache."
 )
 NO_BATCH_NORM = Message(
-    "Make light operators part of the one before by a compiler or an inference engine "
+    "Let a compiler or an inference engine fuse light operators into the operator before them "
     "(torch.compile with freezing, ONNX Runtime, graph kernel fusion)."
 )
 LAYOUT_OFF = Message(

@@ -46,7 +46,9 @@ _FASTEST = Message(
     "it beyond the noise."
 )
 _ONE_OF = Message("The fastest of the {n:count} is **one of these**: {names}.")
-_OTHERS_SLOWER = Message("Every other one is slower than another beyond the noise.")
+_OTHERS_SLOWER = Message(
+    "Each of the others is slower than at least one variant, beyond the noise."
+)
 _NONE_APART = Message(
     "At this noise it **cannot be told which of the {n:count} is the fastest**: {names}."
 )

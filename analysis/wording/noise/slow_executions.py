@@ -61,8 +61,8 @@ def slow_in_means(comparison: Comparison) -> str:
     if not any(slow):
         return ""
     return say(
-        "Of these means slow executions are {before:duration} and {after:duration}, which groups "
-        "and findings leave out.",
+        "Slow executions account for {before:duration} and {after:duration} of these means; groups "
+        "and findings leave them out.",
         before=slow[0],
         after=slow[1],
     )

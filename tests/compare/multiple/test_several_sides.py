@@ -76,8 +76,8 @@ def test_intervals_hold_together_and_equals_are_not_told_apart() -> None:
     ]  # fmt: skip
     assert best_sentence(multiple) == (
         "The fastest of the 4 is one of these: extended, fused. At this noise they cannot be told "
-        "apart. A difference of 2.3 % between the first and another would have shown. Every other "
-        "one is slower than another beyond the noise."
+        "apart. A difference of 2.3 % between the first and another would have shown. Each of "
+        "the others is slower than at least one variant, beyond the noise."
     )
     assert "each interval is at 98.33 %" in basis_sentences(multiple)
     assert reading_sentences(multiple) == (

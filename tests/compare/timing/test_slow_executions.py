@@ -234,7 +234,10 @@ def test_findings_leave_it_out_and_tables_of_means_say_that_they_do_not(
     assert times_text(found).endswith(
         "Slow executions, which add 833 µs to the mean run, are left out."
     )
-    said = "Of these means slow executions are 833 µs and 0 ns, which groups and findings leave out"
+    said = (
+        "Slow executions account for 833 µs and 0 ns of these means; groups and findings leave "
+        "them out."
+    )
     assert said in kinds_sentence(interrupted, "op_types")
     assert said in report_html(interrupted).partition('<section id="operators">')[2]
     calm = Subject(interrupted.candidate)
@@ -261,6 +264,6 @@ def test_means_say_so_of_the_least_slow_execution() -> None:
     assert isinstance(value, Experiment)
     sample = compare(*(side_of_variant(value, name) for name in ("unfused", "fused")))
     assert sample.ledger.slow[0].per_run_ns < 0.001 * sample.op_types["per_run_ns_baseline"].sum()
-    assert "Of these means slow executions are 24.4 µs and 0 ns" in kinds_sentence(
+    assert "Slow executions account for 24.4 µs and 0 ns of these means" in kinds_sentence(
         sample, "op_types"
     )
