@@ -44,7 +44,7 @@ _LIKE_TWO_RANKS = Message("{baseline:name} and {candidate:name} look like two ra
 _OTHER_RANKS = Message("{baseline:name} and {candidate:name} are ranks that run different work")
 _OTHER_JOBS = Message("{baseline:name} and {candidate:name} are of jobs of different sizes")
 _MARKED = Message("{baseline:name} and {candidate:name} are compared by operators, not by runs")
-_NO_CHANGE = Message("**No change is shown** between {baseline:name} and {candidate:name}")
+_NO_CHANGE = Message("**No change stands out** between {baseline:name} and {candidate:name}")
 _NOT_COMPARED: Mapping[VerdictReason | None, Message] = {
     "different_models": _OTHER_MODELS,
     "different_sizes": _OTHER_SIZES,

@@ -138,7 +138,7 @@ FIGURES: Mapping[str, FigureText] = {
         "lower",
     ),
     "launch_time": FigureText(
-        Message("launch time"),
+        Message("time in launch calls"),
         Message(
             "Time of the host in calls that launch kernels or graphs, {per}; of several threads "
             "the sum."

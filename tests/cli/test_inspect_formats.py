@@ -78,7 +78,7 @@ def test_a_file_without_runs_has_no_figures_per_run(
     assert " a run" not in out
     compare(path, path)
     out = capsys.readouterr().out
-    assert out.startswith("No change is shown between 4711_kernel_stats.csv (baseline) and ")
+    assert out.startswith("No change stands out between 4711_kernel_stats.csv (baseline) and ")
     rows = path.read_text().splitlines()
     slower = tmp_path / "slower.csv"  # the first kernel is not there
     slower.write_text("\n".join([rows[0], *rows[2:]]))

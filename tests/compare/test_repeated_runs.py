@@ -47,9 +47,9 @@ def test_it_is_said_how_many_repetitions_were_counted() -> None:
     found = compared(steps_of([LAYER] * 20, marked=False), steps_of([LAYER] * 12, marked=False))
     notes = [note for note in found.diagnostics if note.code == "runs_repeated"]
     assert [note.count for note in notes] == [19, 11]
-    assert "each of 19 repetitions that it holds whole counts as one run" in diagnostic_sentence(
-        notes[0]
-    )
+    said = diagnostic_sentence(notes[0])
+    assert "each of 19 repetitions that it holds whole counts as one run" in said
+    assert "Of the last one the file does not show that, so it is in no run." in said
     codes = {note.code for note in found.diagnostics}
     assert not codes & {"no_runs", "runs_differ"}  # a longer window is no doubt
 

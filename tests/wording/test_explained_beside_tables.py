@@ -144,7 +144,7 @@ def test_a_mean_that_differs_as_units_of_one_file_do_is_said_with_both_times() -
     assert explanation is not None and explanation.outcome == "no_change"
     assert (comparison.verdict.outcome, comparison.verdict.reason) == ("cannot_tell", "no_change")
     assert verdict_sentence(comparison) == (
-        "No change is shown between t (baseline) and t (candidate)"
+        "No change stands out between t (baseline) and t (candidate)"
     )
     assert verdict_basis(comparison.verdict) == (
         "The two times differ by no more than the runs of one file do. "

@@ -27,7 +27,8 @@ class Costliest:
     far longer than the others, `longest` is its path, `longest_ns` its time and `others_ns` the
     median of the others, per unit. `backward_ns` is the part of its time in the backward pass, None
     where nothing links that to it. With `is_repeat` it is a layer that repeats in the order of
-    kernels, named by how many it has.
+    kernels, named by how many it has. `classes` are the classes of its own operators with their
+    times per unit, the largest first, where they are of several.
     """
 
     names: tuple[str, ...]
@@ -43,6 +44,7 @@ class Costliest:
     others_ns: float = 0.0
     is_repeat: bool = False
     backward_ns: float | None = None
+    classes: tuple[tuple[str, float], ...] = ()
 
 
 def costliest(tree: ModelTree, located: Located, units: Units) -> Costliest | None:
@@ -67,6 +69,7 @@ def costliest(tree: ModelTree, located: Located, units: Units) -> Costliest | No
                 is_repeat=is_repeat,
             )  # fmt: skip
             found = _with_times(found, times, tree.unit_counts[0])
+            found = replace(found, classes=_classes(located, units, types))
             if not tree.levels.backward:
                 return found
             backward = _backward_ns(located, times_of_places, types)
@@ -82,6 +85,21 @@ def _backward_ns(located: Located, times: np.ndarray, types: tuple[str, ...]) ->
         for place, path in enumerate(places.modules)
         if places.is_backward(place) and tuple(path) == types
     )
+
+
+def _classes(
+    located: Located, units: Units, types: tuple[str, ...]
+) -> tuple[tuple[str, float], ...]:
+    """Return the classes of what runs directly in modules of these types, the largest first, with
+    their times per unit; none where all is of one class."""
+    trace, places = located.trace, located.places
+    is_of_types = np.array([tuple(path) == types for path in places.modules], dtype=bool)
+    chosen = is_of_types[places.of] & (units.unit_of != OUTSIDE)
+    classes = trace.operators["op_class"].astype(str)
+    of_calls = classes.to_numpy()[trace.calls["operator"].to_numpy()[chosen]]
+    times = trace.calls["dur_ns"][chosen].groupby(of_calls).sum().sort_values(ascending=False)
+    found = tuple((str(name), ns / units.count) for name, ns in times.items() if ns)
+    return found if len(found) > 1 else ()
 
 
 def _with_times(found: Costliest, times: dict[tuple[str, ...], float], count: int) -> Costliest:

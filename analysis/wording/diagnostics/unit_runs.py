@@ -36,6 +36,10 @@ _CUT_ALIKE = Message(
     "They begin with the same kernel as those of the other file, and with another one where this "
     "file is shown alone, so that the time of single parts differs there."
 )
+_NEXT = Message(
+    "Each lasts until the next one begins. Of the last one the file does not show that, so it is "
+    "in no run."
+)
 _ENDS: Mapping[UnitEnd, Message] = {
     "last_kernel": Message(
         "Each lasts from its first kernel to its last, as the file does not show what the host "
@@ -50,8 +54,8 @@ _ENDS: Mapping[UnitEnd, Message] = {
 
 
 def _end(note: Diagnostic) -> list[Message]:
-    """Return until when a repetition lasts, where that is not the next one."""
-    return [message for end, message in _ENDS.items() if note.values.get("end") == end]
+    """Return until when a repetition lasts: by default until the next one begins."""
+    return [message for end, message in _ENDS.items() if note.values.get("end") == end] or [_NEXT]
 
 
 def _beside(note: Diagnostic) -> NoteText:

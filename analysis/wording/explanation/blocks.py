@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.advice.explanation.explanation import (
-    ClassOfUnit,
     Collective,
     Layers,
     TraceExplanation,
@@ -139,7 +138,7 @@ def blocks_said(found: TraceExplanation) -> list[Said]:
     """Return what the time of a unit goes to, sentence by sentence."""
     is_file = found.unit.kind == "file"
     told = [_layers(each, found.products, is_file) for each in found.layers]
-    classes = classes_text(found.classes)
+    classes = classes_text([(each.op_class, each.ns) for each in found.classes])
     if classes:
         message = _BY_CLASS if found.unit.on_device else _BY_CLASS_OF_HOST
         told.append(message.of(classes=classes))
@@ -227,15 +226,13 @@ def _layers(layers: Layers, products: Sequence[Product], is_file: bool) -> Said:
     return whole.of(**values, largest=largest.ns, n=max(1, round(largest.count)))
 
 
-def classes_text(classes: Sequence[ClassOfUnit]) -> str:
-    """Return the classes of operators that take most time, with it; '' for none that is known."""
-    least_ns = _CLASS * sum(each.ns for each in classes)
-    known = [each for each in classes if each.op_class != "unknown" and each.ns >= max(1, least_ns)]
+def classes_text(classes: Sequence[tuple[str, float]]) -> str:
+    """Return the classes of operators that take most time, with it in ns; '' for none that is
+    known."""
+    least_ns = _CLASS * sum(ns for _, ns in classes)
+    known = [each for each in classes if each[0] != "unknown" and each[1] >= max(1, least_ns)]
     return listed(
-        [
-            str(_ONE_CLASS.of(op_class=LABELS[each.op_class], ns=each.ns))
-            for each in known[:_CLASSES]
-        ]
+        [str(_ONE_CLASS.of(op_class=LABELS[name], ns=ns)) for name, ns in known[:_CLASSES]]
     )
 
 

@@ -9,6 +9,7 @@ from analysis.compare.model_tree.costliest import Costliest
 from analysis.compare.model_tree.paths import NUMBERED, Source
 from analysis.messages import Message, Said, Shown, paragraph
 from analysis.operators.short_names import library_kernel
+from analysis.wording.explanation.blocks import classes_text
 from analysis.wording.explanation.units import is_run, per
 from analysis.work_units.units import UnitKind
 
@@ -47,6 +48,7 @@ _LONGEST = Message(
     "(median)."
 )
 _BACKWARD_OF_IT = Message("Of this {ns:duration} is its backward pass.")
+_CLASSES_OF_IT = Message("By class: {classes}.")
 _RANGE = Message(
     "Of all ranges that the program marks {module:name} takes most, without ranges inside it: "
     "**{ns:duration}** {per}, {share:percent} of the time of all operators."
@@ -83,6 +85,7 @@ _LONGEST_LAYER = Message(
     "The longest of them, number {number:count}, takes {longest:duration}, the others "
     "{others:duration} (median)."
 )
+_ONE_CLASS = 0.9  # of a module's own time, from which on it is all of one class
 _SHOWN = 2  # modules of a path that are told, the innermost ones
 _MUCH = 0.1  # of the time, from which it is told that it runs in no module
 SHARES = Message("Shares are of the change of all operators together, {ns:signed_duration}.")
@@ -169,6 +172,9 @@ def costliest_said(found: Costliest, kind: UnitKind, unit_name: str) -> list[Sai
     said = [message.of(module=shown, n=n, each=found.ns / n, **values)]
     if found.backward_ns:
         said.append(_BACKWARD_OF_IT.of(ns=found.backward_ns))
+    if found.classes and found.classes[0][1] < _ONE_CLASS * found.ns:
+        classes = classes_text(found.classes)
+        said.append(_CLASSES_OF_IT.of(classes=classes))
     if found.longest:
         numbers = found.names[-_SHOWN:].count(NUMBERED)
         longest = " › ".join(found.longest[-_SHOWN - numbers :])

@@ -66,6 +66,24 @@ def test_the_module_that_takes_most_is_named() -> None:
     assert "Layer › Attention takes most, without modules inside it: 480 µs per step in 4" in told
 
 
+def test_a_module_that_runs_more_than_one_class_says_what_takes_how_long() -> None:
+    """Attention runs products alone, 4 x 120 us; with 4 x 30 us of changes of layout in it, 120 of
+    its 600 us are no products."""
+    mixed = []
+    for launch in MODEL:
+        mixed.append(launch)
+        if launch.us == 90:
+            kernel = "batched_transpose_16x32_half"
+            mixed.append(replace(launch, operator="aten::transpose", us=30, kernel=kernel))
+    most = tree_of(trace_of(mixed)).costliest
+    assert most is not None
+    assert (most.ns, most.classes) == (600_000, (("matrix_product", 480_000), ("layout", 120_000)))
+    told = " ".join(map(str, costliest_said(most, "step", "step"))).replace("**", "")
+    assert "By class: matrix product (480 µs) and layout (120 µs)." in told
+    alone = tree_of(trace_of(MODEL)).costliest
+    assert alone is not None and alone.classes == ()
+
+
 def test_one_module_that_takes_longer_than_its_siblings_is_named() -> None:
     """The products of the third layer take 60 + 90 us: 150 instead of 120."""
     slow = [

@@ -51,17 +51,17 @@ def idle(change: Change, unit: UnitTimes) -> Sentence:
 
 
 def _from_launch_to_start(change: Change) -> tuple[int, int] | None:
-    """Return how long both sides wait from the launch of a kernel to its start, where nearly all
-    that launching takes longer or shorter is in that: the host is not what takes longer."""
+    """Return how long both sides wait from the launch of a kernel to its start, where much of
+    what launching takes longer or shorter is in that: the host is not what takes longer there."""
     if change.values.get("kind") != "launching":
         return None
     before, after = (
         sum(each.ns for each in side if not each.name) for side in (change.before, change.after)
     )
-    is_most = (after - before) * change.change_ns > 0 and abs(after - before) >= _NEARLY_ALL * abs(
+    is_much = (after - before) * change.change_ns > 0 and abs(after - before) >= _MUCH * abs(
         change.change_ns
     )
-    return (before, after) if is_most else None
+    return (before, after) if is_much else None
 
 
 def _one_gap_ns(change: Change, unit: UnitTimes) -> int | None:
@@ -82,6 +82,7 @@ _NAMED_CALLS = (
     "garbage_collection", "python",
 )  # fmt: skip
 _NEARLY_ALL = 0.8  # of a wait that is longer, which is in one gap
+_MUCH = 0.25  # of a change of launching, from which on a part of it is said beside it
 _AS_LONG = 0.02  # by which calls of both sides may differ that take the same time
 _AS_OFTEN = 0.05  # by which the calls of both sides may differ that are made as often
 # Of idle time of which the baseline has none under a call that it makes, too.
@@ -187,7 +188,7 @@ IDLE_BY = {
     ),
     "queued": Message(
         "The device is idle for {takes:duration} instead of {took:duration} although the next "
-        "kernel was launched already: **{ns:signed_duration}** {per}."
+        "kernel was in its queue all that time: **{ns:signed_duration}** {per}."
     ),
 }
 # Of idle time of which the baseline has none.
@@ -225,7 +226,7 @@ _IDLE_ONLY_AFTER = {
         "is not in the baseline: **{ns:signed_duration}** {per}."
     ),
     "queued": Message(
-        "The device is idle for {takes:duration} although the next kernel was launched "
-        "already, which it is not in the baseline: **{ns:signed_duration}** {per}."
+        "The device is idle for {takes:duration} although the next kernel was in its queue "
+        "all that time, which it is not in the baseline: **{ns:signed_duration}** {per}."
     ),
 }
