@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,13 @@ def test_a_bar_says_the_cause_its_stack_time_and_share_as_text(
     expect(timeline.tip).to_contain_text("running other code")
     timeline.hover(310 * MS, 1)  # there the device runs
     expect(timeline.tip).to_be_hidden()
-    line = timeline.root.locator(".fst-host")
-    expect(line).to_contain_text("the device is idle for 375 ms (93.8 % of the time drawn)")
-    expect(line).to_contain_text("loading data 53.3 %")
+    line = timeline.root.locator(".fst-host p").first
+    expect(line).to_contain_text("While the device is idle, the host is:")
+    assert not re.search(r"\d", line.inner_text()), "figures stand with the table"
+    page.get_by_text("What is in view, as a table").click()
+    shares = timeline.root.locator(".fst-shares")
+    expect(shares).to_contain_text("the device is idle for 375 ms (93.8 % of the time drawn)")
+    expect(shares).to_contain_text("loading data 53.3 %")
     assert page.locator("img").count() == 0 and page.title() == "report"
     assert page.console_errors == []
 

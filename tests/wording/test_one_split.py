@@ -52,7 +52,7 @@ def with_changes(plain: Comparison, *changes_us: int) -> Comparison:
         (
             (20, 12, 8, 6, 5, 4),
             ("1 smaller change, +4.00 µs", "1 smaller change", 4_000, -5_000),
-            "",  # −1 us is next to nothing of 1 ms
+            "",  # in all −1 us, which is next to nothing of 1 ms
         ),
         (
             (12, 10, 8, 6, 5, 4),
@@ -90,8 +90,11 @@ def test_told_smaller_and_rest_are_the_same_everywhere(
     assert [row.change for row in rows.more] == [
         f"{us:+.2f} µs".replace("-", "−") for us in changes_us[5:]
     ]
+    # The page lists the smaller changes with their sum, and says each figure once.
     texts = ["".join(part.text for part in parts) for parts in rows.after]
-    assert (texts[-1] if texts else "") == said
+    rest = f"No change accounts for {rest_ns / 1000:+.3g}".replace("-", "−")
+    assert len(texts) == bool(rest_ns) and "".join(texts).startswith(rest if rest_ns else "")
+    assert "smaller" not in "".join(texts)
     assert "".join(part.text for part in explained_parts(found)[-1]).endswith(said or ").")
     assert answer_lines(shown)[-1].endswith(said or ").")
     assert 1000 * sum(told_us) + smaller_ns + rest_ns == found.unit.change_ns

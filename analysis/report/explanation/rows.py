@@ -21,9 +21,10 @@ from analysis.wording.explanation import (
     change_parts,
     explained_parts,
     first_parts,
-    rest_parts,
+    last_parts,
     smaller_changes,
     told_changes,
+    unexplained_parts,
 )
 from analysis.wording.explanation import details as words
 from analysis.wording.explanation.earlier import earlier_said
@@ -124,7 +125,7 @@ def explained_rows(
 
 def _after(comparison: Comparison, explanation: Explanation) -> tuple[tuple[Part, ...], ...]:
     """Return how long a unit takes on both sides, unless the title has said so, which gives times
-    where no noise is known, and what changes that are not told add to it."""
+    where no noise is known, and what no change accounts for; the others are rows."""
     unit, verdict = explanation.unit, comparison.verdict
     times = verdict.times_ns if verdict.outcome == "noise_unknown" else None
     is_said = times is not None and all(
@@ -132,8 +133,8 @@ def _after(comparison: Comparison, explanation: Explanation) -> tuple[tuple[Part
         for of_title, of_unit in zip(times, (unit.before_ns, unit.after_ns), strict=True)
     )
     earlier = (said.parts() for said in earlier_said(explanation))
-    rest = passage(*earlier, rest_parts(explanation))
-    last = rest if is_said else explained_parts(explanation)[-1]
+    rest = unexplained_parts(explanation)
+    last = passage(*earlier, rest) if is_said else last_parts(explanation, rest)
     return (tuple(unbroken_parts(last)),) if last else ()
 
 

@@ -143,7 +143,7 @@ export function mount(root, firstPayload, options = {}) {
   });
   const stretch = createStretch(root, view, { timeWindow, modes, summary, live, redraw });
   const detailLine = createDetailLine(view, questions);
-  const viewTable = createViewTable(view);
+  const viewTable = createViewTable(view, hostLine.shares);
   const help = createHelp();
   const search = createSearch(root, view, {
     questions,

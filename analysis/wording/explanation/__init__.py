@@ -121,11 +121,15 @@ def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
     unit = explanation.unit
     first = first_parts(explanation)
     said = (change_said(change, unit) for change in told_changes(explanation))
-    more = (
-        said.parts() for said in (*profiled_said(unit), *end_said(unit), *earlier_said(explanation))
-    )
-    last = passage(unit_sentence(unit).parts(), *more, rest_parts(explanation))
+    last = last_parts(explanation, rest_parts(explanation))
     return [*([first] if first else []), *(each.parts() for each in said), last]
+
+
+def last_parts(explanation: Explanation, rest: Sequence[Part]) -> tuple[Part, ...]:
+    """Return how long a unit takes, and `rest`, which says what the changes do not add up to."""
+    unit = explanation.unit
+    said = (*profiled_said(unit), *end_said(unit), *earlier_said(explanation))
+    return passage(unit_sentence(unit).parts(), *(each.parts() for each in said), rest)
 
 
 def cause_parts(explanation: Explanation) -> tuple[Part, ...]:
@@ -151,6 +155,15 @@ def rest_parts(explanation: Explanation) -> tuple[Part, ...]:
         ns=smaller_ns + rest_ns,
         per=per_unit(unit),
     )
+
+
+def unexplained_parts(explanation: Explanation) -> tuple[Part, ...]:
+    """Return what no change accounts for, where the smaller changes are listed; none where it is
+    next to nothing."""
+    unit, rest_ns = explanation.unit, explanation.rest_ns
+    if abs(rest_ns) < _REST_FROM * unit.before_ns:
+        return ()
+    return _REST.parts(rest=rest_ns, per=per_unit(unit))
 
 
 def smaller_changes(explanation: Explanation) -> list[Change]:

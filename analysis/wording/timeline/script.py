@@ -73,6 +73,8 @@ WORDS: Mapping[str, str] = {
     "host_allocation": mark("allocating or freeing memory"),
     "host_bin": mark("{count} idle intervals within {width}"),
     "host_bin_idle": mark("idle for"),
+    "host_colours": mark("While the device is idle, the host is:"),
+    "host_colours_of_operators": mark("While no operator runs, the host is:"),
     "host_compilation": mark("compiling or loading code"),
     "host_copy_waits": mark("waiting for a copy"),
     "host_data_loading": mark("loading data"),

@@ -1,20 +1,23 @@
-/* The line below the canvas that says what the host did while nothing ran, by kinds of causes in
-   their colours, and folds its lane away. */
+/* The line below the canvas that names the colours of the host's lane and folds it away, and the
+   shares of what the host did while nothing ran, which stand with what is in view as a table. */
 
 import { HOST_KINDS, kindLabel } from "../data/host.js";
 import { duration, share } from "../data/text.js";
 import { say } from "../data/words.js";
 import { element, swatch } from "./elements.js";
 
-/* The kinds of causes of a host as [kind, ns], most time first. */
-function byKind({ causes }) {
+/* The kinds of causes of hosts as [kind, ns], most time first. */
+function byKind(...hosts) {
   const sums = new Map();
-  for (const { kind, ns } of causes) sums.set(kind, (sums.get(kind) ?? 0) + ns);
+  for (const { kind, ns } of hosts.flatMap(({ causes }) => causes)) {
+    sums.set(kind, (sums.get(kind) ?? 0) + ns);
+  }
   return [...sums].filter(([, ns]) => ns > 0).sort((a, b) => b[1] - a[1]);
 }
 
 export function createHostLine(view, onToggle) {
   const box = element("div", "fst-host");
+  const shares = element("div", "fst-shares");
   const launches = element("p");
   launches.hidden = true;
   const toggle = element("button");
@@ -25,16 +28,28 @@ export function createHostLine(view, onToggle) {
     fill();
   });
 
-  function lineOf({ label, dur, host }) {
+  function keyOf(kind, text) {
+    const key = element("span", "fst-key");
+    key.append(swatch(view.palette.host[HOST_KINDS.indexOf(kind)]), element("span", "", text));
+    return key;
+  }
+
+  function colours(hosts) {
+    const line = element("p");
+    const onDevice = hosts.some((host) => host.onDevice);
+    line.append(element("span", "", say(onDevice ? "host_colours" : "host_colours_of_operators")));
+    for (const [kind] of byKind(...hosts)) line.append(" ", keyOf(kind, kindLabel(kind)));
+    return line;
+  }
+
+  function sharesOf({ label, dur, host }) {
     const line = element("p");
     const word = host.onDevice ? "host_idle" : "host_nothing_runs";
     const lead = say(word, { time: duration(host.idle), share: share(host.idle, dur) });
     line.append(element("span", "", say("labelled", { label, text: lead })));
     for (const [kind, ns] of byKind(host)) {
-      const part = element("span", "fst-key");
       const text = say("host_part", { kind: kindLabel(kind), share: share(ns, host.idle) });
-      part.append(swatch(view.palette.host[HOST_KINDS.indexOf(kind)]), element("span", "", text));
-      line.append(" ", part);
+      line.append(" ", keyOf(kind, text));
     }
     return line;
   }
@@ -44,7 +59,10 @@ export function createHostLine(view, onToggle) {
     box.hidden = some.length === 0 || view.mode === "aligned";
     toggle.textContent = say(view.hostHidden ? "host_show" : "host_fold");
     toggle.setAttribute("aria-expanded", String(!view.hostHidden));
-    box.replaceChildren(...some.map(lineOf), launches, toggle);
+    if (some.length > 0) {
+      box.replaceChildren(colours(some.map(({ host }) => host)), launches, toggle);
+    }
+    shares.replaceChildren(...some.map(sharesOf));
   }
 
   /* `found` is {count, drawn}, or null. */
@@ -56,5 +74,5 @@ export function createHostLine(view, onToggle) {
     if (launches.textContent !== text) launches.textContent = text;
   }
 
-  return { box, fill, tell };
+  return { box, shares, fill, tell };
 }

@@ -90,11 +90,11 @@ function columnsOf(view, rows) {
   return columns.filter(({ key }) => !silent.has(key));
 }
 
-export function createViewTable(view) {
+/* `shares` says what the host did, and stands above the table. */
+export function createViewTable(view, shares) {
   const box = element("details", "fst-view");
-  box.append(element("summary", "", say("view_table")));
   const content = element("div");
-  box.append(content);
+  box.append(element("summary", "", say("view_table")), shares, content);
   let timer = 0;
 
   function fill() {
