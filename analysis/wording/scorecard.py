@@ -31,11 +31,15 @@ _STEADY_RUN = Message(
     "{slow_before:duration} to the baseline's mean run and {slow_after:duration} to the "
     "candidate's."
 )
+_OF_PLACES = Message(
+    "The places that are scored changed by {change:signed_duration} in all; of other operators and "
+    "of idle time nothing is predicted."
+)
 _OUTSIDE = Message("The measured saving is outside the predicted interval.")
 
 
 def scorecard_sentence(card: Scorecard) -> str:
-    """How far the prediction of the run and of its places held."""
+    """Return how far the prediction of the run and of its places held."""
     whole, (slow_before, slow_after) = card.run_predicted, card.slow_ns
     has_slow = any(ns > SLOW_IS_TOLD * card.run_ns for ns in card.slow_ns)
     sentences = [
@@ -51,6 +55,8 @@ def scorecard_sentence(card: Scorecard) -> str:
     ]
     if not card.is_inside:
         sentences.append(_OUTSIDE.text())
+    if card.scores:
+        sentences.append(_OF_PLACES.text(change=-sum(one.measured_ns for one in card.scores)))
     if card.group_error is not None:
         sentences.append(
             say(

@@ -276,8 +276,9 @@ FIGURES: Mapping[str, FigureText] = {
     "profiler_inflation": FigureText(
         Message("profiler inflation"),
         Message(
-            "Profiled / un-profiled run time of the same blocks. The profiler adds time to every "
-            "operator, so its times are never the headline."
+            "Profiled / un-profiled run time: of runs in blocks that of the typical run of either "
+            "(lower quartile of each block), else that of the mean run. The profiler adds time to "
+            "every operator, so its times are never the headline."
         ),
     ),
     "cube_ratio": FigureText(

@@ -16,6 +16,7 @@ from analysis.experiment import Experiment
 from analysis.readers import read, read_path
 from analysis.readers.input.source import Source
 from analysis.wording import findings as words
+from analysis.wording.findings import limit_parts, remedy_text
 from tests.advice.experiments import compared
 from tests.advice.traces import of_code, reason
 from tests.factories import FUSED, GEMM, UNFUSED_OPERATORS, experiment_zip
@@ -86,6 +87,24 @@ def test_fused_and_slower() -> None:
     assert one.confidence == "high"
     faster = read(Source("made.zip", experiment_zip({"unfused": [10.0] * 8, "fused": [5.0] * 8})))
     assert of_code(findings(advised(faster)), "fused_slower") is None
+
+
+def test_slower_groups_of_one_pattern_are_one_finding() -> None:
+    """Two Add + LayerNormalization of 10 + 20 µs became operators of 80 µs each: 160 in place of
+    60 µs, so 100 are lost; the optimizer that makes these operators is named."""
+    build = Builder()
+    x, y = build.input(1, 8, 64), build.input(1, 8, 64)
+    for _ in range(2):
+        added = build.node("Add", x, y)
+        x = build.node("LayerNormalization", added, build.weight(64), build.weight(64), axis=-1)
+    us = {"Add": 10, "LayerNormalization": 20, "SkipLayerNormalization": 80}
+    one = one_of(of_candidate(compared(build.model(x), us=us)), "fused_slower")
+    assert one.gain is not None and one.gain.value == pytest.approx(100_000)
+    assert (one.values["n"], one.values["before_ns"]) == (2, pytest.approx(60_000))
+    assert "without:SkipLayerNormFusion" in remedy_text(one)
+    said = "".join(part.text for part in limit_parts(one))
+    assert said.startswith("2 groups of Add + LayerNormalization run as SkipLayerNormalization")
+    assert len(one.names) == 2
 
 
 def test_a_value_that_is_computed_twice() -> None:

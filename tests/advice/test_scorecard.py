@@ -91,6 +91,7 @@ def test_by_hand_without_peaks() -> None:
     assert card.group_error == pytest.approx(0.2)
     sentence = scorecard_sentence(card)
     assert "changes by −24.0 µs (" in sentence and "Measured: −10.0 µs." in sentence
+    assert "The places that are scored changed by −20.0 µs in all; of other operators" in sentence
     assert "Of the one place that got faster, the saving is 20.0 % off." in sentence
 
 

@@ -104,7 +104,8 @@ def test_the_first_screen_compares_the_sample(start: Start) -> None:
     assert "mobilenetv2 · unfused (sample)" in options(page, "baseline")
     assert "Sample: a recording that comes with FuseScope, not one of yours." in texts(page)
     doubts = (
-        "2 doubts. The operators' own times explain only part of the change. Profiled runs take"
+        "2 doubts. The operators' own times explain only part of the change. "
+        "Profiled runs typically take"
     )
     assert doubts in " ".join(texts(page))
     # The head carries the interval, and light time stands beside the small-op ratio.

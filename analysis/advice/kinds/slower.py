@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from analysis.advice.finding import Finding, Gain
+from analysis.advice.optimizers import MADE_BY
 from analysis.advice.settings import conditions_of
 from analysis.advice.subject import Answer, Subject, shown
+from analysis.compare.comparison import Comparison
 from analysis.compare.side import engines_differ
 
 _NOT_FUSED = ("eager", "captured", "unfused")  # variants of engines whose conditions are not known
 
 
 def fused_slower(subject: Subject) -> Answer:
-    """Each group that the ledger marks as slower beyond noise, and that counts in the run.
+    """Return the patterns whose groups the ledger marks as slower beyond noise, where they count
+    in the run.
 
-    What leaving it as it was would save is measured: its loss, with its interval.
+    What leaving them as they were would save is measured: their loss, with its interval.
     """
     comparison = subject.comparison
     if comparison is None:
@@ -42,33 +47,42 @@ def fused_slower(subject: Subject) -> Answer:
         return ()
     if not comparison.fusion.groups:
         return "no_groups"
-    engine = subject.other_engine
     table = comparison.ledger.rows
-    found = []
-    for row in table[table["hurts"].to_numpy(dtype=bool)].to_dict("records"):
-        loss_ns = -float(row["gain_ns"])
-        if not subject.matters(loss_ns):
-            continue
-        group = comparison.fusion.group(int(row["group"]))
-        found.append(
-            Finding(
-                "fused_slower",
-                values={
-                    "pattern": shown(str(row["pattern"])),
-                    "becomes": shown(str(row["becomes"])),
-                    "kind": str(row["kind"]),
-                    "before_ns": float(row["before_ns"]),
-                    "after_ns": float(row["after_ns"]),
-                    "loss_ns": loss_ns,
-                    "group": group.id,
-                    **({"engine": engine} if engine else {}),
-                },
-                at_most_ns=-float(row["low_ns"]),
-                share=subject.share(loss_ns),
-                gain=Gain(loss_ns, -float(row["high_ns"]), -float(row["low_ns"]), "measured"),
-                where="group",
-                names=tuple(shown(op.name) for op in group.candidate)[:8],
-                confidence="high",
-            )
-        )
-    return tuple(found)
+    hurting = table[table["hurts"].to_numpy(dtype=bool)]
+    patterns = hurting.groupby(["pattern", "becomes", "kind"], sort=False)
+    found = (_of_pattern(subject, comparison, rows) for _, rows in patterns)
+    return tuple(finding for finding in found if finding is not None)
+
+
+def _of_pattern(subject: Subject, comparison: Comparison, rows: pd.DataFrame) -> Finding | None:
+    """Return the finding of all slower groups of one pattern; None where what they lose does not
+    count. Intervals of the groups add end by end."""
+    rows = rows.sort_values("gain_ns", kind="stable")
+    loss_ns = -float(rows["gain_ns"].sum())
+    if not subject.matters(loss_ns):
+        return None
+    groups = [comparison.fusion.group(int(id_)) for id_ in rows["group"]]
+    first = rows.iloc[0]
+    engine, optimizer = subject.other_engine, MADE_BY.get(str(first["becomes"]))
+    low_ns, high_ns = -float(rows["high_ns"].sum()), -float(rows["low_ns"].sum())
+    return Finding(
+        "fused_slower",
+        values={
+            "n": len(groups),
+            "pattern": shown(str(first["pattern"])),
+            "becomes": shown(str(first["becomes"])),
+            "kind": str(first["kind"]),
+            "before_ns": float(rows["before_ns"].sum()),
+            "after_ns": float(rows["after_ns"].sum()),
+            "loss_ns": loss_ns,
+            "group": groups[0].id,
+            **({"engine": engine} if engine else {}),
+            **({"optimizer": optimizer} if optimizer and not engine else {}),
+        },
+        at_most_ns=high_ns,
+        share=subject.share(loss_ns),
+        gain=Gain(loss_ns, low_ns, high_ns, "measured"),
+        where="group",
+        names=tuple(shown(op.name) for group in groups for op in group.candidate)[:8],
+        confidence="high",
+    )

@@ -222,11 +222,15 @@ def typical_cpu_ns(trace: Trace) -> float | None:
 def profiler_inflation(trace: Trace) -> float | None:
     """Profiled over un-profiled run time of the same blocks; None without both.
 
-    Lower quartiles of either inside a block, trimmed mean of the log-ratios over blocks.
+    Of runs in blocks lower quartiles of either inside a block, trimmed mean of the log-ratios over
+    blocks; of all others the ratio of the means, which are the times that pages show of them.
     """
     if trace.sampled_runs.empty or trace.profiled_runs.empty:
         return None
     spans = run_spans(trace)
+    if are_of_mean_runs(trace):
+        wall_ns, profiled_ns = leading_ns(trace, "unprofiled_wall"), spans["span_ns"].mean()
+        return float(profiled_ns) / wall_ns if wall_ns and profiled_ns > 0 else None
     runs = trace.profiled_runs
     at = pd.Index(runs["run"]).get_indexer(pd.Index(spans["run"]))
     of = runs["block"].to_numpy("int64", na_value=-1)[at]

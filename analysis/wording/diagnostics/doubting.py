@@ -476,8 +476,8 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "profiler_inflation": told(
         Message(
-            "Profiled runs take {baseline:factor} (baseline) and {candidate:factor} (candidate) "
-            "the time of un-profiled ones."
+            "Profiled runs typically take {baseline:factor} (baseline) and {candidate:factor} "
+            "(candidate) the time of un-profiled ones."
         ),
         Message("Latency is measured without the profiler, operator times are not."),
     ),

@@ -231,6 +231,9 @@ def remedy_text(finding: Finding) -> str:
     other = LEFT_AS_IT_WAS.get(engine)
     if finding.code == "fused_slower" and other is not None:
         return other.text()
+    named = TEXTS["slow_kernel"].remedy
+    if finding.code == "fused_slower" and "optimizer" in finding.values and named is not None:
+        return named.text(**_values(finding))
     if (of_engine := OF_ENGINES.get((finding.code, engine))) is not None:
         return of_engine.text()
     if finding.code == "costly_fusion" and finding.values.get("of") == "fusion":

@@ -164,7 +164,9 @@ LEFT_AS_IT_WAS: Mapping[str, Message] = {
     ),
 }
 KEPT_LIMITS = Message(
-    "{pattern:name} is as it was, and takes {after_ns:duration} instead of {before_ns:duration}."
+    "{pattern:name} is as it was, and takes {after_ns:duration} instead of {before_ns:duration}.",
+    "{n:count} groups of {pattern:name} are as they were, and take {after_ns:duration} together "
+    "instead of {before_ns:duration}.",
 )
 KEPT_SLOWER = Message(
     "Nothing was fused here: both sides run the same operators. What runs before them left other "

@@ -89,7 +89,9 @@ TEXTS: Mapping[FindingCode, FindingText] = {
         Message("Slower than in the baseline"),
         Message(
             "{pattern:name} runs as {becomes:name}, which takes {after_ns:duration} instead of "
-            "{before_ns:duration}."
+            "{before_ns:duration}.",
+            "{n:count} groups of {pattern:name} run as {becomes:name}, which take "
+            "{after_ns:duration} together instead of {before_ns:duration}.",
         ),
         Message(
             "An optimisation pays only where what it makes is faster than what it replaces. Here "

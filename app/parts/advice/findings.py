@@ -67,8 +67,9 @@ def _finding(
             if finding.where == "group" and to_group is not None:
                 key = f"group_of_finding_{place}"
                 group = int(str(finding.values["group"]))
+                several = int(str(finding.values.get("n", 1))) > 1
                 if st.button(
-                    say("Show this group"),
+                    say("Show the largest group") if several else say("Show this group"),
                     key=key,
                     type="tertiary",
                     on_click=to_group,

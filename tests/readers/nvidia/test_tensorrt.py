@@ -14,6 +14,7 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.groups.grouping import group_operators
 from analysis.compare.side import side_of_trace
+from analysis.compare.timing.latency import profiler_inflation
 from analysis.errors import FuseScopeError
 from analysis.limits import Limits
 from analysis.readers import find, read, read_path
@@ -358,6 +359,14 @@ def test_run_times_are_unprofiled_runs_of_one_process() -> None:
     assert trace.runs["block"].tolist() == [0, 0, 0, 0]
     assert trace.calls["run"].tolist() == [0, 0]
     assert len(trace.profiled_runs) == 1
+
+
+def test_what_the_profiler_adds_is_of_the_means_that_are_shown() -> None:
+    """Un-profiled runs of 1 and 3 ms after two that warm up: a mean of 2 ms, 2.5 ms as profiled;
+    the lower quartile of both would be 1.5 ms."""
+    layers = [{"count": 4}, {"name": "Conv_0", "timeMs": 10.0, "averageMs": 2.5}]
+    trace = trace_of(json.dumps(layers).encode(), times=times(9.0, 9.0, 1.0, 3.0), metadata=facts())
+    assert profiler_inflation(trace) == pytest.approx(1.25)
 
 
 def test_the_summary_beside_a_profile_has_an_unprofiled_time() -> None:
