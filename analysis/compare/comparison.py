@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, NewType
 
@@ -108,7 +108,10 @@ class Comparison:
     def explanation(self) -> Explanation | None:
         """What changed from trace to trace; None of recordings, whose groups are proven, and of a
         side of several files."""
-        return self.explained or explanation_of(self.baseline, self.candidate, self.ranks)
+        found = self.explained or explanation_of(self.baseline, self.candidate, self.ranks)
+        if found is None or self.verdict.of != "unprofiled_wall":
+            return found
+        return replace(found, unit=replace(found.unit, unprofiled_ns=self.verdict.times_ns))
 
     @property
     def is_explained(self) -> bool:

@@ -125,18 +125,17 @@ def verdict_sentence(comparison: Comparison) -> str:
 
 
 def verdict_interval(verdict: Verdict) -> str:
-    """'95 % interval 2.10× to 2.14×', read in the direction of the sentence; '' without one."""
+    """'95 % interval 2.10× to 2.14×', read in the direction of the sentence; '' without one. Of one
+    process each it is of their runs, which says nothing of other processes."""
     if verdict.shown is None:
         return ""
     (low, high), level = (verdict.shown[0].low, verdict.shown[0].high), verdict.shown[1]
     if verdict.outcome == "slower":
         low, high = 1 / high, 1 / low
-    return say(
-        "{level} interval {low:factor} to {high:factor}",
-        level=level_text(level),
-        low=low,
-        high=high,
-    )
+    values = {"level": level_text(level), "low": low, "high": high}
+    if verdict.pairing == "unpaired_runs":
+        return say("{level} interval of these runs {low:factor} to {high:factor}", **values)
+    return say("{level} interval {low:factor} to {high:factor}", **values)
 
 
 def level_text(level: float) -> str:
@@ -148,7 +147,10 @@ def interval_name(verdict: Verdict) -> str:
     """What the bar of the picture is: '95 % interval'; '' without one."""
     if verdict.shown is None:
         return ""
-    return say("{level} interval", level=level_text(verdict.shown[1]))
+    level = level_text(verdict.shown[1])
+    if verdict.pairing == "unpaired_runs":
+        return say("{level} interval of these runs", level=level)
+    return say("{level} interval", level=level)
 
 
 def interval_key(verdict: Verdict) -> str:

@@ -16,7 +16,7 @@ from analysis.report.explanation.rows import explained_rows
 from analysis.trace import Trace
 from analysis.wording.explanation import change_sentence
 from analysis.wording.explanation.details import known_by, where_names
-from analysis.wording.explanation.kernels import names_text
+from analysis.wording.explanation.kernels import kernel_text, names_text
 from analysis.wording.explanation.waterfall import change_label, steps_of
 from tests.compare.explanation.test_unit_sides import with_earlier
 from tests.step_traces import Kernel
@@ -223,3 +223,29 @@ def test_a_part_from_launch_to_start_is_said_where_it_is_much_of_a_change() -> N
     assert "each hipLaunchKernel takes 4.82 µs instead of 3.98 µs" in change_sentence(
         little, found.unit
     )
+
+
+def test_kernels_of_fewer_names_are_counted_by_name_too() -> None:
+    """13 kernels of 3 names before each of 4 products: 2 that are named and 1 more are no 13."""
+    kernels = tuple(KernelTime(name, n, 100) for name, n in (("q", 20), ("r", 20), ("s", 12)))
+    values: dict[str, str | int | float] = {"kernels": 13, "next_class": "matrix_product"}
+    change = Change("added", 300, 4, ("gemm",), after=kernels, values=values)
+    said = change_sentence(change, unit()).replace("**", "")
+    assert said.startswith("13 new kernels run before each of 4 executions of matrix product")
+    assert said.endswith("(3 kinds: q, r and 1 more).")
+    each_once = tuple(KernelTime(name, 1, 100) for name in "qrs")
+    alone = Change("added", 300, after=each_once)
+    assert change_sentence(alone, unit()).endswith("(q, r and 1 more).")
+
+
+def test_copies_are_named_without_the_word_for_their_class() -> None:
+    """Memcpy says that it copies; a kernel that copies has another name, and its class says so."""
+    copies = [KernelTime("Memcpy HtoD (Pageable -> Device)", 1, 10, "copy", is_copy=True)]
+    assert str(kernel_text(copies)) == "Memcpy HtoD (Pageable -> Device)"
+    assert str(kernel_text([KernelTime("poi_15", 1, 10, "copy")])) == "copy (poi_15)"
+
+
+def test_all_operators_of_a_class_are_not_without_an_operator() -> None:
+    values = {"op_class": "convolution", "by_class": 1}
+    change = Change("operator", 5, where=("convolution",), values=values)
+    assert change_label(change) == "convolution"

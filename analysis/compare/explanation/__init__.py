@@ -260,9 +260,8 @@ def _times(sides: tuple[ExplainedSide, ExplainedSide]) -> UnitTimes:
         all((side.trace.operators["level"] == "device_kernel").any() for side in sides),
         frozenset(kind for side in sides for kind in side.others),
         all(side.has_starts for side in sides),
-        not any(side.trace.sampled_runs.empty for side in sides),
-        any(side.units.end_with_kernels for side in sides),
-        _pauses_ns(sides),
+        end_with_kernels=any(side.units.end_with_kernels for side in sides),
+        pauses_ns=_pauses_ns(sides),
     )
 
 

@@ -160,7 +160,7 @@ class UnitTimes:
     on_device: bool  # kernels of a device, not operators of the host
     others: frozenset[OtherKernels] = frozenset()  # that `kernels` counts on either side
     has_starts: bool = True  # else `busy_ns` is the sum of all that runs
-    has_unprofiled: bool = False  # the files have un-profiled runs as well, which are shorter
+    unprofiled_ns: tuple[float, float] | None = None  # of a verdict on un-profiled runs
     end_with_kernels: bool = False  # repeats without the time until the next one begins
     pauses_ns: tuple[int, int] | None = None  # that time, on average
 

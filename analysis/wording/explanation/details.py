@@ -88,6 +88,8 @@ def where_names(change: Change) -> tuple[str, ...]:
     """Return where a change is, the widest first: for kernels without a known operator their class
     by its name, for tensors of one size what the number is."""
     op_class, size = change.values.get("op_class"), change.values.get("size")
+    if isinstance(op_class, str) and "by_class" in change.values:
+        return (LABELS[op_class].text(), *change.where[1:])
     if isinstance(op_class, str):
         return (_NO_OPERATOR.text(op_class=LABELS[op_class]), *change.where[1:])
     return (_SIZE.text(size=size),) if isinstance(size, int) else change.where

@@ -22,14 +22,22 @@ def kernel_text(kernels: Sequence[KernelTime]) -> Said:
 def names_text(kernels: Sequence[KernelTime]) -> Said:
     """Return the names of kernels, of more than two the first two and how many others; of more than
     two that a file numbers one by one, as trans_Cast_65, what they are: Cast."""
-    names = list(dict.fromkeys(kernel.name for kernel in kernels))
-    if len(names) > 2:
-        names = list(dict.fromkeys(map(_name_without_number, kernels)))
+    names = _names(kernels)
     if len(names) > 2:
         return _MORE.of(first=names[0], second=names[1], n=len(names) - 2)
     if len(names) == 2:
         return _TWO.of(first=names[0], second=names[1])
     return _ONE.of(name=names[0] if names else "")
+
+
+def kinds_of(kernels: Sequence[KernelTime]) -> int:
+    """Return how many names `names_text` tells or counts."""
+    return len(_names(kernels))
+
+
+def _names(kernels: Sequence[KernelTime]) -> list[str]:
+    names = list(dict.fromkeys(kernel.name for kernel in kernels))
+    return list(dict.fromkeys(map(_name_without_number, kernels))) if len(names) > 2 else names
 
 
 def _name_without_number(kernel: KernelTime) -> str:
@@ -39,8 +47,10 @@ def _name_without_number(kernel: KernelTime) -> str:
 
 
 def common_class(kernels: Sequence[KernelTime]) -> str | None:
-    """Return the class that all these kernels have; None for several, and for one that says less
-    than their names."""
+    """Return the class that all these kernels have; None for several, and for one that says no
+    more than their names."""
+    if all(kernel.is_copy for kernel in kernels):  # their names say so: Memcpy HtoD
+        return None
     found = {kernel.op_class for kernel in kernels}
     op_class = found.pop() if len(found) == 1 else "unknown"
     return None if op_class in _GENERAL else op_class

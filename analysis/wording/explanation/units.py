@@ -138,7 +138,10 @@ def word(kind: UnitKind, name: str) -> str:
 def profiled_said(unit: UnitTimes) -> list[Said]:
     """Return that a unit is one under the profiler, where the verdict is on others; nothing where
     there are no others."""
-    return [_AS_PROFILED.of()] if unit.has_unprofiled else []
+    if unit.unprofiled_ns is None:
+        return []
+    before, after = unit.unprofiled_ns
+    return [_AS_PROFILED.of(before=before, after=after)]
 
 
 def end_said(unit: UnitTimes) -> list[Said]:
@@ -158,7 +161,10 @@ _TO_LAST = Message(
     "A repetition lasts from its first kernel to its last here: not both files show what the host "
     "does until the next one begins."
 )
-_AS_PROFILED = Message("That is as profiled; the verdict is on un-profiled runs.")
+_AS_PROFILED = Message(
+    "That is as profiled; un-profiled runs, which the verdict compares, take {after:duration} "
+    "instead of {before:duration}."
+)
 
 
 def unit_sentence(unit: UnitTimes) -> Said:

@@ -51,8 +51,8 @@ BOTH_TIMES = Message("{time:duration} as profiled ({unprofiled:duration} un-prof
 _OF_FILE = Message("running for {busy:duration} of the {time:duration} from the first to the last")
 ON_LANE = Message("on {lane:name}")
 OTHERS = Message(
-    "with {n:count} execution that ran in its time and is not of it",
-    "with {n:count} executions that ran in its time and are not of it",
+    "with {n:count} execution of other work in that time",
+    "with {n:count} executions of other work in that time",
 )
 OUTLIVED: Mapping[RunWord, Message] = {
     "runs": Message("its last operator ends {late:duration} after the run"),

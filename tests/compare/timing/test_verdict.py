@@ -20,6 +20,7 @@ from analysis.compare.timing.verdict import Verdict, decided, paired_verdict, un
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.readers import read
 from analysis.readers.input.source import Source
+from analysis.wording.sentences import interval_name, verdict_interval
 from tests.factories import experiment_zip
 
 NOISE = np.array([0.00, 0.01, -0.01, 0.005, -0.004, 0.012, -0.011, 0.002] * 3)
@@ -159,6 +160,10 @@ def test_two_files_beyond_the_spread_of_processes() -> None:
     verdict = unpaired(1.5)
     assert verdict.outcome == "faster" and verdict.speedup == pytest.approx(1.5)
     assert unpaired(1 / 1.5).outcome == "slower"
+    assert verdict_interval(verdict).startswith("95 % interval of these runs ")
+    assert interval_name(verdict) == "95 % interval of these runs"
+    files = unpaired(1.5, pairing="separate_files")  # of several processes
+    assert verdict_interval(files).startswith("95 % interval 1.")
 
 
 def test_two_processes_within_what_they_differ_by_are_told_without_an_interval() -> None:

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
 from analysis.messages import Message, Shown, listed
 from analysis.operators.classes import LABELS
-from analysis.wording.explanation.kernels import kernel_text, names_text
+from analysis.wording.explanation.kernels import kernel_text, kinds_of, names_text
 
 _FEW = 2  # kernels that are told by name
 _LEAST = 0.03  # of their time, below which a class is not told
 _CLASS = Message("{op_class} {ns:duration}")
+_KINDS = Message("{n:count} kinds: {kernels}")
 
 
 def added(change: Change, unit: UnitTimes) -> tuple[Message, Mapping[str, Shown]]:
@@ -41,7 +42,7 @@ def _alone(
     of_head, of_size, anywhere, before_each = (message[unit.on_device] for message in messages)
     count, each = _counts(change, kernels)
     count = int(change.values.get("executions", count))  # in a unit that runs them
-    values: dict[str, Shown] = {"kernels": kernel_text(kernels), "n": count}
+    values: dict[str, Shown] = {"kernels": _of_kinds(kernels, each or count), "n": count}
     if "size" in change.values:
         message = of_head if "head" in change.values else of_size
         return message, {**values, "kernels": _by_class(kernels), "size": change.values["size"]}
@@ -49,6 +50,14 @@ def _alone(
         return anywhere, values
     place: dict[str, Shown] = {"places": change.repeats, "next": _next(change), "n": each}
     return before_each, {**values, **place}
+
+
+def _of_kinds(kernels: Sequence[KernelTime], count: int) -> Shown:
+    """Return so many kernels by name; where they are of fewer names, of more than two, with how
+    many these are, so that nobody adds up the two that are named and the others."""
+    kinds = kinds_of(kernels)
+    text = kernel_text(kernels)
+    return _KINDS.of(n=kinds, kernels=text) if _FEW < kinds < count else text
 
 
 def _by_class(kernels: Sequence[KernelTime]) -> Shown:

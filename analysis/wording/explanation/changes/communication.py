@@ -82,9 +82,9 @@ _COMMUNICATION_PARTED = Message(
 _WAITS: Mapping[str | int | float | None, Message] = {
     "measured": Message(
         "Of its time the baseline waits {wait_before_ns:duration} for rank "
-        "{wait_before_for:count}, the candidate {wait_after_ns:duration} for rank "
-        "{wait_after_for:count}: by as much the same collective takes longer on the one that comes "
-        "first. Waits for other ranks are not among it."
+        "{wait_before_for:count} and the candidate {wait_after_ns:duration} for rank "
+        "{wait_after_for:count}, measured where both take part; waits for other ranks are not "
+        "among it."
     ),
     "counter": Message(
         "Of its time no data moved for {wait_before_ns:duration} in the baseline and for "

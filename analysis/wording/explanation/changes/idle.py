@@ -82,7 +82,7 @@ _NAMED_CALLS = (
     "garbage_collection", "python",
 )  # fmt: skip
 _NEARLY_ALL = 0.8  # of a wait that is longer, which is in one gap
-_MUCH = 0.25  # of a change of launching, from which on a part of it is said beside it
+_MUCH = 0.4  # of a change of launching, from which on a part of it is said beside it
 _AS_LONG = 0.02  # by which calls of both sides may differ that take the same time
 _AS_OFTEN = 0.05  # by which the calls of both sides may differ that are made as often
 # Of idle time of which the baseline has none under a call that it makes, too.
