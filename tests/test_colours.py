@@ -104,6 +104,15 @@ def test_grey_text_is_the_same_cool_grey_and_can_be_read(theme: str) -> None:
     assert contrast(text, "#" + bytes(pale).hex()) >= 4.5
 
 
+@pytest.mark.parametrize("name", ["blue", "red", "orange"])
+def test_text_of_a_badge_can_be_read(name: str) -> None:
+    """On white with a tenth of its own colour, as Streamlit draws it in the light."""
+    theme = CONFIG["light"]
+    pale = [round(0.9 * 255 + 0.1 * of) for of in parts(theme[f"{name}Color"])]
+    text = theme[f"{name}TextColor"].lower()
+    assert contrast(text, "#" + bytes(pale).hex()) >= 4.5
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_labels_of_the_tree_can_be_read_on_every_box(theme: str) -> None:
     """Of a box with any part of the time, the whole and the least among them."""

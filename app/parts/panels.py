@@ -100,7 +100,7 @@ def unexpected(error: Exception) -> bool:
 def problem(error: FuseScopeError, failed: str) -> None:
     """An error that the user can act on; its text may quote a file, `failed` must not."""
     st.error(failed, icon=":material/error:")
-    st.code(error.text, language=None, wrap_lines=True)
+    code(error.text)
 
 
 def end_early(sides: Iterable[Side]) -> bool:
@@ -112,6 +112,11 @@ def end_early(sides: Iterable[Side]) -> bool:
             st.write(own(side.label))
         st.error(own(wording.trace_facts(side)), icon=":material/content_cut:")
     return bool(cut)
+
+
+def code(text: str) -> None:
+    """Draw `text` as it is, with a button that copies it; long lines go on in the next one."""
+    st.code(text, language=None, wrap_lines=True)
 
 
 def code_span(text: str) -> str:
@@ -274,7 +279,7 @@ def _colour(figure: Figure, better: str | None) -> DeltaColor:
 def trust(comparison: Comparison) -> None:
     """'Can I trust this?' in one line; everything is one click away."""
     found = trust_of(comparison.diagnostics)
-    with _trust_line(wording.trust_line(found), has_doubts=found.doubts > 0):
+    with _trust_line("trust", wording.trust_line(found), has_doubts=found.doubts > 0):
         everything = st.popover(say("Doubts and notes"), help=own(wording.all_of_them(found)))
     with everything:
         _trust(found)
@@ -284,7 +289,7 @@ def trust(comparison: Comparison) -> None:
 def doubts(lines: Sequence[str], counted: str, has_doubts: bool) -> None:
     """Draw 'Can I trust this?' in one line of a table of several: how many doubts there are, which
     are one click away, in these lines."""
-    with _trust_line(counted, has_doubts=has_doubts):
+    with _trust_line("trust_of_several", counted, has_doubts=has_doubts):
         everything = st.popover(say("Doubts")) if lines else None
     if everything is not None:
         with everything:
@@ -292,9 +297,12 @@ def doubts(lines: Sequence[str], counted: str, has_doubts: bool) -> None:
                 note(line, _WARNING)
 
 
-def _trust_line(said: str, *, has_doubts: bool) -> DeltaGenerator:
-    """Draw the question with what is `said` to it; return the line, for what opens more of it."""
-    line = st.container(border=True, horizontal=True, vertical_alignment="center", wrap=False)
+def _trust_line(key: str, said: str, *, has_doubts: bool) -> DeltaGenerator:
+    """Draw the question with what is `said` to it; return the line, for what opens more of it.
+    first_style.css wraps it on narrow screens."""
+    line = st.container(
+        key=key, border=True, horizontal=True, vertical_alignment="center", wrap=False
+    )
     with line.container(horizontal=True, vertical_alignment="center", gap="small"):
         icon = _WARNING if has_doubts else _INFO
         st.markdown(f"{icon} **{wording.TRUST}**", width="content")

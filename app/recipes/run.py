@@ -54,7 +54,7 @@ def show(recipe: Recipe, found: Mapping[str, Result], compare_page: st.Page) -> 
         else:
             blocks = _form(recipe, found)
         st.caption(say("The same on the command line:"))
-        st.code(request.command(recipe, blocks=blocks), language=None)
+        panels.code(request.command(recipe, blocks=blocks))
 
 
 def is_there(recipe: Recipe) -> bool:

@@ -190,7 +190,7 @@ def sweep_result(status: Status, scaling_page: st.Page, query: Mapping[str, str]
             st.success(say("Recorded."), icon=":material/check_circle:")
             st.text(kept)
         if status.paths:
-            st.code("\n".join(path.name for path in status.paths), language=None)
+            st.code("\n".join(path.name for path in status.paths), language=None, wrap_lines=True)
         if query and st.button(
             say("Open in Scaling"), key="record_open", type="primary", icon=":material/show_chart:"
         ):
@@ -230,7 +230,7 @@ def result(
             st.code(status.error.text, language=None, wrap_lines=True)
         elif status.path is not None:
             st.success(say("Recorded."), icon=":material/check_circle:")
-            st.code(status.path.name, language=None)
+            st.code(status.path.name, language=None, wrap_lines=True)
             for sentence in verdicts:
                 st.text(sentence)
             if beside is not None:

@@ -43,7 +43,7 @@ def show(compare_page: st.Page, shown_on: Mapping[Shows, StreamlitPage] | None =
         if not found:
             st.subheader(engine_words.NO_ENGINES.text(), anchor=False)
             st.markdown(say("Drop a recording of several engines here, or record one:"))
-            st.code(_COMMAND.format(model="MODEL"), language=None)
+            panels.code(_COMMAND.format(model="MODEL"))
             files.here()
             return
         chosen = _choose(found)
@@ -112,7 +112,7 @@ def _alone(of: Recorded) -> None:
     alone = engine_words.ONE_ENGINE_OF_OWN if _is_of_own(of) else engine_words.ONE_ENGINE
     told = alone.parts(engine=listed(list(of.engines)))
     st.subheader(panels.parts_text(told, "gray"), anchor=False)
-    st.code(_command(of), language=None)
+    panels.code(_command(of))
     files.here()
 
 

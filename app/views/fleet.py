@@ -37,6 +37,7 @@ TABLE = "fleet_ranks"
 MAX_ROWS = 12  # that are shown without scrolling
 _COMMANDS = "fusescope ingest traces/ --to ranks\nfusescope serve ranks"
 _NAME_CHARS = 60
+_RANK_WIDTH, _TOLD_WIDTH = 50, 250  # pixels; what is wrong stands beside its rank at 420, too
 _PARTS = ("step_ns", "computing_ns", "uncovered_ns", "free_ns")
 _HINT = Message("A click on a rank compares it with a rank of median computing time.")
 _HINT_STAGES = Message(
@@ -65,7 +66,7 @@ def show(compare_page: st.Page, shown_on: Mapping[Shows, StreamlitPage] | None =
             st.markdown(
                 say("Drop the traces of all ranks here, or read them into a store, and open that:")
             )
-            st.code(_COMMANDS, language=None)
+            panels.code(_COMMANDS)
             files.here()
             return
         name = _choose([*stores, *([fleets.OPEN] if opened else [])], list(opened))
@@ -178,6 +179,10 @@ def _ranks(found: Examined) -> int | None:
         hide_index=True,
         height=whole_height(min(len(ranks), MAX_ROWS)),
         row_height=ROW_HEIGHT,
+        column_config={
+            say("rank"): st.column_config.NumberColumn(width=_RANK_WIDTH),
+            say("what is wrong"): st.column_config.TextColumn(width=_TOLD_WIDTH),
+        },
         on_select="rerun",
         selection_mode="single-row",
         alt=say("Ranks"),

@@ -141,8 +141,8 @@ def _table(found: Sequence[Item]) -> list[Item]:
     frame = pd.DataFrame(
         {
             say("Name"): [item.name for item in found],
-            say("Kind"): [_KINDS[item.kind].text() for item in found],
             say("Headline"): [item.headline for item in found],
+            say("Kind"): [_KINDS[item.kind].text() for item in found],
             say("Model"): [item.model for item in found],
             say("Tags"): [", ".join(item.facts.tags) for item in found],
             say("Note"): [item.facts.note for item in found],

@@ -81,9 +81,9 @@ def _explain() -> None:
         st.markdown("\n".join(f"- {panels.strong(line.parts())}" for line in _HOW))
     with st.expander(say("Recordings and the command line"), icon=":material/terminal:"):
         st.markdown(say("The command line has more options and does not need a browser:"))
-        st.code("fusescope collect --help", language=None)
+        panels.code("fusescope collect --help")
         st.caption(say("Recordings are stored in this folder:"))
-        st.code(str(places.experiments_folder()), language=None, wrap_lines=True)
+        panels.code(str(places.experiments_folder()))
 
 
 def _form() -> None:

@@ -66,7 +66,7 @@ def show(shown_on: Mapping[Shows, StreamlitPage] | None = None) -> None:
         found = own or {f"{_SAMPLE}{name}": path for name, path in samples}
         with st.expander(say("Open a file of fusescope bisect"), expanded=not found):
             st.markdown(say("Have several releases optimise a model, and open what they made:"))
-            st.code(_COMMANDS, language=None)
+            panels.code(_COMMANDS)
             files.here()
         if not found:
             return

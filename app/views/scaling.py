@@ -38,7 +38,7 @@ def show(shown_on: Mapping[Shows, StreamlitPage]) -> None:
         if not found:
             st.subheader(say("No model was recorded with several settings"), anchor=False)
             st.markdown(say("Drop the files of such recordings here, or record one:"))
-            st.code(_COMMAND, language=None)
+            panels.code(_COMMAND)
             files.here()
             return
         scaling = sweeps.load(_choose(found), state.files.opened())

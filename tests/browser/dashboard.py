@@ -134,13 +134,22 @@ CUT_BUTTONS = """(all) => all.filter((e) => e.checkVisibility() && e.innerText.t
     && (e.getBoundingClientRect().right > innerWidth
       || [e, ...e.querySelectorAll("p")].some((p) => p.scrollWidth > p.clientWidth + 1)))
   .map((e) => e.innerText)"""
+# The baseline's figure of a card, and what is chosen of several.
+CUT_TEXTS = """(all) => all
+  .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
+  .map((e) => e.innerText)"""
+MAY_BE_CUT = (
+    "[data-testid='stMetricDeltaDescription'] div, [data-testid='stMultiSelectTagsContainer']"
+)
 
 
 def fits_narrow_pages(page: Page) -> None:
-    """Nothing has to be scrolled sideways, and no button is cut."""
+    """Nothing has to be scrolled sideways, and no button, figure or choice is cut."""
     for width in (1024, 420):
         page.set_viewport_size({"width": width, "height": 900})
         wait_idle(page)
         main = page.get_by_test_id("stMain")
         assert main.evaluate("e => e.scrollWidth - e.clientWidth") == 0, width
         assert main.get_by_role("button").evaluate_all(CUT_BUTTONS) == [], width
+        assert main.locator(MAY_BE_CUT).evaluate_all(CUT_TEXTS) == [], width
+    assert violations(page, "scrollable-region-focusable") == []

@@ -104,7 +104,7 @@ def _own_pass(shown: Shown, misses: Sequence[MissedFusion], record_page: st.Page
     name = experiment.record.model.name if is_built_in else "MODEL.onnx"
     if experiment.own_fusions is None:
         st.caption(panels.own(_NOT_TRIED.text()))
-        st.code(f"fusescope fuse {name} --explain", language=None)
+        panels.code(f"fusescope fuse {name} --explain")
         return
     sentence = own_pass_sentence(misses)
     if not sentence:
@@ -117,7 +117,7 @@ def _own_pass(shown: Shown, misses: Sequence[MissedFusion], record_page: st.Page
         ):
             variants = ",".join(OWN_PASS_VARIANTS)
             st.switch_page(record_page, query_params={"model": name, "variants": variants})
-        st.code(f"fusescope collect {name} --variants {','.join(OWN_PASS_VARIANTS)}", language=None)
+        panels.code(f"fusescope collect {name} --variants {','.join(OWN_PASS_VARIANTS)}")
 
 
 def _none_missed(comparison: Comparison) -> str:

@@ -48,7 +48,7 @@ def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
                 st.switch_page(record_page, query_params=query)
             given = model.name if is_built_in else display_name(experiment.file_name)
             command = tries.command(given, experiment.record, best, len(asked))
-            st.code(command if is_built_in else f"{command} --model MODEL.onnx", language=None)
+            panels.code(command if is_built_in else f"{command} --model MODEL.onnx")
 
 
 def _offer(model: str, best: str, asked: tuple[Try, ...], record: ExperimentRecord) -> Offer:

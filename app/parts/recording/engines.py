@@ -44,7 +44,7 @@ def how_to_add(runtime: str) -> None:
     """The command that adds an engine which is not there."""
     parts = _NOT_READY.parts(engine=runtime)
     st.info(panels.parts_text(parts, "gray"), icon=":material/download:")
-    st.code(f"fusescope runtimes add {runtime}", language=None)
+    panels.code(f"fusescope runtimes add {runtime}")
 
 
 def choose(able: Sequence[str], changed: Callable[[], None]) -> str:
@@ -72,7 +72,7 @@ def explain(runtime: str, *, takes_files: bool) -> None:
     if runtime == "torch":
         st.caption(panels.own(_COMPILES.text()))
     st.caption(panels.own(_OWN_CODE.text()))
-    st.code(f"fusescope collect {_FUNCTION} --runtime {runtime}", language=None)
+    panels.code(f"fusescope collect {_FUNCTION} --runtime {runtime}")
 
 
 def several(
@@ -117,11 +117,11 @@ def command(
         "fusescope", "collect", model, "--runtime", ",".join(engines),
         "--variants", ",".join(variants), *settings.options(),
     ]  # fmt: skip
-    st.code(shlex.join(parts), language=None, wrap_lines=True)
+    panels.code(shlex.join(parts))
 
 
 def _commands(names: Sequence[str]) -> None:
-    st.code("\n".join(f"fusescope runtimes add {name}" for name in names), language=None)
+    panels.code("\n".join(f"fusescope runtimes add {name}" for name in names))
 
 
 def ablate(runtime: str, *, is_own: bool) -> bool:
