@@ -14,7 +14,7 @@ from analysis.compare.side import Role, Side, engines_differ
 from analysis.compare.timing.latency import are_paired
 from analysis.compare.timing.verdict import Pairing, Verdict, VerdictReason
 from analysis.experiment import ExperimentRecord
-from analysis.messages import Message, Part, listed, paragraph, passage, say
+from analysis.messages import Message, Part, Shown, listed, paragraph, passage, say
 from analysis.quantity import Quantity
 from analysis.trace import RunWord
 from analysis.wording.counted import counts_of, has_copies, mean_text
@@ -132,7 +132,7 @@ def verdict_interval(verdict: Verdict) -> str:
     (low, high), level = (verdict.shown[0].low, verdict.shown[0].high), verdict.shown[1]
     if verdict.outcome == "slower":
         low, high = 1 / high, 1 / low
-    values = {"level": level_text(level), "low": low, "high": high}
+    values: dict[str, Shown] = {"level": level_text(level), "low": low, "high": high}
     if verdict.pairing == "unpaired_runs":
         return say("{level} interval of these runs {low:factor} to {high:factor}", **values)
     return say("{level} interval {low:factor} to {high:factor}", **values)
