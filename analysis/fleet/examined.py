@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from analysis.fleet import step_split
 from analysis.fleet.causes import Cause, causes
 from analysis.fleet.differing import Stages, stages
@@ -20,12 +22,14 @@ from analysis.ranks.aligned import Aligned, aligned
 @dataclass(frozen=True, eq=False)
 class Examined:
     """What was found of a fleet. `decided` of its whole `collectives` have a vote, `left_out` are
-    not whole; `steps` is how many a typical rank has."""
+    not whole, and those of groups of one rank take `alone_ns` each; `steps` is how many a typical
+    rank has."""
 
     fleet: Fleet
     collectives: int
     decided: int
     left_out: int
+    alone_ns: np.ndarray
     steps: int
     slow: tuple[SlowRank, ...]
     causes: tuple[Cause, ...]
@@ -61,6 +65,7 @@ def examine(fleet: Fleet) -> Examined:
         len(found.table),
         int((votes(found).rank >= 0).sum()),
         found.left_out,
+        found.alone_ns,
         step_count(fleet),
         slow,
         causes(fleet, found, slow),

@@ -21,7 +21,7 @@ class Aligned:
 
     A collective is whole where as many ranks have it as have any of its group, at least two, each
     once, and all with the same kind and size. `left_out` counts those that are not, without those
-    of groups of one rank, which nobody else could have.
+    of groups of one rank, which nobody else could have: `alone_ns` holds how long each of these is.
     `table`: `group`, `members`, `size` of the group, `present` (ranks that have it), `kind`,
     `bytes`, `index`, `is_pair`, `step`, `least_ns`, `median_ns` and `most_ns` of an execution.
     """
@@ -30,6 +30,7 @@ class Aligned:
     of: np.ndarray
     table: pd.DataFrame
     left_out: int
+    alone_ns: np.ndarray
 
     @property
     def wait_ns(self) -> np.ndarray:
@@ -43,7 +44,7 @@ def aligned(rows: pd.DataFrame) -> Aligned:
     """The collectives of several ranks: tables as `collectives` makes them, with a column
     `rank`."""
     if not len(rows):
-        return _of(rows, np.zeros(0, dtype="int64"), 0)
+        return _of(rows, np.zeros(0, dtype="int64"), 0, np.zeros(0))
     # A name of a group may stand for other ranks elsewhere; members tell them apart.
     place = _numbered(rows["group"], rows["members"])
     named = (rows["group"] != "").to_numpy()
@@ -71,7 +72,8 @@ def aligned(rows: pd.DataFrame) -> Aligned:
     inside = of >= 0
     is_alone = (counts == 1) & (rows["size"].to_numpy("int64", na_value=0)[first] == 1)
     left_out = int((~kept & ~is_alone).sum())
-    return _of(rows[inside].reset_index(drop=True), of[inside], left_out)
+    alone_ns = rows["dur_ns"].to_numpy("float64")[first[is_alone]]
+    return _of(rows[inside].reset_index(drop=True), of[inside], left_out, alone_ns)
 
 
 def _numbered(one: pd.Series | np.ndarray, other: pd.Series | np.ndarray) -> np.ndarray:
@@ -81,7 +83,7 @@ def _numbered(one: pd.Series | np.ndarray, other: pd.Series | np.ndarray) -> np.
     return found
 
 
-def _of(rows: pd.DataFrame, of: np.ndarray, left_out: int) -> Aligned:
+def _of(rows: pd.DataFrame, of: np.ndarray, left_out: int, alone_ns: np.ndarray) -> Aligned:
     lasts = Grouped(of, rows["dur_ns"].to_numpy("float64") if len(rows) else np.zeros(0))
     first = lasts.first()
     columns = ["group", "members", "kind", "bytes", "index", "is_pair", "step", "size"]
@@ -95,4 +97,4 @@ def _of(rows: pd.DataFrame, of: np.ndarray, left_out: int) -> Aligned:
         most_ns=lasts.quantile(1.0),
         last_row=first,
     )
-    return Aligned(rows, of, table, left_out)
+    return Aligned(rows, of, table, left_out, alone_ns)

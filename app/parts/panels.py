@@ -23,7 +23,7 @@ from analysis.compare.side import Side
 from analysis.compare.trust import Trust
 from analysis.compare.trust import trust as trust_of
 from analysis.errors import FuseScopeError
-from analysis.messages import Message, Part, say
+from analysis.messages import Message, Part, paragraph, say
 from app import language, state
 from app.state.opened import Fate
 
@@ -288,9 +288,11 @@ def trust(comparison: Comparison) -> None:
 
 def doubts(lines: Sequence[str], counted: str, has_doubts: bool) -> None:
     """Draw 'Can I trust this?' in one line of a table of several: how many doubts there are, which
-    are one click away, in these lines."""
-    with _trust_line("trust_of_several", counted, has_doubts=has_doubts):
-        everything = st.popover(say("Doubts")) if lines else None
+    are one click away, in these lines; a single one stands there itself."""
+    is_single = has_doubts and len(lines) == 1
+    said = paragraph(counted, lines[0]) if is_single else counted
+    with _trust_line("trust_of_several", said, has_doubts=has_doubts):
+        everything = st.popover(say("Doubts")) if lines and not is_single else None
     if everything is not None:
         with everything:
             for line in lines:

@@ -274,7 +274,7 @@ def _outliers(found: Examined) -> None:
             say("median"): units.duration(one.median_ns),
             say("change"): units.percent(one.change, signed=True),
             say("deviations"): units.small_number(one.score),
-            say("in a step, by the median call"): units.duration(
+            say("all executions of a step"): units.duration(
                 one.total_ns / max(1, found.steps), signed=True
             ),
         }

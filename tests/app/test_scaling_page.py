@@ -52,6 +52,7 @@ def test_recordings_of_one_model_and_none(tree: Path) -> None:
     page = model.set_value("zoo:tiny").run()
     assert page.header[0].value == "Scaling of tiny" and address(page)["sweep"] == "zoo:tiny"
     assert any("10.0 ms" not in text and "200 /s" in text for text in texts(page))
+    assert any(text.startswith("1 doubt. Every setting is a rec") for text in texts(page))
     [frame] = [one.value for one in page.dataframe]
     assert list(frame["Parallel efficiency"]) == ["–", "50.0 % (50.0 to 50.0 %)"]
     page = page.selectbox(key="choose_sweep").set_value(f"zoo:{HOSTILE}").run()

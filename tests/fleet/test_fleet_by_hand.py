@@ -28,7 +28,7 @@ from analysis.ranks.aligned import Aligned
 from analysis.ranks.aligned import aligned as aligned_rows
 from analysis.ranks.bus import bus_bandwidth
 from analysis.ranks.grouped import Grouped
-from analysis.wording.fleet.sentences import cause_parts, free_parts, text_of
+from analysis.wording.fleet.sentences import cause_parts, free_parts, state_sentences, text_of
 from tests.fleet.jobs import by_hand
 
 # Four ranks, twenty collectives in two steps: rank 2 comes 40 ns late in each, transfers take 60.
@@ -149,9 +149,26 @@ def test_the_parts_of_a_delay_add_up_to_it() -> None:
     found = examine(by_hand(LATE, STEPS, rows=rows))
     [cause] = found.causes
     assert text_of(cause_parts(cause, found.steps)) == (
-        "Against the median of 3 other ranks, rank 2 was late before those collectives by 400 ns a "
-        "step: mm took 500 ns longer and everything else took 100 ns less."
+        "Before those collectives rank 2 took 400 ns a step longer than the median of 3 other "
+        "ranks: mm took 500 ns longer and everything else took 100 ns less."
     )
+
+
+def test_collectives_of_one_rank_are_counted_apart() -> None:
+    """Two ranks share two collectives; each has another group by itself, of 100 and 300 ns."""
+    shared = [
+        {"rank": rank, "group": "all", "index": at, "size": 2, "dur_ns": 50}
+        for rank in range(2)
+        for at in range(2)
+    ]
+    alone = [
+        {"rank": rank, "group": f"own {rank}", "index": 0, "size": 1, "dur_ns": 100 + 200 * rank}
+        for rank in range(2)
+    ]
+    found = examine(by_hand([*shared, *alone]))
+    assert (found.collectives, found.left_out) == (2, 0)
+    first, *_ = state_sentences(found)
+    assert "2 executions of collectives in groups of one rank, of 200 ns each" in text_of(first)
 
 
 def test_a_slow_link_is_the_group_that_is_slowest_beyond_chance() -> None:

@@ -57,6 +57,8 @@ def fleet_values(found: Examined, against: Versus | None = None) -> dict[str, An
             "whole": found.collectives,
             "decided": found.decided,
             "left_out": found.left_out,
+            "alone": len(found.alone_ns),
+            "alone_ns": float(found.alone_ns.sum()),
         },
         "slow_ranks": [
             {

@@ -29,6 +29,12 @@ _HEAD_UNKNOWN = Message(
     "{present:count} ranks can be compared: {steps:steps} each, {collectives:count} collectives; "
     "in {decided:count} of these one rank came clearly last by its own delay.",
 )
+_ALONE = Message(
+    "{n:count} execution of a collective in a group of one rank, of {each:duration}, is in no "
+    "table of waits: nobody waits in it.",
+    "{n:count} executions of collectives in groups of one rank, of {each:duration} each on "
+    "average, are in no table of waits: nobody waits in them.",
+)
 _WRITTEN = Message("The store is being written: more ranks may come.")
 _MISSING = Message(
     "Rank {ranks} has no file, so nothing is known of it.",
@@ -85,8 +91,8 @@ _NO_COLLECTIVES = Message(
     "Which rank is slow **cannot be told**: no collective is in the traces of two ranks."
 )
 _CAUSE = Message(
-    "Against the median of {others:count} other ranks, rank {rank} was late before those "
-    "collectives by {late:duration} a step: {causes}."
+    "Before those collectives rank {rank} took {late:duration} a step longer than the median of "
+    "{others:count} other ranks: {causes}."
 )
 _BY_OPERATOR = Message("{name:name} took {excess:duration} longer")
 _BY_THE_REST = Message("everything else took {excess:duration} longer")
@@ -178,6 +184,9 @@ def state_sentences(found: Examined) -> list[Sentence]:
         told = [_HEAD_UNKNOWN.parts(n=len(fleet.ranks), **counts)]
     else:
         told = [_HEAD.parts(world=fleet.world, **counts)]
+    if len(found.alone_ns):
+        alone = _ALONE.parts(n=len(found.alone_ns), each=float(found.alone_ns.mean()))
+        told = [passage(*told, alone)]
     if fleet.is_being_written:
         told.append(_WRITTEN.parts())
     if fleet.missing:

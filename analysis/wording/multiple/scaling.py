@@ -56,7 +56,7 @@ _CLOSE_RUN = Message(
 )
 APART = Message(
     "Every setting is a recording of its own: neither machine nor drift is controlled between "
-    "them, and two recordings of the same graph can differ by 12 %."
+    "them, and two recordings of the same graph, made one after the other, can differ by 12 %."
 )
 _MACHINES = Message("They were recorded on several machines, which do not compare: {names:name}.")
 _ENGINES = Message("They were recorded with several engines: {names:name}.")
