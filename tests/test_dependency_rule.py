@@ -180,11 +180,11 @@ ALLOWED = {
     ),
     "app.parts": (
         "analysis",
-        *within("app", "fleet language recording server sources state"),
+        *within("app", "fleet language recording server sources state store.records"),
     ),
     "app.recipes": (
         "analysis",
-        *within("app", "parts recording sources state"),
+        *within("app", "parts recording sources state store.records"),
         "collectors.record",
     ),
     "app.views": (

@@ -20,8 +20,8 @@ from analysis.text import clean_text, display_name
 from analysis.trace import RunWord
 from analysis.wording.sentences import pair_parts
 from app.recording.kept import MAX_LISTED
-from app.sources import choices, places
-from app.store import facts, settings
+from app.sources import places
+from app.store import facts, records, settings
 from app.store.facts import Facts
 from app.store.store import Held, Store
 
@@ -204,10 +204,10 @@ def _of_trace(held: Held, language: str) -> Item:
 @lru_cache(maxsize=_MOST_ITEMS)
 def _of_recording(path: Path, mtime_ns: int, size: int, language: str) -> Item | None:
     """A recording likewise; None for what is none."""
-    record = choices.record_at(path)
+    record = records.record_at(path)
     if record is None:
         return None
-    first, second = choices.recorded_pair(path)
+    first, second = records.recorded_pair(path)
     pair = (first, second) if first is not None and second is not None else None
     headline = ""
     if pair is not None:

@@ -19,8 +19,8 @@ from analysis.readers import READER_VERSION, read_path
 from analysis.sql.database import SECONDS, Answer, Database, Stream, files
 from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, RUN_COLUMNS
 from app.library.items import RECORDED, Item, items, recording_hash, store
-from app.sources import choices, places
-from app.store import keeping
+from app.sources import places
+from app.store import keeping, records
 from app.store.entries import Entry, Unit, file_of
 from app.store.store import Held, Store
 
@@ -171,7 +171,7 @@ def _rows(kept_in: Store, listed: list[Item]) -> Iterator[tuple[Held, int, dict[
     current = {
         key: name
         for name in by_file
-        if (record := choices.record_at(places.experiments_folder() / name)) is not None
+        if (record := records.record_at(places.experiments_folder() / name)) is not None
         for key in _keys(record).values()
     }
     for held in kept_in.held():
@@ -220,7 +220,7 @@ def _with_recordings(kept_in: Store, listed: list[Item]) -> Iterator[str]:
             continue
         name = item.id.removeprefix(RECORDED)
         path = places.experiments_folder() / name
-        record = choices.record_at(path)
+        record = records.record_at(path)
         if record is None:
             continue
         missing = {

@@ -12,7 +12,8 @@ import streamlit as st
 from analysis.compare.timing.verdict import Verdict, paired_verdict
 from analysis.experiment import Experiment, ExperimentRecord
 from analysis.recipes import Recipe, RecipeTable, misfit, recipe_table
-from app.sources import choices, loading, places
+from app.sources import loading, places
+from app.store import records
 
 OWN, SHIPPED = "recorded here", "comes with FuseScope"
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -75,7 +76,7 @@ def results(recipe: Recipe, own: Iterable[Result]) -> dict[str, Result]:
 
 
 def _result(source: str, prefix: str, path: Path) -> Result | None:
-    record = choices.record_at(path)
+    record = records.record_at(path)
     return None if record is None else Result(source, prefix, path, record)
 
 

@@ -8,15 +8,11 @@ A source id is what a link holds: `sample:mobilenetv2/fused`, `recorded:<file>/f
 
 from __future__ import annotations
 
-import zipfile
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import streamlit as st
-
-from analysis.advice.tried import kept, tried
 from analysis.compare.choice import (
     BEFORE_FUSION,
     alike,
@@ -26,18 +22,16 @@ from analysis.compare.choice import (
 )
 from analysis.compare.likeness import belong_together
 from analysis.compare.side import label_of
-from analysis.errors import FuseScopeError
-from analysis.experiment import RECORD_NAME, Experiment, ExperimentRecord, parse_record
-from analysis.limits import MIB
+from analysis.experiment import Experiment
 from analysis.messages import Message
 from analysis.readers.packed.report import BOTH
 from analysis.trace import Trace
 from app.sources import examples, places, sides
 from app.state.opened import Fate, Opened
+from app.store import records
 
 Pair = tuple[str | None, str | None]
 
-_RECORD_BYTES = 64 * MIB
 _OF_FILE = Message("{model:name} · {variant:name} ({file:name})")
 _DATED = Message("{model:name} · {variant:name} ({date:name})")
 _SAMPLE = Message("{model:name} · {variant:name} (sample)")
@@ -150,23 +144,8 @@ def first_pair() -> Pair:
     """What to compare when nobody said what: the first sample, else the newest experiment."""
     files = [(f"sample:{name}", path) for name, path in places.samples().items()]
     files += [(f"recorded:{name}", path) for name, path in places.experiments().items()]
-    pairs = (_pair_in(prefix, path) for prefix, path in files)
+    pairs = (records.pair_in(prefix, path) for prefix, path in files)
     return next((pair for pair in pairs if None not in pair), (None, None))
-
-
-def recorded_pair(path: Path) -> Pair:
-    """Ids of baseline and fused variant of an experiment, or of what was tried and is kept; None
-    where it cannot be read."""
-    return _pair_in(f"recorded:{path.name}", path)
-
-
-def _pair_in(prefix: str, path: Path) -> Pair:
-    record = record_at(path)
-    if record is None:
-        return None, None
-    one = kept(tried(record))
-    baseline, candidate = chosen_names(record, candidate=one.remedy.variant if one else None)
-    return f"{prefix}/{baseline}", f"{prefix}/{candidate}"
 
 
 def suggested(files: Iterable[Opened], *, in_order: bool = False) -> Pair:
@@ -302,7 +281,7 @@ def together(id_: str, opened: Mapping[str, Opened]) -> tuple[str, ...]:
             "recipe": places.recipe_samples,
         }.get(kind)
         path = known().get(name) if known is not None else None
-        record = record_at(path) if path is not None else None
+        record = records.record_at(path) if path is not None else None
     if record is None:
         return ()
     baseline = default_baseline(record)
@@ -316,7 +295,7 @@ def is_sample(id_: str) -> bool:
 
 def _variants(prefix: str, path: Path, label: Message, recipe: str = "") -> list[Choice]:
     """The variants of the experiment at `path`; none where the file is not an experiment."""
-    record = record_at(path)
+    record = records.record_at(path)
     if record is None:
         return []
     day = record.created[:16].replace("T", " ")
@@ -327,26 +306,3 @@ def _variants(prefix: str, path: Path, label: Message, recipe: str = "") -> list
         )
         for name in record.names
     ]
-
-
-def record_at(path: Path) -> ExperimentRecord | None:
-    """The record of the experiment at `path`, without its traces; None where it is none."""
-    try:
-        facts = path.stat()
-        return _record(str(path), facts.st_mtime_ns, facts.st_size)
-    except OSError:
-        return None
-
-
-# More than there are experiments of the Record page, samples and recipes together.
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _record(path: str, mtime_ns: int, size: int) -> ExperimentRecord | None:
-    """The record as the file is now; None where there is none."""
-    try:
-        with zipfile.ZipFile(path) as archive, archive.open(RECORD_NAME) as member:
-            data = member.read(_RECORD_BYTES + 1)
-        if len(data) > _RECORD_BYTES:
-            return None
-        return parse_record(data)
-    except (FuseScopeError, OSError, zipfile.BadZipFile, KeyError, ValueError, RuntimeError):
-        return None

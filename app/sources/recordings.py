@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment, ExperimentRecord
-from app.sources import choices, loading, places
+from app.sources import loading, places
 from app.state.opened import Opened
+from app.store import records
 
 _RECORDED = "recorded:"
 
@@ -19,7 +20,7 @@ def recordings(opened: Mapping[str, Opened]) -> Iterator[tuple[str, ExperimentRe
         if isinstance(file.value, Experiment):
             yield file.id, file.value.record
     for name, path in places.experiments().items():
-        record = choices.record_at(path)
+        record = records.record_at(path)
         if record is not None:
             yield f"{_RECORDED}{name}", record
 
@@ -29,7 +30,7 @@ def samples() -> Iterator[tuple[str, ExperimentRecord]]:
     found = {f"sample:{name}": path for name, path in places.samples().items()}
     found |= {f"engines:{name}": path for name, path in places.engine_samples().items()}
     for id_, path in found.items():
-        record = choices.record_at(path)
+        record = records.record_at(path)
         if record is not None:
             yield id_, record
 

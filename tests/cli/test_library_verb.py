@@ -93,6 +93,19 @@ def test_sql_prints_a_table_json_and_csv(library: Store) -> None:
     assert refusal("sql", endless, "--seconds", "0.2").startswith("This question took longer than")
 
 
+def test_nothing_of_it_needs_the_dashboard(library: Store) -> None:
+    """Streamlit is an extra, and takes longer to load than a question to answer."""
+    code = (
+        "import sys; sys.modules['streamlit'] = sys.modules['plotly'] = None;"
+        "from app.cli.main import main; main()"
+    )
+    for arguments in (["library"], ["library", "search", "small"], ["sql", "from traces"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+        )
+        assert "small" in done.stdout, arguments
+
+
 def test_a_question_ends_at_once_when_it_is_interrupted(library: Store) -> None:
     endless = "select count(*) from range(1000000000) a, range(1000) b where a.range % 7 = b.range"
     nested = f"{'[' * 150}x{']' * 150}"

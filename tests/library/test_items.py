@@ -11,8 +11,8 @@ from analysis.limits import DEFAULT_LIMITS
 from analysis.messages.language import speaking
 from app.library import changes
 from app.library.items import Item, items, last_used, matching, named, ordered
-from app.sources import choices, places
-from app.store import entries, keeping, settings
+from app.sources import places
+from app.store import entries, keeping, records, settings
 from app.store.store import Store
 from tests.factories import experiment_zip
 from tests.library.conftest import BLOCKS
@@ -54,9 +54,9 @@ def test_what_has_not_changed_is_not_read_again(
     """A page asks for all items at each click."""
     before = items()
     read: list[str] = []
-    described, record_at = entries.described, choices.record_at
+    described, record_at = entries.described, records.record_at
     monkeypatch.setattr(entries, "described", lambda at: read.append(at.name) or described(at))
-    monkeypatch.setattr(choices, "record_at", lambda at: read.append(at.name) or record_at(at))
+    monkeypatch.setattr(records, "record_at", lambda at: read.append(at.name) or record_at(at))
     assert items() == before and read == []
     changes.note(named("1.json"), "seen")
     assert named("1.json").facts.note == "seen" and read == []

@@ -11,7 +11,8 @@ from analysis.messages import say
 from app import state
 from app.parts import panels
 from app.recording import recorder
-from app.sources import choices, places
+from app.sources import places
+from app.store import records
 
 
 def show(compare_page: st.Page) -> None:
@@ -31,7 +32,7 @@ def show(compare_page: st.Page) -> None:
             key=state.language.told_choice("kept_name"),
             format_func=lambda name: _recording_text(name, found.get(name)),
         )
-        pair = choices.recorded_pair(found[name])
+        pair = records.recorded_pair(found[name])
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             wanted = st.text_input(
                 say("New name"),
@@ -64,7 +65,7 @@ def show(compare_page: st.Page) -> None:
 
 def _recording_text(name: str, path: Path | None) -> str:
     """A recording as the list shows it."""
-    record = None if path is None else choices.record_at(path)
+    record = None if path is None else records.record_at(path)
     if path is None or record is None:
         return say("{file:name} · not an experiment that can be read", file=name)
     variants = ", ".join(variant.name for variant in record.variants)

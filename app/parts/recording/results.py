@@ -15,12 +15,13 @@ from app.parts.advice import tried
 from app.parts.several import all_engines
 from app.recording import progress
 from app.recording.recorder import Status
-from app.sources import choices, engines, sweeps
+from app.sources import engines, sweeps
+from app.store import records
 
 
 def show(status: Status, compare_page: st.Page, engines_page: st.Page) -> None:
     """What came of the last recording; of tries what was predicted beside what they brought."""
-    record = None if status.path is None else choices.record_at(status.path)
+    record = None if status.path is None else records.record_at(status.path)
     if status.path is None or record is None or not record.tries:
         query = _recorded(status)
         key = engines.key_of(query.values(), state.files.opened()) if query else None
@@ -33,9 +34,9 @@ def show(status: Status, compare_page: st.Page, engines_page: st.Page) -> None:
 
 def swept(status: Status) -> dict[str, str]:
     """The query that shows what was recorded on the Scaling page; {} where there is nothing."""
-    records = filter(None, map(choices.record_at, status.paths))
+    recorded = filter(None, map(records.record_at, status.paths))
     found = sweeps.sweeps(state.files.opened())
-    keys = (sweeps.key_of(record) for record in records)
+    keys = (sweeps.key_of(record) for record in recorded)
     key = next((key for key in keys if key in found), None)
     return {} if key is None or len(status.paths) < 2 else state.pages.sweep_query(key)
 
@@ -44,7 +45,7 @@ def _recorded(status: Status) -> dict[str, str]:
     """The query that compares what was recorded; {} where there is nothing to compare."""
     if status.path is None:
         return {}
-    baseline, candidate = choices.recorded_pair(status.path)
+    baseline, candidate = records.recorded_pair(status.path)
     if baseline is None or candidate is None:
         return {}
     return {"baseline": baseline, "candidate": candidate}
@@ -52,7 +53,7 @@ def _recorded(status: Status) -> dict[str, str]:
 
 def _verdicts(status: Status) -> list[str]:
     """How each variant compares with the baseline of what was recorded."""
-    record = None if status.path is None else choices.record_at(status.path)
+    record = None if status.path is None else records.record_at(status.path)
     if record is None:
         return []
     baseline = record.settings.baseline

@@ -11,6 +11,7 @@ from analysis.trace import Trace
 from analysis.wording.fleet.sentences import ranks_text
 from app.sources import choices, fleets, places
 from app.state.opened import Opened
+from app.store import records
 
 MAX_LISTED = 4
 _PAIR = Message("{baseline:name} and {candidate:name}")
@@ -85,7 +86,7 @@ def _recorded() -> list[Recent]:
     """Return the recordings of this machine, the newest in front."""
     recordings = []
     for path in places.experiments(MAX_LISTED).values():
-        record, pair = choices.record_at(path), choices.recorded_pair(path)
+        record, pair = records.record_at(path), records.recorded_pair(path)
         if record is None or pair[0] is None or pair[1] is None:
             continue
         baseline, candidate = (id_.partition("/")[2] for id_ in (pair[0], pair[1]))

@@ -23,7 +23,7 @@ from analysis.readers.input.source import Source
 from analysis.trace import Trace
 from app.sources import choices, loading, places, uploads
 from app.state.opened import Opened
-from app.store import keeping, settings
+from app.store import keeping, records, settings
 from tests.app.conftest import BLOCKS, Upload
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
@@ -227,7 +227,7 @@ def test_damaged_recordings_are_left_out(tree: Path) -> None:
     for name, data in (("a.zip", b""), ("b.zip", b"PK"), ("c.zip", b"\0" * 100)):
         (tree / "recordings" / name).write_bytes(data)
     assert {choice.id.split(":")[0] for choice in choices.choices({})} == {"sample"}
-    assert choices.recorded_pair(tree / "recordings" / "a.zip") == (None, None)
+    assert records.recorded_pair(tree / "recordings" / "a.zip") == (None, None)
 
 
 def test_the_same_path_below_two_folders_is_two_files(
