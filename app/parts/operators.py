@@ -104,8 +104,8 @@ def _told(shown: Shown, found: int, count: int, *, is_ascend: bool) -> None:
     """Draw how many were found, what means include, and what Ascend's table has in total."""
     if found < count:
         some = say(
-            "{found:count} of {n:count} distinct operator",
-            "{found:count} of {n:count} distinct operators",
+            "{found:count} of {n:count} row",
+            "{found:count} of {n:count} rows",
             found=found,
             n=count,
         )

@@ -106,6 +106,26 @@ def test_the_head_of_changes_is_left_out_where_no_row_has_one(
     assert rows is not None and rows.heads[4] == "" and not rows.rows[0].change
 
 
+def test_times_have_more_digits_only_beside_the_change_that_needs_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """244 and 130 ms are 114 apart, and the change is 113: 243.6 and 130.2 ms are that apart."""
+    sides = [
+        Side(str(us), trace_of([Launch(("Net_0",), "aten::bmm", ((2,),), us)]))
+        for us in (243_600, 130_200)
+    ]
+    comparison = compare(*sides)
+    rows = tree_rows(comparison)
+    assert rows is not None
+    assert (rows.rows[0].before, rows.rows[0].change) == ("243.6 ms", "−113 ms")
+    tree = model_tree(comparison)
+    assert tree is not None
+    without = replace(tree, has_changes=False)
+    monkeypatch.setattr("analysis.report.model_tree.rows.model_tree", lambda _: without)
+    rows = tree_rows(comparison)
+    assert rows is not None and rows.rows[0].before == "244 ms"
+
+
 def test_report_folds_rows_without_a_script() -> None:
     page = report_html(layers())
     [section] = re.findall(r'<section id="tree">.*?</section>', page, re.DOTALL)

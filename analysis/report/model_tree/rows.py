@@ -131,7 +131,9 @@ def _rows(
 
 def _row(tree: ModelTree, node: Node, verdict: Verdict, *, is_open: bool) -> TreeRow:
     (before_ns, after_ns), change_ns = tree.times_ns(node), tree.change_ns(node)
-    before, after = units.durations_apart(before_ns, after_ns, change_ns)
+    before, after = units.durations_apart(
+        before_ns, after_ns, change_ns if tree.has_changes else None
+    )
     first, second = tree.executions(node)
     share = tree.share(node)
     return TreeRow(

@@ -75,7 +75,8 @@ def _lines(tree: ModelTree) -> Iterator[tuple[str, ...]]:
         if place not in shown:
             continue
         (before_ns, after_ns), change_ns = tree.times_ns(node), tree.change_ns(node)
-        before, after = units.durations_apart(before_ns, after_ns, change_ns)
+        shown_ns = change_ns if tree.has_changes else None
+        before, after = units.durations_apart(before_ns, after_ns, shown_ns)
         yield (
             "  " * depth + _name(tree, node, _NAME_CHARS),
             before if node.executions[0] else units.MISSING,
