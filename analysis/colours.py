@@ -46,6 +46,9 @@ DARK = Colours(
     ink="#101720",
 )
 
+# A notebook is light or dark, and does not say which: these are told from both.
+NOTEBOOK = replace(LIGHT, baseline="#7d8691", candidate="#2b8cc4", faster="#2b8cc4")
+
 
 def colours_of(theme: str | None) -> Colours:
     """Those of a theme by its name, the light ones where there is none: what paper has."""

@@ -60,6 +60,12 @@ def contrast(mark: str, background: str, opacity: float = 1.0) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+@pytest.mark.parametrize("background", ["#ffffff", "#111111"])
+def test_marks_of_a_notebook_are_seen_on_light_and_dark(background: str) -> None:
+    for mark in MARKS:
+        assert contrast(getattr(colours.NOTEBOOK, mark), background) >= 3, mark
+
+
 def experiment() -> Comparison:
     value = read(Source("e.zip", experiment_zip({"unfused": [10.0] * 6, "fused": [5.0] * 6})))
     assert isinstance(value, Experiment)

@@ -192,9 +192,10 @@ ALLOWED = {
         *within("app", "language library parts recipes recording server sources state store"),
         "collectors.record",
     ),
+    "app.agents": ("analysis", *within("app", "library sources")),
     "app.cli": (
         "analysis",
-        *within("app", "application fleet library recipes recording server sources store"),
+        *within("app", "agents application fleet library recipes recording server sources store"),
         *within(
             "collectors",
             "bisect environments files.publication fuse optimise progress record releases",

@@ -151,7 +151,7 @@ def requirement_lines(name: str) -> dict[str, str]:
     return {requirement.strip(): reason.strip() for requirement, _, reason in pairs}
 
 
-OF_THE_PRODUCT = ["collect", "kernels", "tables", "cluster", "dashboard"]
+OF_THE_PRODUCT = ["collect", "kernels", "tables", "cluster", "dashboard", "agents"]
 
 
 @pytest.mark.parametrize(
@@ -187,11 +187,11 @@ def test_every_import_of_the_product_is_declared() -> None:
     declared = [*project["dependencies"]]
     declared += [line for extra in OF_THE_PRODUCT for line in extras[extra]]
     known = {Requirement(line).name for line in declared} | set(sys.stdlib_module_names)
-    known |= {"analysis", "app", "collectors"}
+    known |= {"analysis", "app", "collectors", "fusescope"}
     # Engines have an environment of their own, where only these run.
     engines = {engine.module for engine in ENGINES.values()}
     imports = 0
-    for package in ("analysis", "app", "collectors"):
+    for package in ("analysis", "app", "collectors", "fusescope"):
         for path in (ROOT / package).rglob("*.py"):
             runs_there = bool(engines & {path.parent.name, path.parent.parent.name})
             runs_there |= path.stem.split("_")[0] in engines

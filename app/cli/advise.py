@@ -106,7 +106,8 @@ def advise(
         from app.cli.given import reports
         from app.cli.given.work import work_named
         from app.cli.outputs import print_report, refuse_lost, write_whole
-        from app.cli.reading import named_by_path, read_given
+        from app.cli.reading import read_given
+        from app.library.reading import named_by_path
 
     refuse_lost({"--html": html}, [path])
     # Placeholders are numbered over all variants, so that they are the same in every answer.

@@ -121,7 +121,8 @@ def compare(
         from app.cli.given import reports
         from app.cli.given.sides import refuse_runs, sides_of, variant_of
         from app.cli.outputs import print_report, refuse_lost
-        from app.cli.reading import named_by_path, read_given, reading_ahead
+        from app.cli.reading import read_given, reading_ahead
+        from app.library.reading import named_by_path
 
     if top is not None and not json:
         raise FuseScopeError("option_needs_other", option="--top", needed="--json")

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from pathlib import Path
 
 import typer
 
-from analysis.compare.side import Side, label_of
 from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.messages import say
@@ -19,10 +17,10 @@ from analysis.readers.experiment import Wanted
 from analysis.text import display_name
 from analysis.trace import Trace
 from app.cli import streams
+from app.library.reading import read_at
 from app.sources import nsys, places
 from app.store import keeping
 
-IN_LIBRARY = "library:"  # in front of a name, where a path may stand
 _FIRST_FIELD = 0x08  # ir_version, a number, stands first in what exporters write
 _NEXT_FIELDS = frozenset(b"\x12\x1a\x22\x28\x32\x3a\x42")  # producer, domain, version, graph, …
 _MAX_VERSION = 64
@@ -31,10 +29,8 @@ _MAX_VERSION = 64
 def read_given(path: Path, wanted: Wanted | None = None) -> Trace | Experiment:
     """What is there, as analysis.readers.read_path; its errors, but for a model another. What is
     large is kept in the library, which is said; `library:NAME` is what is there."""
-    if str(path).startswith(IN_LIBRARY):
-        return _in_library(str(path).removeprefix(IN_LIBRARY), wanted)
     try:
-        found = keeping.read_through(path, places.limits(), wanted=wanted)
+        found = read_at(path, wanted)
         if found.said is not None:
             streams.tell(str(found.said))
         return found.value
@@ -71,35 +67,6 @@ def _may_export(path: Path) -> bool:
 def reading_ahead(paths: Iterable[Path]) -> AbstractContextManager[None]:
     """While this lasts, large ones of these files are read at once, for `read_given`."""
     return keeping.reading_ahead(paths, places.limits())
-
-
-def _in_library(name: str, wanted: Wanted | None) -> Trace | Experiment:
-    """What has this name in the library."""
-    from analysis.readers import read_path
-    from app.library.items import KEPT, RECORDED, named
-
-    item = named(name)
-    if item.kind == "experiment":
-        path = places.experiments_folder() / item.id.removeprefix(RECORDED)
-        return read_path(path, places.limits(), wanted=wanted)
-    trace = keeping.trace_of(item.id.removeprefix(KEPT))
-    return keeping.renamed(trace, item.name)
-
-
-def named_by_path(sides: Sequence[Side], paths: Sequence[Path]) -> list[Side]:
-    """Return traces named after what was given: 'before_ascend_pt', or 'before/trace.json' where
-    alike; of archives whose files have the same name the archives."""
-    are_alike = len({side.label for side in sides}) < len(sides)
-    ends = [path.resolve().parts for path in paths]
-    length = next((n for n in (1, 2, 3) if len({end[-n:] for end in ends}) == len(ends)), 1)
-    return [
-        side
-        if side.experiment is not None or (length == 1 and not path.is_dir() and not are_alike)
-        else replace(
-            side, label=label_of("/".join(display_name(part) for part in end[-length:]), side.trace)
-        )
-        for side, path, end in zip(sides, paths, ends, strict=True)
-    ]
 
 
 def is_model(path: Path) -> bool:

@@ -70,6 +70,23 @@ class Item:
         return f"{self.kind}:{self.hash}"
 
 
+def values_of(item: Item) -> dict[str, object]:
+    """Return an item as plain values, as docs/library.md lists them."""
+    return {
+        "id": item.id,
+        "kind": item.kind,
+        "hash": item.hash,
+        "name": item.name,
+        "tags": list(item.facts.tags),
+        "note": item.facts.note,
+        "date": item.date,
+        "machine": item.machine,
+        "model": item.model,
+        "headline": item.headline,
+        "bytes": item.bytes,
+    }
+
+
 def store() -> Store:
     """The store. Raises FuseScopeError where the library is off, or of a newer FuseScope."""
     if not settings.is_on():

@@ -7,9 +7,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-_LAST = {"R": 32, "C": 5, "A": 14, "H": 9, "M": 14, "L": 18, "V": 7, "E": 3}
+_LAST = {"R": 32, "C": 5, "A": 14, "H": 9, "M": 14, "L": 18, "V": 7, "E": 3, "P": 3}
 CASES = [f"{kind}{n}" for kind, last in _LAST.items() for n in range(1, last + 1)]
-_OF_CASES = re.compile(r"def (test_((?:[rcahmlve]\d+_(?:to_)?)+)\w*)\(")
+_OF_CASES = re.compile(r"def (test_((?:[rcahmlvep]\d+_(?:to_)?)+)\w*)\(")
 
 
 def rows() -> dict[str, list[str]]:
@@ -35,7 +35,7 @@ def test_every_test_that_is_named_after_a_case_stands_in_its_row() -> None:
     table, seen = rows(), 0
     for path in sorted(HERE.glob("test_*.py")):
         for name, cases in _OF_CASES.findall(path.read_text(encoding="utf-8")):
-            for case in re.findall(r"[rcahmlve]\d+", cases):
+            for case in re.findall(r"[rcahmlvep]\d+", cases):
                 named = [test for test in table[case.upper()] if test.endswith(f"::{name}")]
                 assert named, f"{case.upper()} does not name {name}"
                 seen += 1

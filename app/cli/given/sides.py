@@ -79,7 +79,8 @@ def sides_of(baseline: Sequence[str], candidate: Sequence[str]) -> tuple[Side, S
     """Both sides, each of one file or folder, or of several. Raises FuseScopeError."""
     from analysis.compare.files import check_apart
     from analysis.compare.files.names import named_apart
-    from app.cli.reading import named_by_path, reading_ahead
+    from app.cli.reading import reading_ahead
+    from app.library.reading import named_by_path
 
     given = [list(map(Path, words)) for words in (baseline, candidate)]
     for option, paths in zip(OPTIONS, given, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -140,7 +140,7 @@ def compare(
 ) -> None:
     """Compare two of them."""
     from app.cli.compare import compare as compare_files
-    from app.cli.reading import IN_LIBRARY
+    from app.library.reading import IN_LIBRARY
 
     first = Path(f"{IN_LIBRARY}{baseline}")
     second = None if candidate is None else Path(f"{IN_LIBRARY}{candidate}")
@@ -149,7 +149,7 @@ def compare(
 
 def _list(words: str, json: bool, sort: str) -> None:
     from analysis.errors import FuseScopeError
-    from app.library.items import ORDERS, items, matching, ordered, store, unlisted
+    from app.library.items import ORDERS, items, matching, ordered, store, unlisted, values_of
 
     if sort not in ORDERS:
         raise FuseScopeError("unknown_order", name=sort[:40], known=", ".join(ORDERS))
@@ -164,27 +164,11 @@ def _list(words: str, json: bool, sort: str) -> None:
             "bytes": kept_in.bytes,
             "max_bytes": kept_in.max_bytes,
             "unlisted": unlisted(),
-            "items": [_plain(item) for item in found],
+            "items": [values_of(item) for item in found],
         }
         streams.write_json(msgspec.json.format(msgspec.json.encode(value), indent=1))
         return
     _print(found, words)
-
-
-def _plain(item: Item) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        "kind": item.kind,
-        "hash": item.hash,
-        "name": item.name,
-        "tags": list(item.facts.tags),
-        "note": item.facts.note,
-        "date": item.date,
-        "machine": item.machine,
-        "model": item.model,
-        "headline": item.headline,
-        "bytes": item.bytes,
-    }
 
 
 def _print(found: list[Item], words: str) -> None:

@@ -27,7 +27,8 @@ from app.cli import streams
 from app.cli.given import reports
 from app.cli.given.sides import side_at
 from app.cli.outputs import print_report, refuse_lost, write_whole
-from app.cli.reading import named_by_path, read_given, reading_ahead
+from app.cli.reading import read_given, reading_ahead
+from app.library.reading import named_by_path
 
 
 def print_several(

@@ -1,0 +1,46 @@
+"""FuseScope: which change made a model faster or slower, where, and whether to trust it.
+
+`read`, `compare`, `findings`, `record` and `library` are documented in docs/api.md. Nothing is
+imported before it is used: workers of engines run in environments without pandas.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from analysis.errors import FuseScopeError
+    from fusescope.api.comparison import Comparison, Verdict
+    from fusescope.api.trace import Trace
+    from fusescope.api.verbs import compare, findings, library, read, record
+
+__all__ = [
+    "Comparison",
+    "FuseScopeError",
+    "Trace",
+    "Verdict",
+    "compare",
+    "findings",
+    "library",
+    "read",
+    "record",
+]
+_PLACES = {
+    "Comparison": "fusescope.api.comparison",
+    "FuseScopeError": "analysis.errors",
+    "Trace": "fusescope.api.trace",
+    "Verdict": "fusescope.api.comparison",
+    **dict.fromkeys(("compare", "findings", "library", "read", "record"), "fusescope.api.verbs"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Return what the API calls so, imported now."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PLACES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

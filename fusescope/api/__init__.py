@@ -1,0 +1,1 @@
+"""The Python API: traces and comparisons as values, with tables as DataFrames (docs/api.md)."""

@@ -1,0 +1,155 @@
+"""Comparison: a baseline and a candidate, and what is known of the change between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analysis.compare import compare
+from analysis.compare import comparison as compared
+from analysis.compare.timing.verdict import VerdictOutcome, VerdictReason
+from analysis.report.explanation.explanation_json import explanation_values
+from analysis.report.exports.comparison_json import comparison_values
+from analysis.report.exports.comparison_tables import comparison_tables
+from analysis.report.exports.inspection import diagnostics
+from analysis.wording import verdict_basis, verdict_sentence
+from analysis.wording.explanation.answer import answer_lines
+from fusescope.api import tables
+from fusescope.api.files import write_report
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether the candidate is faster, and how sure that is.
+
+    `speedup` is baseline time by candidate time, with the interval `low` to `high` where the noise
+    is known; `baseline_ns` and `candidate_ns` are the times of a run that it rests on. None is not
+    known. `basis` says what was measured, and how.
+    """
+
+    outcome: VerdictOutcome
+    reason: VerdictReason | None
+    sentence: str
+    basis: str
+    speedup: float | None
+    low: float | None
+    high: float | None
+    baseline_ns: float | None
+    candidate_ns: float | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Two sides and the change between them. Tables are DataFrames, the largest change first; times
+    are in ns a run, changes are candidate less baseline. `content` and `paths` are what it was made
+    of; their form may change from version to version."""
+
+    content: compared.Comparison
+    paths: Sequence[Path]
+
+    def __repr__(self) -> str:
+        sides = f"{self.baseline!r} and {self.candidate!r}"
+        return f"<fusescope.Comparison of {sides}: {self.verdict.outcome}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the answer, its picture, the first rows."""
+        from analysis.report.notebook import comparison_cell
+
+        return comparison_cell(self.content)
+
+    @property
+    def baseline(self) -> str:
+        """The name of the baseline."""
+        return self.content.baseline.label
+
+    @property
+    def candidate(self) -> str:
+        """The name of the candidate."""
+        return self.content.candidate.label
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the candidate is faster, by how much, and how sure that is."""
+        found = self.content.verdict
+        low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
+        before, after = found.times_ns or (None, None)
+        return Verdict(
+            found.outcome,
+            found.reason,
+            verdict_sentence(self.content),
+            verdict_basis(found),
+            found.speedup,
+            low,
+            high,
+            before,
+            after,
+        )
+
+    @property
+    def text(self) -> str:
+        """The answer in a few lines: the verdict, whether to trust it, and what changed."""
+        return "\n".join(answer_lines(self.content))
+
+    @property
+    def explanation(self) -> pd.DataFrame:
+        """What changed between two traces, a cause a row with its evidence. No rows where nothing
+        did, and of recordings, whose `ledger` has each fusion group."""
+        values = explanation_values(self.content.explanation)
+        changes = values["changes"] if values else []
+        rows = [
+            {**row, "baseline_ns": row["before_ns"], "candidate_ns": row["after_ns"]}
+            for row in changes
+        ]
+        return tables.table_of(rows, tables.CHANGE)
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """One row a figure: both values with their basis, and the change."""
+        return self._tables["figures"].copy()
+
+    @property
+    def operators(self) -> pd.DataFrame:
+        """One row an operator of either side, joined where they are the same."""
+        return self._tables["operators"].copy()
+
+    @property
+    def op_types(self) -> pd.DataFrame:
+        """One row a type of operators."""
+        return self._tables["op_types"].copy()
+
+    @property
+    def ledger(self) -> pd.DataFrame:
+        """One row a fusion group, then what else makes up the change: `gain_ns` is time saved, and
+        adds up to the time saved by a run."""
+        return self._tables["fusion_ledger"].copy()
+
+    @property
+    def diagnostics(self) -> pd.DataFrame:
+        """What speaks against the answer, and what else was noticed."""
+        return tables.table_of(diagnostics(self.content.diagnostics), tables.DIAGNOSTIC)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as plain values, as `fusescope compare --json` prints them
+        (docs/json.md)."""
+        return comparison_values(self.content)
+
+    def report(self, path: str | PathLike[str], *, redact: bool = False) -> Path:
+        """Write the HTML report, and return where it is; `redact` leaves out user names, host names
+        and absolute paths. Raises FuseScopeError where it cannot be written."""
+        from analysis.redaction import redacted_sides
+        from analysis.report.html import report_html
+
+        shown = self.content
+        if redact:
+            shown = compare(*redacted_sides(*shown.given), shown.assumptions)
+        return write_report(path, report_html(shown), self.paths)
+
+    @cached_property
+    def _tables(self) -> dict[str, pd.DataFrame]:
+        return comparison_tables(self.content)
