@@ -153,6 +153,12 @@ def _fleet(app: typer.Typer) -> None:
     app.command(help="Say which rank is slow and why, which link, whose kernels differ.")(fleet)
 
 
+def _mcp(app: typer.Typer) -> None:
+    from app.cli.mcp import mcp
+
+    app.command(help="Answer questions of an agent about traces, on stdin and stdout (MCP).")(mcp)
+
+
 def _serve(app: typer.Typer) -> None:
     from app.cli.serve import serve
 
@@ -192,6 +198,7 @@ _VERBS: dict[str, Callable[[typer.Typer], None]] = {
     "ingest": _ingest,
     "fleet": _fleet,
     "serve": _serve,
+    "mcp": _mcp,
     "library": _library,
     "zoo": _zoo,
     "runtimes": _runtimes,

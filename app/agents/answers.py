@@ -1,0 +1,208 @@
+"""What each tool answers, as plain values: the figures, sentences and words of evidence that the
+terminal prints as JSON, shorter. Names of users, hosts and paths are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis.advice import Subject, findings
+from analysis.advice.explanation import explain_subject
+from analysis.advice.sides import advised
+from analysis.compare import compare
+from analysis.compare.choice import choose_sides
+from analysis.compare.comparison import Comparison
+from analysis.compare.side import Side
+from analysis.experiment import Experiment
+from analysis.metrics.breakdown import by_operator
+from analysis.redaction import redacted, redacted_sides, text_without_paths
+from analysis.report.explanation.explanation_json import explanation_values
+from analysis.report.explanation.trace_json import trace_explanation_values
+from analysis.report.exports.comparison_json import side_values, verdict_values
+from analysis.report.exports.comparison_tables import comparison_tables
+from analysis.report.exports.findings_json import findings_values
+from analysis.report.exports.inspection import diagnostics, inspection
+from analysis.trace import Trace
+from analysis.wording.explanation.answer import answer_lines
+from app.agents.files import Files
+
+MAX_ROWS = 100  # of one page of operators, and of one answer in SQL
+_CAUSES, _KERNELS = 12, 8  # changes of an answer, and kernels of each
+_CHANGE = ("code", "sentence", "change_ns", "before_ns", "after_ns", "repeats", "evidence")
+_SAVING = ("code", "sentence", "ns", "repeats", "evidence")
+_OPERATOR = (
+    "name", "op_type", "op_class", "launched_by", "count", "per_run_ns", "mean_ns", "min_ns",
+    "max_ns", "share", "inputs",
+)  # fmt: skip
+_JOINED = (
+    "name", "op_class", "matched_by", "delta_ns", "count_baseline", "count_candidate",
+    "per_run_ns_baseline", "per_run_ns_candidate", "mean_ns_baseline", "mean_ns_candidate",
+)  # fmt: skip
+_SECONDS = 30.0  # for one question in SQL
+
+
+@dataclass(frozen=True)
+class Answers:
+    """`has_names` leaves names of users, hosts and paths in."""
+
+    files: Files
+    has_names: bool = False
+
+    def inspect(self, path: str) -> dict[str, Any]:
+        """Return what is in a file, what was dropped of it, and what it can answer."""
+        values = inspection(self._value(path))
+        return {name: value for name, value in values.items() if name != "schema_version"}
+
+    def compare(self, baseline: str, candidate: str, variants: tuple[str, str]) -> dict[str, Any]:
+        """Return the verdict, whether to trust it, and the largest causes."""
+        comparison = self._comparison(baseline, candidate, variants)
+        values = {
+            "baseline": side_values(comparison.baseline),
+            "candidate": side_values(comparison.candidate),
+            "answer": answer_lines(comparison),
+            "verdict": verdict_values(comparison),
+            "doubts": [
+                note for note in _notes(comparison) if note["severity"] in ("warning", "error")
+            ],
+        }
+        explanation = explanation_values(comparison.explanation)
+        if explanation is None:
+            return {**values, "groups": _groups(comparison)[:_CAUSES]}
+        changes = explanation["changes"][:_CAUSES]
+        return {**values, "changes": [_picked(change, _CHANGE) for change in changes]}
+
+    def explain(self, baseline: str, candidate: str, variants: tuple[str, str]) -> dict[str, Any]:
+        """Return all changes between two sides with their kernels, which add up with `rest_ns`; of
+        one trace alone its unit of work and what need not be in it."""
+        if not candidate and not isinstance(self.files.read(baseline), Experiment):
+            return self._explained(baseline, variants[0])
+        comparison = self._comparison(baseline, candidate, variants)
+        values = explanation_values(comparison.explanation)
+        if values is None:
+            return {"groups": _groups(comparison)}
+        kept = ("outcome", "difference", "sentence", "unit", "classes", "rest_ns")
+        changes = [_with_kernels(change, _CHANGE) for change in values["changes"]]
+        return {**{name: values[name] for name in kept}, "changes": changes}
+
+    def findings(self, path: str, variant: str) -> dict[str, Any]:
+        """Return what limits a trace or variant, what to try and what that would save."""
+        return findings_values(findings(self._subject(path, variant)))
+
+    def operators(
+        self,
+        baseline: str,
+        candidate: str,
+        variants: tuple[str, str],
+        contains: str,
+        offset: int,
+    ) -> dict[str, Any]:
+        """Return a page of operators whose name contains a text: of one trace those with most time,
+        of two those whose time changed most."""
+        if candidate:
+            comparison = self._comparison(baseline, candidate, variants)
+            table, columns = comparison_tables(comparison)["operators"], list(_JOINED)
+        else:
+            trace = self._subject(baseline, variants[0]).trace
+            table = by_operator(trace).sort_values("per_run_ns", ascending=False)
+            columns = list(_OPERATOR)
+        if contains:
+            has_text = table["name"].astype(str).str.contains(contains, case=False, regex=False)
+            table = table[has_text]
+        page = table.iloc[offset : offset + MAX_ROWS]
+        return {
+            "operators": _rows(page[[name for name in columns if name in page]]),
+            "offset": offset,
+            "total": len(table),
+        }
+
+    def sql(self, question: str) -> dict[str, Any]:
+        """Return the first rows that a question about the library gives."""
+        from app.library.query import opened
+
+        with opened(_SECONDS) as prepared:
+            answer = prepared.answer(question, MAX_ROWS + 1)
+            rows = [[self._shown(cell) for cell in row] for row in answer.rows[:MAX_ROWS]]
+        return {
+            "columns": list(answer.columns),
+            "rows": rows,
+            "has_more": len(answer.rows) > MAX_ROWS,
+        }
+
+    def search_library(self, words: str) -> dict[str, Any]:
+        """Return what is in the library and has these words, the newest first."""
+        from app.library.items import items, matching, values_of
+
+        found = [values_of(item) for item in matching(items(), words)]
+        return {
+            "items": [{name: self._shown(value) for name, value in row.items()} for row in found]
+        }
+
+    def _value(self, path: str) -> Trace | Experiment:
+        value = self.files.read(path)
+        return value if self.has_names else redacted(value)
+
+    def _subject(self, path: str, variant: str) -> Subject:
+        return advised(self._value(path), variant or None)
+
+    def _comparison(self, baseline: str, candidate: str, variants: tuple[str, str]) -> Comparison:
+        first = self.files.read(baseline)
+        second = self.files.read(candidate) if candidate else None
+        names = [name or None for name in variants]
+        sides: tuple[Side, Side] = choose_sides(first, second, *names)
+        return compare(*(sides if self.has_names else redacted_sides(*sides)))
+
+    def _explained(self, path: str, name: str) -> dict[str, Any]:
+        values = trace_explanation_values(explain_subject(self._subject(path, name)))
+        if values is None:
+            return {"sentence": "", "changes": []}
+        kept = ("sentence", "unit", "classes", "collectives")
+        changes = [_with_kernels(each, _SAVING) for each in values["changes"]]
+        return {**{name: values[name] for name in kept}, "changes": changes}
+
+    def _shown(self, cell: object) -> object:
+        """Return a cell of the library as JSON has it, without paths unless names are shown."""
+        if isinstance(cell, str):
+            return cell if self.has_names else text_without_paths(cell)
+        return cell if isinstance(cell, bool | int | float | list | None) else str(cell)
+
+
+def _notes(comparison: Comparison) -> list[dict[str, Any]]:
+    return diagnostics(comparison.diagnostics)
+
+
+def _groups(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return the fusion groups and what else makes up the change of a recording."""
+    table = comparison_tables(comparison)["fusion_ledger"]
+    kept = ["line", "group", "known_by", "pattern", "original", "becomes", "before_ns",
+            "after_ns", "gain_ns"]  # fmt: skip
+    return _rows(table[kept])
+
+
+def _picked(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: values[name] for name in names}
+
+
+def _with_kernels(change: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Return a change with its largest kernels on both sides and where in the model it is."""
+    return {
+        **_picked(change, names),
+        "where": change["where"][:_KERNELS],
+        "kernels_before": change["before"][:_KERNELS],
+        "kernels_after": change["after"][:_KERNELS],
+    }
+
+
+def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table with None for what is missing."""
+    plain = table.astype(object).where(table.notna(), None)
+    return [
+        {str(name): _number(cell) for name, cell in row.items()} for row in plain.to_dict("records")
+    ]
+
+
+def _number(cell: Any) -> Any:
+    """Return numbers of NumPy as those of Python."""
+    return cell.item() if hasattr(cell, "item") else cell
