@@ -34,10 +34,10 @@ _ONE_RANGE = {
     ),
 }
 _STEP_OF_DEVICE = Message(
-    "A step takes **{wall:duration}** on the device; the file shows one. The host runs "
-    "{ahead:duration} ahead, so its own steps of {host:duration} are not the period.",
-    "A step takes **{wall:duration}** on the device, the mean of {n:count}. The host runs "
-    "{ahead:duration} ahead, so its own steps of {host:duration} are not the period.",
+    "A step takes **{wall:duration}** on the device, of which the file shows one; on the host, "
+    "which runs {ahead:duration} ahead, {host:duration}.",
+    "A step takes **{wall:duration}** on the device, the mean of {n:count}; on the host, which "
+    "runs {ahead:duration} ahead, {host:duration}.",
 )
 _STEP_BEHIND = Message(
     "A step takes **{wall:duration}** on the device; the file shows one. Before it the device ran "
