@@ -74,7 +74,7 @@ def notices() -> None:
                 codes=", ".join(codes)),
             icon=":material/translate:",
         )  # fmt: skip
-    if code in language.damaged():
+    if language.is_damaged(code):
         st.warning(
             say("The catalogue of the language {code:name} is damaged: texts are in English.",
                 code=code),

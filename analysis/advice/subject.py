@@ -15,7 +15,6 @@ from analysis.advice.settings import is_of_engine
 from analysis.compare.assumptions import Assumptions
 from analysis.compare.roofs import UnderRoofs, under_roofs
 from analysis.compare.timing.run_times import run_times
-from analysis.host.runs import IdleOfRuns, idle_of_runs
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.spans import call_times, run_spans
 from analysis.metrics.step import StepParts, mean_gaps, mean_step
@@ -25,6 +24,7 @@ from analysis.text import clean_text
 if TYPE_CHECKING:
     from analysis.compare.comparison import Comparison
     from analysis.compare.side import Side
+    from analysis.host.runs import IdleOfRuns
     from analysis.trace import Trace, Value
 
 # What a kind gives: its findings, or why it cannot be answered.
@@ -141,7 +141,11 @@ class Subject:
     def host_idle(self) -> IdleOfRuns | None:
         """The idle time of the device by what the host did; None where that is not known, and
         without a device."""
-        return idle_of_runs(self.trace) if self.has_kernels else None
+        if not self.has_kernels:
+            return None
+        from analysis.host.runs import idle_of_runs
+
+        return idle_of_runs(self.trace)
 
     @property
     def has_kernels(self) -> bool:

@@ -10,7 +10,6 @@ from analysis.compare.assumptions import Assumptions, cache_size, tau
 from analysis.compare.comparison import Comparison, explanation_of
 from analysis.compare.doubts import doubts
 from analysis.compare.figures import OF_RUNS, OF_TIMES, figures
-from analysis.compare.graphs.names_by_order import with_names_by_order
 from analysis.compare.groups.detail import with_shared_detail
 from analysis.compare.groups.eager import with_originals
 from analysis.compare.groups.fusion import Fusion
@@ -156,6 +155,8 @@ def _with_names_by_order(baseline: Side, candidate: Side) -> tuple[Side, Side]:
     recordings know what their kernels stem from."""
     if baseline.experiment is not None or candidate.experiment is not None:
         return baseline, candidate
+    from analysis.compare.graphs.names_by_order import with_names_by_order
+
     before, after = with_names_by_order(baseline.trace, candidate.trace)
     return replace(baseline, trace=before), replace(candidate, trace=after)
 

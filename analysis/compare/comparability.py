@@ -6,6 +6,7 @@ Only what fusion does not explain: other tools, devices, steps, counters, or ano
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,11 @@ from analysis.messages import Message, Said
 from analysis.metrics.breakdown import by_operator
 from analysis.metrics.counters import HEAD_UNIT, hardware_counters
 from analysis.operators.classes import is_heavy
-from analysis.ranks.pair import RankPair
 from analysis.text import clean_text
 from analysis.trace import UNIT_RUNS, Diagnostic, DiagnosticCode, Severity, Trace, Value
+
+if TYPE_CHECKING:
+    from analysis.ranks.pair import RankPair
 
 # Fusion leaves convolutions and matrix products in place, up to heads and projections that merge;
 # all operators together become fewer by far more.

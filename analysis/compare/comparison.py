@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NewType
+from typing import TYPE_CHECKING, Literal, NewType
 
 import pandas as pd
 
 from analysis.compare.assumptions import Assumptions
-from analysis.compare.explanation import explain
-from analysis.compare.explanation.explanation import Explanation
 from analysis.compare.groups.fusion import UNPROVEN, Fusion
 from analysis.compare.ledger import Ledger
 from analysis.compare.roofs import Roofs
@@ -18,8 +16,11 @@ from analysis.compare.side import Side
 from analysis.compare.timing.verdict import OTHER_WORK, Verdict
 from analysis.metrics.small_ops import ShortOps, SmallOps
 from analysis.quantity import Quantity, relative_change
-from analysis.ranks.pair import RankPair
 from analysis.trace import Diagnostic
+
+if TYPE_CHECKING:
+    from analysis.compare.explanation.explanation import Explanation
+    from analysis.ranks.pair import RankPair
 
 ChangeKind = Literal["relative", "points", "none"]
 FigureCode = Literal[
@@ -134,4 +135,6 @@ def explanation_of(baseline: Side, candidate: Side, ranks: RankPair | None) -> E
     """Return what changed from trace to trace, as `Comparison.explanation`."""
     if any(side.experiment is not None or side.files for side in (baseline, candidate)):
         return None
+    from analysis.compare.explanation import explain  # a third of what a comparison loads
+
     return explain(baseline.trace, candidate.trace, ranks)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -14,7 +15,6 @@ from analysis.compare.causes import Cause, causes, engine_names
 from analysis.compare.choice import same_cut
 from analysis.compare.comparability import comparability
 from analysis.compare.comparison import Figure
-from analysis.compare.explanation.explanation import Explanation
 from analysis.compare.files.pooled import unlike_files
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.ledger import Ledger
@@ -27,9 +27,12 @@ from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
 from analysis.metrics.utilisation import MAX_UNKNOWN
 from analysis.metrics.warmup import steady_runs
-from analysis.ranks.pair import RankPair
 from analysis.text import clean_text
 from analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, Value
+
+if TYPE_CHECKING:
+    from analysis.compare.explanation.explanation import Explanation
+    from analysis.ranks.pair import RankPair
 
 # The ONNX Runtime profiler charges 2 to 6 µs a node; below this it is a large part of a row.
 BIASED_BELOW_NS = 20_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from analysis.compare.comparison import explanation_of
-from analysis.compare.explanation.explanation import Explanation
 from analysis.compare.graphs.captured import captured_graph
 from analysis.compare.groups.fusion import Fusion
 from analysis.compare.joined_time import (
@@ -17,12 +17,15 @@ from analysis.compare.joined_time import (
     are_of_one_file,
     shown_shares,
 )
-from analysis.compare.joining.weights import Weights, other_weights, weights_text
 from analysis.compare.side import Side
 from analysis.compare.timing.verdict import CannotTell
-from analysis.ranks.pair import RankPair
-from analysis.trace import Diagnostic, DiagnosticCode
+from analysis.trace import Diagnostic, DiagnosticCode, Trace
 from analysis.work_units import are_two_phases
+
+if TYPE_CHECKING:
+    from analysis.compare.explanation.explanation import Explanation
+    from analysis.compare.joining.weights import Weights
+    from analysis.ranks.pair import RankPair
 
 # Doubts that say what they mean for the change.
 _OF_CHANGE: tuple[DiagnosticCode, ...] = (
@@ -58,6 +61,8 @@ class OtherWork:
         if self.reason == "different_phases" or self.reason == "capture_and_replay":
             yield Diagnostic("warning", self.reason)
         elif self.reason == "different_sizes" and self.weights is not None:
+            from analysis.compare.joining.weights import weights_text
+
             before, after = map(weights_text, self.weights)
             yield Diagnostic(
                 "warning", "different_sizes", values={"before": before, "after": after}
@@ -85,7 +90,7 @@ def other_work(
         return OtherWork("capture_and_replay", shares)
     is_one_job = ranks is not None and ranks.is_one_job
     are_of_one = are_of_one_file(baseline, candidate)
-    weights = None if is_one_job or are_of_one else other_weights(*traces)
+    weights = None if is_one_job or are_of_one else _other_weights(traces)
     if weights is not None:
         return OtherWork("different_sizes", shares, weights=weights)
     if are_two_phases(*traces):
@@ -95,6 +100,14 @@ def other_work(
     if is_one_job or are_of_one:
         return OtherWork(None, shares)
     return _of_unlike_kernels(baseline, candidate, ranks, shares, fusion)
+
+
+def _other_weights(traces: tuple[Trace, Trace]) -> tuple[Weights, Weights] | None:
+    """Return the sizes of weights that one trace alone has; what knows them loads for traces of
+    two files alone."""
+    from analysis.compare.joining.weights import other_weights
+
+    return other_weights(*traces)
 
 
 def _of_unlike_kernels(

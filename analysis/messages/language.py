@@ -87,9 +87,9 @@ def translated(one: str, many: str = "", values: Mapping[str, object] | None = N
     return catalogue.ngettext(one, many, int(number) if number == int(number) else 2)
 
 
-def damaged() -> tuple[str, ...]:
-    """Languages whose catalogue cannot be read: their messages are told in English."""
-    return tuple(code for code in languages() if code != ENGLISH and _read(code) is None)
+def is_damaged(code: str) -> bool:
+    """Return whether the catalogue of a language cannot be read: its messages are in English."""
+    return code != ENGLISH and code in languages() and _read(code) is None
 
 
 def _files() -> dict[str, Path]:

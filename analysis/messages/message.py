@@ -121,7 +121,7 @@ def _shown(value: Shown, form: str, role: Role) -> Iterator[Part]:
         yield Part(formats.shown(value, form), "name" if form == "name" else role)
 
 
-_HAN = re.compile(r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]")  # with its punctuation
+_HAN = r"[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef]"  # with its punctuation
 
 
 def _set(pieces: Iterator[Part]) -> Iterator[Part]:
@@ -142,7 +142,7 @@ def _set(pieces: Iterator[Part]) -> Iterator[Part]:
 
 
 def _are_han(one: str, other: str) -> bool:
-    return bool(_HAN.match(one) and _HAN.match(other))
+    return bool(re.match(_HAN, one) and re.match(_HAN, other))
 
 
 def _joined(pieces: Iterator[Part]) -> Iterator[Part]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from analysis.messages import Message
-from analysis.operators.kernel_rules import RULES
+from analysis.operators.kernel_rules import rules
 from analysis.operators.types import TYPES
 
 HEAVY = ("convolution", "matrix_product", "grouped_product", "attention", "recurrent")
@@ -93,7 +93,6 @@ _NUMBER = re.compile(r"_?\d{1,9}$")
 _NODE = re.compile(r"-op_?\d+(?:_\w+)?$")  # MindSpore: 'Default/net/Conv2D-op12'
 _XLA = re.compile(r"^([a-z][a-z0-9_\-]*?)(?:[._]\d+)*(?:\.kd)?$")
 _GRAPH_KERNEL = re.compile(r"^(?:GraphKernel|Fused)_")
-_SEARCHES = tuple((of, pattern.search) for of, pattern in RULES)
 
 
 def _bare(text: str) -> str:
@@ -183,8 +182,8 @@ def kernel_class(name: str) -> str:
 @lru_cache(maxsize=65536)
 def _by_rule(text: str) -> str:
     lower = text.lower()
-    for of, search in _SEARCHES:
-        if search(lower):
+    for of, pattern in rules():
+        if pattern.search(lower):
             return of
     return "unknown"
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 _MAX_CHARS = 200
 
@@ -131,7 +131,12 @@ _DEVICES: tuple[tuple[str, DevicePeaks], ...] = (
              int8=140)),
 )  # fmt: skip
 _VENDOR = r"(?:nvidia |tesla |amd |instinct |ascend ?)*"
-_NAMES = tuple((re.compile(_VENDOR + f"(?:{name})"), peaks) for name, peaks in _DEVICES)
+
+
+@cache
+def _names() -> tuple[tuple[re.Pattern[str], DevicePeaks], ...]:
+    """Return the pattern of the name of each product, and its peaks."""
+    return tuple((re.compile(_VENDOR + f"(?:{name})"), peaks) for name, peaks in _DEVICES)
 
 
 def device_peaks(device: str | None) -> DevicePeaks | None:
@@ -144,4 +149,4 @@ def device_peaks(device: str | None) -> DevicePeaks | None:
 @lru_cache(maxsize=64)
 def _of_one(name: str) -> DevicePeaks | None:
     lower = name[:_MAX_CHARS].lower()
-    return next((peaks for pattern, peaks in _NAMES if pattern.fullmatch(lower)), None)
+    return next((peaks for pattern, peaks in _names() if pattern.fullmatch(lower)), None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 
 _RULES: Sequence[tuple[str, str]] = (
     ("communication", r"^(?:void )?(?:nccl|rccl|hcom_|hccl|msccl)|ncclkernel|nccldevkernel"),
@@ -84,4 +85,10 @@ _RULES: Sequence[tuple[str, str]] = (
     ("elementwise", r"add|subtract|multiply|division|divide|mul_|_mul|sqrt|pow_|_pow|where_kernel"),
     ("elementwise", r"axpy|axpby|scal_kernel|compare|bias|exp_|log_kernel|unary|binary"),
 )  # fmt: skip
-RULES = tuple((op_class, re.compile(pattern)) for op_class, pattern in _RULES)
+
+
+@cache
+def rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return the class and the pattern of each rule, in order; compiled when a kernel is first
+    asked about."""
+    return tuple((op_class, re.compile(pattern)) for op_class, pattern in _RULES)

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from analysis.operators.classes import op_class
@@ -266,11 +267,16 @@ _COMPOUND = """
     upsample_nearest1d upsample_nearest2d upsample_nearest2d_backward var_mean wait_tensor
     weight_norm
 """
-# The longest first, then any word, with what makes gradients and fills of it.
-_ATEN = re.compile(
-    f"(?:{'|'.join(sorted(_COMPOUND.split(), key=len, reverse=True))})(?=_|$)"
-    "|[^_]+(?:_backward|_like)?(?=_|$)"
-)
+
+
+@cache
+def _aten() -> re.Pattern[str]:
+    """Return the pattern of a type: the longest first, then any word, with what makes gradients
+    and fills of it."""
+    return re.compile(
+        f"(?:{'|'.join(sorted(_COMPOUND.split(), key=len, reverse=True))})(?=_|$)"
+        "|[^_]+(?:_backward|_like)?(?=_|$)"
+    )
 
 
 def _aten_types(text: str) -> Sequence[str]:
@@ -278,7 +284,7 @@ def _aten_types(text: str) -> Sequence[str]:
     types: list[str] = []
     at = 0
     while at < len(text):
-        match = _ATEN.match(text, at)
+        match = _aten().match(text, at)
         if match is not None:
             types.append(match[0])
             at = match.end()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.roofline import Dot, Line, Picture
-from analysis.compare.roofs import Product, Roofs
 from analysis.messages import Message, Said, Shown, say
 from analysis.quantity import Reason
 from analysis.wording.texts import REASONS
+
+if TYPE_CHECKING:
+    from analysis.compare.comparison import Comparison
+    from analysis.compare.roofline import Dot, Line, Picture
+    from analysis.compare.roofs import Product, Roofs
 
 ROOFLINE_HELP = Message(
     "Operators with counted FLOPs (convolutions, matrix products, attention). Horizontal: "

@@ -8,7 +8,6 @@ from analysis.metrics.warmup import steady_runs
 from analysis.trace import Trace
 from analysis.work_units.earlier import behind_earlier
 from analysis.work_units.marked import units_of_annotations, units_of_runs
-from analysis.work_units.repeated import common_repeats, units_of_repeats
 from analysis.work_units.units import Units, whole_file
 from analysis.work_units.work import Work
 
@@ -16,11 +15,13 @@ from analysis.work_units.work import Work
 def units_of(trace: Trace) -> Units:
     """Return the units of work of a trace: its runs, else annotations of its host that cover most
     launches, else repeats in the order of its kernels, else the file as one."""
-    for find in (units_of_runs, units_of_annotations, units_of_repeats):
-        units = find(trace)
-        if units is not None:
-            return units
-    return whole_file(trace)
+    units = _named(trace)
+    if units is not None:
+        return units
+    from analysis.work_units.repeated import units_of_repeats
+
+    units = units_of_repeats(trace)
+    return units if units is not None else whole_file(trace)
 
 
 def common_units(before: Trace, after: Trace) -> tuple[Units, Units]:
@@ -33,6 +34,8 @@ def common_units(before: Trace, after: Trace) -> tuple[Units, Units]:
         if first.is_behind != second.is_behind:
             first, second = behind_earlier(before, first, 0), behind_earlier(after, second, 0)
         return first, second
+    from analysis.work_units.repeated import common_repeats
+
     repeats = common_repeats(before, after)
     if repeats is not None:
         return repeats

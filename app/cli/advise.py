@@ -101,7 +101,7 @@ def advise(
         from analysis.advice.subject import Subject
         from analysis.compare import compare
         from analysis.experiment import Experiment
-        from analysis.report.exports.findings_json import advice_json
+        from analysis.report.one_trace.advice_json import advice_json
         from analysis.work_units.kinds import WorkKind, kinds_of_work
         from app.cli.given import reports
         from app.cli.given.work import work_named

@@ -57,7 +57,7 @@ def speak(asked: str | None, environment: Mapping[str, str] = os.environ) -> Non
         from app.cli.printing.wrapping import break_between_letters  # imports rich
 
         break_between_letters()
-    if code in language.damaged():
+    if language.is_damaged(code):
         notice = say(
             "The catalogue of the language {code:name} is damaged: texts are in English.", code=code
         )

@@ -110,10 +110,10 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of scipy, which takes as long as a comparison; readers of other formats not for a
-    recording made here, nor sentences of errors that did not happen; no report, no page and no
-    other verb. Modules are out of the way of the search for garbage, which goes on; no idle thread
-    spins."""
+    """Nothing of scipy, which takes as long as a comparison; readers of other formats, ranks and
+    explanations from kernel to kernel not for a recording made here, nor sentences of errors that
+    did not happen; no report, no page, no doctor and no other verb. Modules are out of the way of
+    the search for garbage, which goes on; no idle thread spins."""
     code = (
         "import gc, os, sys\n"
         "from app.cli.main import main\n"
@@ -125,7 +125,10 @@ def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.Monkey
     unused = {"scipy", "jinja2", "analysis.charts", "analysis.report.html"}
     unused |= {"streamlit", "plotly", "collectors", "onnx", "onnxruntime", "rich", "pydantic"}
     unused |= {f"app.cli.{verb}" for verb in ("advise", "collect", "gating.gate", "inspect", "zoo")}
-    unused |= {"analysis.readers.unknown"}
+    unused |= {"analysis.readers.unknown", "analysis.doctor", "analysis.advice.scorecard"}
+    of_traces = {"analysis.compare.explanation", "analysis.ranks.pair"}
+    of_kernels = {"analysis.wording.explanation", "analysis.advice.explanation"}
+    of_kernels |= {"analysis.work_units.repeated", "analysis.host.idle"}
     tables = {"analysis.readers.input.csv_table", "analysis.readers.onnxruntime.columns"}
     tables |= {"analysis.messages.errors"}  # the places of rows are among them
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
@@ -139,6 +142,8 @@ def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.Monkey
         loaded = set(re.findall(r"'([\w.]+)'", done.stderr))
         assert json.loads(done.stdout)["verdict"]
         assert not unused & loaded, files
+        assert not (is_recording and (of_traces | of_kernels) & loaded), files
+        assert is_recording or of_traces <= loaded, "what names them is gone"
         assert bool(tables & loaded) != is_recording, "what reads tables, for a trace"
         assert ("analysis.readers.formats" in loaded) != is_recording, "all formats, for a trace"
         engines = {

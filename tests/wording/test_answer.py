@@ -7,7 +7,7 @@ import pytest
 from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_variant
-from analysis.wording.explanation.answer import answer_lines
+from analysis.wording.answer import answer_lines
 from app.cli.printing.comparison import print_comparison
 from tests.compare.test_comparison import experiment_of
 from tests.factories import experiment_zip

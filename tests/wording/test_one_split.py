@@ -11,8 +11,8 @@ from analysis.compare import compare
 from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
 from analysis.report.explanation.rows import explained_rows
+from analysis.wording.answer import answer_lines
 from analysis.wording.explanation import explained_parts
-from analysis.wording.explanation.answer import answer_lines
 from analysis.wording.explanation.waterfall import steps_of as waterfall_of
 from tests.step_traces import Kernel, steps_of
 

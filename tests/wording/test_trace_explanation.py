@@ -24,7 +24,7 @@ from analysis.advice.sides import advised
 from analysis.compare.explanation.explanation import KernelTime
 from analysis.messages import language
 from analysis.readers import read_path
-from analysis.report.exports.findings_json import advice_json
+from analysis.report.one_trace.advice_json import advice_json
 from analysis.trace import Trace
 from analysis.wording.explanation.savings import saving_said
 from analysis.wording.explanation.trace import following_said, trace_sentence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,15 +13,16 @@ from analysis.advice.kinds.host_waits import host_waits
 from analysis.advice.kinds.idle import MIN_IDLE, dispatch_bound, in_graphs, is_of_profiler, no_step
 from analysis.advice.subject import MIN_SHARE, Answer, Subject, shown
 from analysis.compare.graphs.captured import captures_of
-from analysis.host.causes import CauseKind
-from analysis.host.idle import IdleCause
-from analysis.host.latency import launch_latency
-from analysis.host.runs import IdleOfRuns
 from analysis.metrics.some_units import in_some_units
 from analysis.metrics.step import shown_run
 from analysis.metrics.stretch import Stretch
 from analysis.trace import Value
 from analysis.work_units import run_word
+
+if TYPE_CHECKING:
+    from analysis.host.causes import CauseKind
+    from analysis.host.idle import IdleCause
+    from analysis.host.runs import IdleOfRuns
 
 _OF_DEVICE = frozenset(("synchronisation", "allocation", "copy_waits"))
 _PROFILER = re.compile(r"(?:^|/)(?:torch|torch_npu|jax)/.{0,80}profiler")  # a path of its code
@@ -102,6 +104,8 @@ def _some_runs(subject: Subject, found: IdleOfRuns, kind: CauseKind) -> dict[str
 def _latency(subject: Subject) -> dict[str, Value]:
     """How long after their launch kernels start, and whether that is ahead; nothing where no launch
     is known."""
+    from analysis.host.latency import launch_latency
+
     found = launch_latency(subject.trace)
     if found is None:
         return {}

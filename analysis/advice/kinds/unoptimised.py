@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from analysis.advice import prediction
-from analysis.advice.expected import expected_fusions
 from analysis.advice.finding import Finding
 from analysis.advice.settings import conditions_of, why_no_conditions
 from analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
@@ -25,6 +24,8 @@ def not_optimised(subject: Subject) -> Answer:
         return why_no_conditions(side)
     if told.level != "none" or side.own_name.partition(":")[0] in _ON_PURPOSE:
         return ()
+    from analysis.advice.expected import expected_fusions
+
     times = subject.times
     expected = expected_fusions(subject, graph, told, times)
     going = {node.name: node for one in expected for node in one.going}

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.compare.graphs.names_by_order import captured_line, replays
 from analysis.trace import Trace
 
 
@@ -47,6 +46,8 @@ def captures_of(trace: Trace) -> tuple[int, int] | None:
 
 def _replayed(trace: Trace, other: Trace) -> CapturedGraph | None:
     """Return the first graph that the other file replays and the baseline captures."""
+    from analysis.compare.graphs.names_by_order import captured_line, replays
+
     names, operators = other.texts("name"), other.calls["operator"].to_numpy()
     dur_ns = other.calls["dur_ns"].to_numpy()
     by_kernels: dict[bytes, list[np.ndarray]] = {}

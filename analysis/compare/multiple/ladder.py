@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
 
 from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import MultipleComparison
 from analysis.compare.multiple.rungs import RUNGS, StepCode
 from analysis.compare.side import Side
 from analysis.compare.timing.latency import are_paired
@@ -25,6 +24,9 @@ from analysis.compare.timing.samples import record_times
 from analysis.compare.timing.statistics import trimmed_mean, yuen_between
 from analysis.compare.timing.verdict import VerdictOutcome, paired_verdict
 from analysis.experiment import ExperimentRecord
+
+if TYPE_CHECKING:
+    from analysis.compare.multiple.comparison import MultipleComparison
 
 MIN_RUNGS = 3
 Noise = Literal["known", "unknown", "control_differs"]

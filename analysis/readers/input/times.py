@@ -23,6 +23,7 @@ _NS = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}  # of units that are whole 
 _EXPONENT = {"s": 9, "ms": 6, "us": 3, "ns": 0, "ps": -3}
 LATEST_NS = 2**61  # the span of any two such times fits 64 bits
 _MAX_NS = 2**62  # sums of two such times still fit 64 bits
+_SAFE_US = 2**52  # that many are fewer than _MAX_NS
 _PLAIN = re.compile(r"([+-]?)([0-9]{1,20})(?:\.([0-9]{0,18}))?", re.ASCII)
 _MAX_CHARS = 60
 _SAMPLES = 16
@@ -43,7 +44,9 @@ def exact_ns(value: object, unit: Unit = "us") -> int | None:
     the undecoded number of a JSON file. Booleans, NaN, infinity and what does not fit are none.
     """
     if type(value) is int:
-        return _whole(value, unit)
+        return (
+            value * 1000 if unit == "us" and -_SAFE_US < value < _SAFE_US else _whole(value, unit)
+        )
     if isinstance(value, msgspec.Raw):
         value = bytes(value).decode("ascii", "replace")
     if isinstance(value, str):

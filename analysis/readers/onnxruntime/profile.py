@@ -32,7 +32,7 @@ from analysis.readers.input.encoding import utf8
 from analysis.readers.input.source import Source
 from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Kernel, Node, Run, read_profile
 from analysis.readers.onnxruntime.operators import KERNEL, NODE, OperatorTable
-from analysis.readers.onnxruntime.runs import RunLocator, self_times, time_of
+from analysis.readers.onnxruntime.runs import RunLocator, follow_each_other, self_times, time_of
 from analysis.readers.reader import ALWAYS, Reader
 from analysis.text import clean_text
 from analysis.trace import (
@@ -248,11 +248,54 @@ class ProfileTables:
                 block=block,
             )
         before = len(self._calls)
-        self._ended = {}
-        locate = RunLocator(runs, first)
         self_ns = self_times(nodes)
         if self_ns.nested:
             self._note("info", "nested_operators", self_ns.nested)
+        is_plain = not kernels and follow_each_other(runs)
+        if is_plain and not any(event.name == KERNEL_TIME for *_, event in nodes):
+            self._has_launch_times = True
+            self._add_plain(runs, nodes, self_ns.dur_ns, first)
+        else:
+            self._add_any(runs, nodes, self_ns.dur_ns, kernels, first)
+        outside = sum(call[_RUN] is None for call in self._calls[before:])
+        if outside:
+            self._note("warning", "outside_runs", outside)
+
+    def _add_plain(
+        self, runs: list[Run], nodes: list[Node], dur_ns: Sequence[int], first: int
+    ) -> None:
+        """The calls of nodes with names, without kernels, in runs that follow each other: most
+        recordings, so that nothing is looked up that the order of time says."""
+        of_node, add = self._operators.of_node, self._calls.append
+        lanes = {tid: f"thread {tid}"[:40] for tid in {event.tid for *_, event in nodes}}
+        ended: dict[tuple[int | None, str], int] = {}
+        at = -1
+        following: float = runs[0][0]
+        for (start, span, row, event), dur in zip(nodes, dur_ns, strict=True):
+            while start >= following:
+                at += 1
+                following = runs[at + 1][0] if at + 1 < len(runs) else math.inf
+            run = first + at if at >= 0 and start <= runs[at][0] + runs[at][1] else None
+            lane = lanes[event.tid]
+            previous = ended.get((run, lane))
+            wait, end = None, start + span
+            if previous is not None:
+                wait, end = max(0, start - previous), max(end, previous)
+            ended[run, lane] = end
+            own_span = span if span != dur else None
+            add((of_node(event, 0), run, "CPU", lane, start, dur, own_span, wait, row))
+
+    def _add_any(
+        self,
+        runs: list[Run],
+        nodes: list[Node],
+        dur_ns: Sequence[int],
+        kernels: Sequence[Kernel],
+        first: int,
+    ) -> None:
+        """The calls of any nodes and kernels."""
+        self._ended = {}
+        locate = RunLocator(runs, first)
         launched: dict[int, list[Kernel]] = {}
         for kernel in kernels:
             launched.setdefault(id(kernel.parent), []).append(kernel)
@@ -268,7 +311,7 @@ class ProfileTables:
         idle = 0  # executions on a device that launched nothing there
         of_device = self.kernel_times == "device" and bool(kernels)
         self._has_launch_times |= not of_device
-        for (start, span, row, event), dur in zip(nodes, self_ns.dur_ns, strict=True):
+        for (start, span, row, event), dur in zip(nodes, dur_ns, strict=True):
             run, occurrence = locate(start, event.tid), 0
             if event.name == KERNEL_TIME:
                 told = (run, event.args.op_name if event.args else None)
@@ -291,9 +334,6 @@ class ProfileTables:
             self._note("info", "nodes_by_kernels" if of_device else "kernels_of_nodes", timed)
         if idle:
             self._note("info", "nodes_without_kernels", idle)
-        outside = sum(call[_RUN] is None for call in self._calls[before:])
-        if outside:
-            self._note("warning", "outside_runs", outside)
 
     def _add_kernels(self, kernels: Sequence[Kernel], run: int | None) -> None:
         """The kernels of one node in its place."""

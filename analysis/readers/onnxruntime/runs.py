@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from analysis.operators.classes import op_class
 from analysis.readers.onnxruntime.events import Kernel, Node, Run
@@ -17,6 +18,11 @@ class _Span:
     run: int
 
 
+def follow_each_other(runs: Sequence[Run]) -> bool:
+    """Return whether each of these runs, sorted by start, ends before the next one begins."""
+    return all(start + dur <= after[0] for (start, dur, _), after in pairwise(runs))
+
+
 class RunLocator:
     """Which run a node belongs to: by time, and by thread where runs overlap.
 
@@ -25,7 +31,7 @@ class RunLocator:
 
     def __init__(self, runs: list[Run], first: int) -> None:
         ends = [start + dur for start, dur, _ in runs]
-        self._overlap = any(end > start for end, (start, _, _) in zip(ends, runs[1:], strict=False))
+        self._overlap = not follow_each_other(runs)
         self._spans: dict[object, list[_Span]] = {}
         for position, (start, _, tid) in enumerate(runs):
             key = tid if self._overlap else None
@@ -69,6 +75,9 @@ def self_times(nodes: list[Node]) -> SelfTimes:
     neighbours never overlap by rounding.
     """
     dur_ns = [dur for _, dur, _, _ in nodes]
+    kinds = {event.args.op_name if event.args else None for _, _, _, event in nodes}
+    if "unknown" not in map(op_class, kinds):
+        return SelfTimes(dur_ns, 0)
     open_nodes: dict[object, list[tuple[int, int]]] = {}
     nested = 0
     for position, (start, dur, _, event) in enumerate(nodes):

@@ -26,14 +26,12 @@ from analysis.compare.timing.verdict import Interval
 from analysis.messages import language
 from analysis.metrics.counters import MEASURES, total_counters
 from analysis.metrics.step import StepParts
-from analysis.report.explanation.explanation_json import explanation_values
+from analysis.report.diagnostics_json import diagnostics
 from analysis.report.explanation.kinds_json import common_kinds_values
 from analysis.report.explanation.rank_json import rank_values
 from analysis.report.exports.findings_json import findings_values
 from analysis.report.exports.fusion_json import fusion_left_out, fusion_values
-from analysis.report.exports.inspection import diagnostics
 from analysis.report.exports.roofline_json import quantity_values, roofs_values
-from analysis.report.model_tree.model_tree_json import by_part
 from analysis.report.multiple.ladder_json import ladder_values
 from analysis.report.text import plain
 from analysis.wording import verdict_basis, verdict_sentence
@@ -65,7 +63,7 @@ def _values(comparison: Comparison, operators: list[Any], top: int | None) -> di
         "baseline": side_values(comparison.baseline),
         "candidate": side_values(comparison.candidate),
         "verdict": verdict_values(comparison),
-        "explanation": explanation_values(comparison.explanation),
+        "explanation": _explanation(comparison),
         "kinds_of_work": common_kinds_values(comparison),
         **figures("latency", "throughput", "cpu_time"),
         "ladder": ladder_values(ladder_of(comparison)),
@@ -161,6 +159,15 @@ def _left_out(comparison: Comparison, top: int) -> dict[str, Any]:
         },
         **fusion_left_out(comparison, top),
     }
+
+
+def _explanation(comparison: Comparison) -> dict[str, Any] | None:
+    """What changed from trace to trace; nothing of what says it loads for a recording."""
+    if comparison.explanation is None:
+        return None
+    from analysis.report.explanation.explanation_json import explanation_values
+
+    return explanation_values(comparison.explanation)
 
 
 def _both(values: Callable[[T], Any], sides: tuple[T, T]) -> dict[str, Any]:
@@ -287,7 +294,12 @@ def _launchers(comparison: Comparison) -> list[dict[str, Any]]:
 def _modules(comparison: Comparison) -> list[dict[str, Any]]:
     """The gains of groups by module; else the parts of the model tree."""
     rows = modules(comparison.ledger).to_dict("records")
+    sides = (comparison.baseline, comparison.candidate)
+    if not rows and any(side.experiment is not None for side in sides):
+        return []  # recordings have no tree
     if not rows:
+        from analysis.report.model_tree.model_tree_json import by_part
+
         return by_part(comparison)
     return [{str(name): plain(value) for name, value in row.items()} for row in rows]
 

@@ -14,10 +14,10 @@ from analysis.experiment import Experiment
 from analysis.messages import language
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
+from analysis.report.diagnostics_json import diagnostics, note_values
 from analysis.report.explanation.rank_json import rank_values
 from analysis.report.exports.roofline_json import roofline_values
 from analysis.trace import Diagnostic, Trace
-from analysis.wording import diagnostic_sentence
 from analysis.wording import doctor as words
 
 SCHEMA_VERSION = 1
@@ -193,19 +193,10 @@ def doctor(found: Examination) -> dict[str, Any]:
 def _notes(notes: tuple[Diagnostic, ...]) -> list[dict[str, Any]]:
     return [
         {
-            **_note(note),
+            **note_values(note),
             "example": str(note.example) or None,
             "variant": note.values.get("variant"),
             "message": words.note_sentence(note),
         }
         for note in notes
     ]
-
-
-def diagnostics(notes: tuple[Diagnostic, ...]) -> list[dict[str, Any]]:
-    """Diagnostics as severity, code, count and the sentence that users see."""
-    return [{**_note(note), "message": diagnostic_sentence(note)} for note in notes]
-
-
-def _note(note: Diagnostic) -> dict[str, Any]:
-    return {"severity": note.severity, "code": note.code, "count": note.count}

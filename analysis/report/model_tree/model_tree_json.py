@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from analysis.advice.explanation.model_tree import TracedTree
 from analysis.compare.comparison import Comparison
 from analysis.compare.model_tree import ModelTree, Node, model_tree
 from analysis.compare.model_tree.paths import BACKWARD, UNPLACED, Step
-from analysis.wording.trees.model_tree import kernels_of
+
+if TYPE_CHECKING:
+    from analysis.advice.explanation.model_tree import TracedTree
 
 
 def by_part(comparison: Comparison) -> list[dict[str, Any]]:
@@ -57,6 +58,8 @@ def tree_of_trace_values(traced: TracedTree | None) -> dict[str, Any] | None:
 def _part_of_one(
     tree: ModelTree, depth: int, steps: tuple[Step, ...], node: Node
 ) -> dict[str, Any]:
+    from analysis.wording.trees.model_tree import kernels_of
+
     return {
         **_place(steps, node, depth),
         "layers": [kernels_of(name) for kind, name in steps if kind == "repeat" and name],

@@ -7,7 +7,6 @@ from typing import cast
 
 from analysis import units
 from analysis.compare.timing.verdict import TimeSource
-from analysis.doctor import format_title
 from analysis.messages import Message, Shown, language, listed, paragraph
 from analysis.trace import Diagnostic, DiagnosticCode
 from analysis.wording.diagnostics.attribution import terms_beside_operators
@@ -78,6 +77,8 @@ def _values(note: Diagnostic) -> dict[str, Shown]:
     if note.code == "levels_differ":
         values |= {key: LEVELS[str(values[key])] for key in ("before", "after")}
     elif note.code == "formats_differ":
+        from analysis.doctor import format_title
+
         values |= {
             key: language.translated(format_title(str(values[key]))) for key in ("before", "after")
         }

@@ -12,7 +12,6 @@ from analysis.messages import Message, Part, Shown, listed, paragraph, say
 from analysis.operators.short_names import short_name, short_pattern
 from analysis.patterns.pattern import Blocker, Fact
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence
-from analysis.wording.explanation.some_units import with_some_units
 from analysis.wording.findings.host import (
     CALLER,
     CAUSES,
@@ -141,6 +140,10 @@ def limit_parts(finding: Finding) -> tuple[Part, ...]:
     said = limits.of(**_values(finding))
     if finding.values.get("by"):
         said = CALLER.of(sentence=said, **_values(finding))
+    if "some_units" not in finding.values:
+        return said.parts()
+    from analysis.wording.explanation.some_units import with_some_units  # all of explanations
+
     word = str(finding.values.get("some_of", "runs")).removesuffix("s")
     return with_some_units(said, finding.values, word).parts()
 

@@ -20,7 +20,7 @@ from analysis.operators.short_names import library_kernel, short_names
 from analysis.report.text import known
 from analysis.text import clean_text
 from analysis.wording import NO_MODULE, step
-from analysis.wording.explanation.answer import answer_lines
+from analysis.wording.answer import answer_lines
 from analysis.wording.quantities import MISSING
 from app.cli.printing.ladder import print_ladder
 from app.cli.printing.ledger import print_ledger

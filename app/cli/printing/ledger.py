@@ -16,7 +16,6 @@ from analysis.report.text import known
 from analysis.text import clean_text
 from analysis.wording.advice import near_miss_sentence, own_pass_sentence, pattern_text
 from analysis.wording.counted import whole_text
-from analysis.wording.explanation import waterfall as explained_steps
 from analysis.wording.fusion.apart import Apart, apart
 from analysis.wording.fusion.became import becomes_text, originals_text
 from analysis.wording.fusion.shares import shown_shares
@@ -75,6 +74,8 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
 
 def _print_changes(console: Console, comparison: Comparison) -> None:
     """The steps from the baseline's unit of work to the candidate's, where no group is proven."""
+    from analysis.wording.explanation import waterfall as explained_steps
+
     console.print(f"\n{explained_steps.TITLE}", style="bold")
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(overflow="fold")

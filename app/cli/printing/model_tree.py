@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
 from analysis import units
-from analysis.advice.explanation.model_tree import TracedTree
 from analysis.compare.comparison import Comparison
 from analysis.compare.model_tree import ModelTree, Node, model_tree
 from analysis.messages import paragraph, say
 from analysis.text import clean_text
-from analysis.wording.trees import model_tree as words
+
+if TYPE_CHECKING:
+    from analysis.advice.explanation.model_tree import TracedTree
 
 _ROWS = 12
 _NAME_CHARS = 64
@@ -25,6 +27,8 @@ def print_model_tree(console: Console, comparison: Comparison) -> None:
     tree = model_tree(comparison)
     if tree is None:
         return
+    from analysis.wording.trees import model_tree as words
+
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("part of the model"))
     heads = (say("baseline"), say("candidate"), *([say("change")] if tree.has_changes else []))
@@ -41,6 +45,8 @@ def print_trace_tree(console: Console, traced: TracedTree | None) -> None:
     """Print the tree of one trace, and which part takes most; nothing without a tree."""
     if traced is None:
         return
+    from analysis.wording.trees import model_tree as words
+
     tree, most = traced.tree, traced.costliest
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("part of the model"))
@@ -63,6 +69,8 @@ def print_trace_tree(console: Console, traced: TracedTree | None) -> None:
 
 def _name(tree: ModelTree, node: Node, chars: int) -> str:
     """Return the names of a part in one line, with how many modules it stands for."""
+    from analysis.wording.trees import model_tree as words
+
     name = clean_text(" › ".join(words.step_texts(tree, node)), 1000)
     return f"{units.middle_cut(name, chars)} {words.instances_text(node)}".rstrip()
 

@@ -6,12 +6,15 @@ from rich.console import Console
 from rich.table import Table
 
 from analysis.compare.comparison import Comparison
-from analysis.report.explanation.product_rows import product_table, texts_of
 
 
 def print_products(console: Console, comparison: Comparison) -> None:
     """Print the products of both sides; nothing of other pairs."""
-    found = None if comparison.explanation is None else product_table(comparison.explanation)
+    if comparison.explanation is None:
+        return
+    from analysis.report.explanation.product_rows import product_table, texts_of
+
+    found = product_table(comparison.explanation)
     if found is None:
         return
     for side, name in enumerate(found.sides):

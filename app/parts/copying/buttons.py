@@ -10,7 +10,7 @@ import streamlit as st
 from analysis.compare.side import Side
 from analysis.messages import say
 from analysis.report.explanation.rows import ExplainedRows
-from analysis.wording.explanation.answer import answer_lines
+from analysis.wording.answer import answer_lines
 from app import state
 from app.language import spoken
 from app.parts import panels

@@ -13,8 +13,8 @@ from analysis.advice.explanation import explain_subject
 from analysis.advice.explanation.model_tree import TracedTree, tree_of_trace
 from analysis.advice.sides import advised
 from analysis.messages import language
-from analysis.report.exports.findings_json import advice_json
 from analysis.report.model_tree.rows import TreeRow, trace_tree_rows
+from analysis.report.one_trace.advice_json import advice_json
 from analysis.trace import Trace
 from analysis.wording.trees.model_tree import basis_of_one, costliest_said
 from app.cli.printing.model_tree import print_trace_tree

@@ -8,7 +8,6 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.trust import trust
 from analysis.messages import Part
 from analysis.text import clean_text
-from analysis.wording.explanation import explained_parts
 from analysis.wording.fusion.statements import fusion_sentence
 from analysis.wording.sentences import change_sentence, verdict_basis, verdict_sentence
 from analysis.wording.trust import TRUST, trust_line
@@ -34,6 +33,8 @@ def _causes(comparison: Comparison) -> list[str]:
     """Return a line for each cause; of recordings what fusion bought."""
     if comparison.explanation is None:
         return [fusion_sentence(comparison)]
+    from analysis.wording.explanation import explained_parts
+
     lead, *others = map(_text, explained_parts(comparison.explanation))
     return [lead, *(f"- {text}" for text in others)]
 
