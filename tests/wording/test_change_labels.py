@@ -249,3 +249,12 @@ def test_all_operators_of_a_class_are_not_without_an_operator() -> None:
     values = {"op_class": "convolution", "by_class": 1}
     change = Change("operator", 5, where=("convolution",), values=values)
     assert change_label(change) == "convolution"
+
+
+def test_what_kernels_stand_before_is_not_where_they_are() -> None:
+    """A layout change in Net before a convolution of it, and one in no module."""
+    values: dict[str, str | int | float] = {"kernels": 1, "next_class": "convolution"}
+    change = Change("removed", -45, 1, ("Net", "Conv_3 + Relu_4"), values=values)
+    assert where_names(change) == ("Net",)
+    assert where_names(replace(change, where=("Conv_3 + Relu_4",))) == ()
+    assert where_names(replace(change, values={})) == ("Net", "Conv_3 + Relu_4")

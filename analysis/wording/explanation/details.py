@@ -86,13 +86,16 @@ def head_of_trace(code: SavingCode, *, on_device: bool) -> str:
 
 def where_names(change: Change) -> tuple[str, ...]:
     """Return where a change is, the widest first: for kernels without a known operator their class
-    by its name, for tensors of one size what the number is."""
+    by its name, for tensors of one size what the number is. What kernels stand before is not where
+    they are."""
     op_class, size = change.values.get("op_class"), change.values.get("size")
     if isinstance(op_class, str) and "by_class" in change.values:
         return (LABELS[op_class].text(), *change.where[1:])
     if isinstance(op_class, str):
         return (_NO_OPERATOR.text(op_class=LABELS[op_class]), *change.where[1:])
-    return (_SIZE.text(size=size),) if isinstance(size, int) else change.where
+    if isinstance(size, int):
+        return (_SIZE.text(size=size),)
+    return change.where[:-1] if "next_class" in change.values else change.where
 
 
 def known_by(change: Change, *, on_device: bool) -> str:
