@@ -129,13 +129,19 @@ def scopes_of(
     graph: Graph | None,
     least: float = _MIN_SCOPED,
 ) -> list[tuple[str, ...]]:
-    """The modules of each operator; empty where those of operators with no more than the part
-    `least` of the time are known."""
+    """Return the modules of each operator; empty where those of operators with no more than the
+    part `least` of the time are known, and where each holds one operator: then it is the first part
+    of this operator's name."""
     found = []
     for name in names:
         node = graph.node.get(name) if graph is not None else None
         scope = node.scope if node is not None else "" if graph is not None else _path(name)
         found.append(tuple(filter(None, scope.split("/")))[:MAX_SCOPES])
+    held: dict[str, set[str]] = {}
+    for name, path in zip(names, found, strict=True):
+        held.setdefault("".join(path[:1]), set()).add(name)
+    if graph is None and all(len(of) == 1 for scope, of in held.items() if scope):
+        return []
     scoped = sum(ns for ns, path in zip(times, found, strict=True) if path)
     return found if scoped > least * sum(times) and scoped else []
 

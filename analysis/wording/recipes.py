@@ -390,6 +390,8 @@ def _published_change(published: Published) -> str:
     before, after = published.values[0][1], published.values[-1][1]
     if len(published.values) < 2 or published.unit == "count":
         return ""
+    if published.code == "latency_mean":  # the latency beside it is another time
+        return units.factor(ratio(before, after))
     if published.unit == "ns":
         return both_ways(before, after)
     if published.unit == "fraction":

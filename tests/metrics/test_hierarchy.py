@@ -103,6 +103,16 @@ def test_only_what_a_file_tells_is_offered() -> None:
     ]  # fmt: skip
 
 
+def test_the_first_part_of_an_operators_name_is_no_module() -> None:
+    """GenMask/DSAGENMASK runs twice and is all that has a slash; with a second operator below
+    GenMask the name does tell where both are."""
+    mask = ("GenMask/DSAGENMASK", "random", "DSAGenMask", 60)
+    alone = trace_of([mask, mask, ("Add_1", "elementwise", "Add", 40)])
+    assert hierarchies(alone, None) == ("op_class",)
+    shared = trace_of([mask, ("GenMask/Add", "elementwise", "Add", 40)])
+    assert "scope" in hierarchies(shared, None)
+
+
 def test_many_children_end_in_one() -> None:
     many = [(f"op{at}", "elementwise", "Add", 100 - at) for at in range(MAX_CHILDREN + 5)]
     leaves = [n for n in hierarchy(trace_of(many), None, "op_class") if n.parent == 2]

@@ -10,6 +10,7 @@ from analysis.experiment import MAX_DIFFERENCE
 
 Cost = Literal["output_difference", "memory"]
 LEAST_DIFFERENCE = 1e-8  # on a logarithmic axis: what is below, 0 too, stands there
+MEMORY_APART = 0.01  # of a peak: pages of a process that nearer ones differ by are no cost
 COSTS: tuple[Cost, Cost] = ("output_difference", "memory")
 
 
@@ -41,8 +42,8 @@ def pareto(multiple: MultipleComparison) -> Pareto | None:
     """The points; None where fewer than two sides have times, or no cost is known of all.
 
     The outputs of several recordings have no common baseline, so their differences are left out.
-    Differences up to MAX_DIFFERENCE are rounding and count as equal; so do latencies that cannot
-    be told apart, which dominate nothing.
+    Differences up to MAX_DIFFERENCE are rounding and count as equal, as do peaks of memory within
+    MEMORY_APART; so do latencies that cannot be told apart, which dominate nothing.
     """
     found: list[tuple[int, float, dict[Cost, float | None]]] = []
     for at, entry in enumerate(multiple.entries):
@@ -59,13 +60,15 @@ def pareto(multiple: MultipleComparison) -> Pareto | None:
             other
             for other, _, of in found
             if (other, at) in multiple.best.faster
-            and all(_comparable(cost, of[cost]) <= _comparable(cost, own[cost]) for cost in costs)
+            and all(_is_no_larger(cost, of[cost], own[cost]) for cost in costs)
         )
 
     points = tuple(Point(at, latency, own, beaten(at, own)) for at, latency, own in found)
     return Pareto(points, costs)
 
 
-def _comparable(cost: Cost, value: float | None) -> float:
-    value = value or 0.0
-    return 0.0 if cost == "output_difference" and value <= MAX_DIFFERENCE else value
+def _is_no_larger(cost: Cost, value: float | None, other: float | None) -> bool:
+    value, other = value or 0.0, other or 0.0
+    if cost == "memory":
+        return value <= other * (1 + MEMORY_APART)
+    return value <= max(other, MAX_DIFFERENCE)

@@ -413,13 +413,16 @@ PARETO_TITLE = Message("Speed against accuracy and memory")
 PARETO_HELP = Message(
     "Each variant by its latency, and by what it costs: the largest difference of its outputs "
     "/ their largest value, and its peak memory. Filled: no variant that is shown to be faster "
-    "costs no more (Pareto front). Differences up to 1e-4 are rounding and count as equal."
+    "costs no more (Pareto front). Differences up to 1e-4, and memory within 1 %, count as equal."
 )
 PARETO_FRONT = Message("Pareto front")
 ROUNDING = Message("What lies below this line is rounding.")
 _FRONT = Message("Pareto front of {costs}: {names:name}.")
 _BEATEN = Message("Each of the others is slower beyond the noise than one that costs no more.")
-_ROUNDED = Message("Output differences up to 1e-4 are rounding and count as equal.")
+_EQUAL = {
+    "output_difference": Message("Output differences up to 1e-4 count as equal."),
+    "memory": Message("Memory within 1 % counts as equal."),
+}
 
 
 def front_sentence(multiple: MultipleComparison, found: Pareto) -> str:
@@ -428,8 +431,8 @@ def front_sentence(multiple: MultipleComparison, found: Pareto) -> str:
     costs = listed([FIGURES[code].label for code in ("latency", *found.costs)])
     others = len(found.points) > len(found.front)
     beaten = _BEATEN.text() if others else ""
-    rounded = _ROUNDED.text() if others and "output_difference" in found.costs else ""
-    return paragraph(_FRONT.text(costs=costs, names=names), beaten, rounded)
+    equal = [_EQUAL[code].text() for code in found.costs] if others else []
+    return paragraph(_FRONT.text(costs=costs, names=names), beaten, *equal)
 
 
 def front_text(multiple: MultipleComparison, found: Pareto, at: int) -> str:
