@@ -22,7 +22,13 @@ from analysis.compare.ledger.reconciliation import WEAK_SHARE
 from analysis.compare.side import Side, computing_units, engines_differ, units_of
 from analysis.compare.timing.file_order import FileOrder
 from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
-from analysis.compare.timing.verdict import DRIFT_SPREAD, ONE_JOB, OTHER_WORK, Verdict
+from analysis.compare.timing.verdict import (
+    DRIFT_SPREAD,
+    ONE_JOB,
+    OTHER_WORK,
+    Verdict,
+    paired_verdict,
+)
 from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord
 from analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
 from analysis.metrics.utilisation import MAX_UNKNOWN
@@ -297,17 +303,33 @@ def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Di
             yield _note("info", "governor", governor=machine.governor, **whose)
         if baseline.label != record.settings.baseline and are_paired(baseline, candidate):
             yield _note("info", "other_baseline", baseline=record.settings.baseline)
-    if verdict.noise_floor is not None:
-        differs = not verdict.noise_floor.low <= 1 <= verdict.noise_floor.high
-        apart = verdict.control_change or 0.0
-        yield _note(
-            "warning" if differs or apart > math.expm1(DRIFT_SPREAD) else "info",
-            "control",
-            low=verdict.noise_floor.low,
-            high=verdict.noise_floor.high,
-        )
+    control = _control(verdict)
+    if control is not None:
+        yield control
     if verdict.decided_at is not None:
         yield _note("info", "decided_at", look=verdict.decided_at, alpha=verdict.alpha)
+
+
+def control_doubt(side: Side) -> Diagnostic | None:
+    """Return the doubt that two copies of the baseline of a recording differ much; None where they
+    do not, and of other files."""
+    if side.experiment is None:
+        return None
+    record = side.experiment.record
+    baseline = record.settings.baseline
+    others = [variant.name for variant in record.variants if variant.name != baseline]
+    note = _control(paired_verdict(record, baseline, others[0])) if others else None
+    return note if note is not None and note.severity == "warning" else None
+
+
+def _control(verdict: Verdict) -> Diagnostic | None:
+    noise = verdict.noise_floor
+    if noise is None:
+        return None
+    differs = not noise.low <= 1 <= noise.high
+    apart = verdict.control_change or 0.0
+    is_doubt = differs or apart > math.expm1(DRIFT_SPREAD)
+    return _note("warning" if is_doubt else "info", "control", low=noise.low, high=noise.high)
 
 
 def _profiler(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from analysis.compare.doubts import control_doubt
 from analysis.compare.side import Side, units_of
 from analysis.compare.single import RunFacts, run_facts
 from analysis.experiment import Experiment
@@ -162,7 +163,8 @@ _DISTINCT_IN_ALL: Mapping[RunWord, Message] = {
 
 
 def trace_facts(side: Side) -> str:
-    """'The mean of 6 runs. 56 executions of 12 distinct operators. …'."""
+    """'The mean of 6 runs. 56 executions of 12 distinct operators. …'; of a recording also how far
+    two copies of its baseline are apart, where that is much."""
     if side.trace.ends_early:
         return early_end_text(side.trace)
     facts = run_facts(side)
@@ -176,7 +178,9 @@ def trace_facts(side: Side) -> str:
         told.append(message.text(executions=executions, n=facts.operators))
     if facts.small_op_ratio is not None:
         told.append(say("Small-op ratio (time): {share:percent}.", share=facts.small_op_ratio))
-    return paragraph(*told, unit_runs_text(side.trace))
+    control = control_doubt(side)
+    apart = diagnostic_sentence(control) if control is not None else ""
+    return paragraph(*told, apart, unit_runs_text(side.trace))
 
 
 def _run_text(trace: Trace, facts: RunFacts) -> str:

@@ -79,6 +79,16 @@ def test_a_variant_takes_the_time_that_comparisons_show() -> None:
     assert "paired" not in trace_facts(sides[0])
 
 
+def test_a_variant_alone_says_where_copies_of_its_baseline_are_far_apart() -> None:
+    """One copy takes the same time in each block, the other 0.7 to 1.5 times as long."""
+    times = {"unfused": [10.0] * 8, "fused": [5.0] * 8}
+    for control, is_told in (((0.7, 1.5), True), ((1.001, 0.999), False)):
+        value = read(Source("a.zip", experiment_zip(times, control=control)))
+        assert isinstance(value, Experiment)
+        facts = trace_facts(side_of_variant(value, "fused"))
+        assert ("A/A control: two copies of the baseline differ by" in facts) == is_told
+
+
 def text(parts: Iterable[Part]) -> str:
     return "".join(part.text for part in parts)
 
