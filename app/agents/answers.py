@@ -26,7 +26,7 @@ from analysis.report.exports.comparison_tables import comparison_tables
 from analysis.report.exports.findings_json import findings_values
 from analysis.report.exports.inspection import diagnostics, inspection
 from analysis.trace import Trace
-from analysis.wording.explanation.answer import answer_lines
+from analysis.wording.answer import answer_lines
 from app.agents.files import Files
 
 MAX_ROWS = 100  # of one page of operators, and of one answer in SQL

@@ -19,7 +19,7 @@ from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.exports.comparison_tables import comparison_tables
 from analysis.report.exports.inspection import diagnostics
 from analysis.wording import verdict_basis, verdict_sentence
-from analysis.wording.explanation.answer import answer_lines
+from analysis.wording.answer import answer_lines
 from fusescope.api import tables
 from fusescope.api.files import write_report
 
