@@ -139,7 +139,11 @@ CUT_TEXTS = """(all) => all
   .filter((e) => e.checkVisibility() && e.scrollWidth > e.clientWidth + 1)
   .map((e) => e.innerText)"""
 MAY_BE_CUT = (
-    "[data-testid='stMetricDeltaDescription'] div, [data-testid='stMultiSelectTagsContainer']"
+    ", ".join(
+        f"[data-testid='{name}'] [data-testid='stMarkdownContainer']"
+        for name in ("stMetricLabel", "stMetricDeltaDescription")
+    )
+    + ", [data-testid='stMetricDeltaDescription'] div, [data-testid='stMultiSelectTagsContainer']"
 )
 
 

@@ -50,6 +50,7 @@ def test_the_landing_page(page: Page, url: str) -> None:
     """Nothing that axe-core objects to, nothing that moves, nothing cut, one screen at most."""
     open_for_the_first_time(page, url)
     expect(page.get_by_role("link", name="Two PyTorch traces")).to_be_visible()
+    expect(page.get_by_role("button", name="Choose files")).to_be_visible()
     wait_idle(page)
     draws_in_dark_and_light(page)
     fits_narrow_pages(page)

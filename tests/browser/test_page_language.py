@@ -119,6 +119,8 @@ def test_the_switch_and_every_page_in_another_language(page: Page, pseudo_url: s
         wait_idle(page)
         assert "lang=pseudo" in page.url
         assert untold(page) == set(), name
+    turn_to(page, "⟦Start⟧")
+    expect(page.get_by_role("button", name="⟦Choose files⟧")).to_be_visible()
     page.get_by_role("link", name="⟦Compare⟧", exact=True).first.click()
     expect(page.get_by_role("button", name="⟦Swap⟧")).to_be_visible()
     assert "lang=pseudo" in page.url and "candidate=" in page.url

@@ -138,6 +138,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!data) return;
   const parts = partsIn(parentElement.querySelector(".large"));
   const { input, button, cancel } = parts;
+  for (const word of ["choose", "limit"]) { // of the place to drop files, in first_style.css
+    document.documentElement.style.setProperty(`--fusescope-${word}`, JSON.stringify(data[word]));
+  }
   button.textContent = data.button;
   cancel.textContent = data.cancel;
   button.onclick = () => input.click();

@@ -39,6 +39,8 @@ def received() -> list[Received]:
             "ticket": ticket,
             "maximum": _MAX_FILES,
             "button": say("Open larger files …"),
+            "choose": say("Choose files"),
+            "limit": say("up to {limit} each", limit="256 MB"),
             "cancel": say("Cancel"),
             "sending": say("Sending {file:name}: {share:name}", file="\x01", share="\x02"),
             "reading": say("Reading {file:name}", file="\x01"),
