@@ -29,7 +29,7 @@ from analysis.compare.timing.verdict import (
     Verdict,
     paired_verdict,
 )
-from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord
+from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, ModelFacts
 from analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
 from analysis.metrics.utilisation import MAX_UNKNOWN
 from analysis.metrics.warmup import steady_runs
@@ -237,7 +237,7 @@ def _different_recordings(
         ("engine", f"{one.name} {one.version}", f"{other.name} {other.version}"),
     )
     pairs: tuple[tuple[str, Value, Value], ...] = (
-        ("model", first.model.sha256[:12], second.model.sha256[:12]),
+        ("model", *_models(first.model, second.model)),
         ("batch", first.model.batch, second.model.batch),
         ("CPU", first.machine.cpu_model, second.machine.cpu_model),
         ("logical cores", first.machine.logical_cores, second.machine.logical_cores),
@@ -249,6 +249,16 @@ def _different_recordings(
     for what, before, after in pairs:
         if before != after:
             yield _note("warning", "recordings_differ", what=what, baseline=before, candidate=after)
+
+
+def _models(first: ModelFacts, second: ModelFacts) -> tuple[str, str]:
+    """Return what two models are called: by their names, by their content where these are alike;
+    the same for one model."""
+    if first.sha256 == second.sha256:
+        return first.name, first.name
+    if first.name != second.name:
+        return first.name, second.name
+    return f"{first.name} ({first.sha256[:12]})", f"{second.name} ({second.sha256[:12]})"
 
 
 def _recording(baseline: Side, candidate: Side, verdict: Verdict) -> Iterator[Diagnostic]:

@@ -39,7 +39,7 @@ _MEAN_RUN = Message("{of}, mean: slow runs count in it")
 _PROFILED = Message("as profiled: the run that the timelines show")
 _LATENCY_MEAN = Message("{of}, mean: what the verdict compares and the waterfall adds up to")
 _MEAN_PROFILED = Message(
-    "the mean under the profiler, which shares of findings are of, but for slow executions"
+    "the mean under the profiler; shares of findings are of it, without slow executions"
 )
 _OF_FILE = Message("{of}: what the verdict compares and the waterfall adds up to")
 # By whether there is communication, and whether it is a mean of runs.

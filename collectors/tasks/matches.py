@@ -47,6 +47,13 @@ COPIES = {
 }  # fmt: skip
 
 
+def out_of_time(seconds: float) -> str:
+    """Return why tensors of two graphs were not all compared within so many seconds."""
+    if seconds < 1:
+        return "no time was left to compare the tensors of both graphs"
+    return f"comparing the tensors of both graphs was ended after {seconds:.0f} s"
+
+
 def run(job: Job) -> Matched:
     """Writes the matches as the job says. Time that runs out ends the search, not more."""
     folder = Path(job.matches).with_suffix(".parts")
@@ -57,7 +64,7 @@ def run(job: Job) -> Matched:
         search.run()
         search.compare_dequantised()
     except OutOfTime:
-        problem = f"the search was ended after {job.seconds:.0f} s"
+        problem = out_of_time(job.seconds)
     except FuseScopeError as error:
         problem = error.text
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds; what is known is kept

@@ -260,6 +260,16 @@ def test_differences_between_recordings_are_named() -> None:
     assert comparison.verdict.pairing == "unpaired_blocks"
 
 
+def test_other_models_are_called_by_name_and_by_content_where_names_are_alike() -> None:
+    first = experiment_of(experiment_zip(TIMES, model_name="bert"))
+    for name, called in (("vit", ("bert", "vit")),
+                         ("bert", ("bert (abababababab)", "bert (cdcdcdcdcdcd)"))):  # fmt: skip
+        other = experiment_of(experiment_zip(TIMES, model_name=name, model_sha256="cd" * 32))
+        comparison = compare(side_of_variant(first, "fused"), side_of_variant(other, "fused"))
+        [note] = [one for one in comparison.diagnostics if one.code == "recordings_differ"]
+        assert (note.values["baseline"], note.values["candidate"]) == called
+
+
 def test_a_load_is_told_of_its_side_and_once_where_both_are_of_one_recording() -> None:
     machine = msgspec.structs.replace(
         experiment_of(experiment_zip(TIMES)).record.machine, load_before=0.5, load_after=1.5

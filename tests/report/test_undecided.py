@@ -124,7 +124,7 @@ def test_several_variants_name_no_difference_beyond_a_doubling() -> None:
     told = best_sentence(found)
     assert "cannot be told which of the 3 is the fastest" in told
     assert told.endswith(
-        "Not even twice the time of the first would surely have shown: more blocks on a quiet "
+        "Even a variant that takes twice as long might not have shown: more blocks on a quiet "
         "machine show smaller differences."
     )
 

@@ -18,7 +18,7 @@ TITLE = Message("What the groups of operators gain")
 GROUP = Message("Group")
 IN_PART = Message("Show {operator:name} with its operators")
 OTHERS = Message("{n:count} other pattern", "{n:count} other patterns")
-REST = Message("In no group, or of another time than that of groups")
+REST = Message("Not in groups: other operators, idle time, slow runs and the profiler's part")
 _PROFILED = Message(
     "These are times of operators as profiled. The verdict is of runs that are not profiled."
 )

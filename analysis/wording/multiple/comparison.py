@@ -57,7 +57,7 @@ _DETECTABLE = Message(
     "A difference of {change:percent} between the first and another would have shown."
 )
 _DETECTABLE_BEYOND = Message(
-    "Not even twice the time of the first would surely have shown: more blocks on a quiet machine "
+    "Even a variant that takes twice as long might not have shown: more blocks on a quiet machine "
     "show smaller differences."
 )
 _UNKNOWN = Message(

@@ -19,7 +19,7 @@ from analysis.experiment import TensorMatch
 from collectors.errors.engine import clean
 from collectors.models.array import Array
 from collectors.openvino.values import Value, Values, folder_of, read_index
-from collectors.tasks.matches import KNOWN_TOLERANCE, TOLERANCE
+from collectors.tasks.matches import KNOWN_TOLERANCE, TOLERANCE, out_of_time
 from collectors.tensors.difference import difference_of
 from collectors.tensors.intermediates import Intermediates, OutOfTime
 from collectors.tensors.sketches import distance
@@ -51,7 +51,7 @@ def run(job: Job) -> Matched:
             refuted += not agreed
             found += agreed or [TensorMatch(name, name, "refuted") for name in originals]
     except OutOfTime:
-        problem = f"the comparison was ended after {job.seconds:.0f} s"
+        problem = out_of_time(job.seconds)
     except FuseScopeError as error:
         problem = error.text
     except Exception as error:  # noqa: BLE001 - the engine raises many kinds; what is known is kept
