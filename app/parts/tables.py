@@ -58,8 +58,11 @@ OPERATOR_FIGURES = (
     ),
     Figure(
         "wait_ns",
-        Head(Message("Wait"), "µs"),
-        Message("Mean time from the end of the previous operator on the same thread to its start."),
+        Head(Message("Gap before"), "µs"),
+        Message(
+            "Mean time from the end of the previous operator on the same stream or thread to its "
+            "start; other streams may run meanwhile."
+        ),
         1e3,
         "%.1f",
     ),
