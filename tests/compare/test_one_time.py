@@ -17,6 +17,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
 from analysis.compare.totals import totals
 from analysis.readers import read_path
+from analysis.report.explanation.rows import explained_rows
 from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.exports.comparison_markdown import comparison_markdown
 from analysis.report.html import report_html
@@ -76,6 +77,28 @@ def test_one_time_leads_in_real_pairs(name: str) -> None:
 )
 def test_one_time_leads_in_the_samples(folder: str, files: tuple[str, str]) -> None:
     check(compared(*(ROOT / "sample_traces" / folder / file for file in files)))
+
+
+@pytest.mark.parametrize(
+    ("folder", "files"),
+    [
+        ("torch_compile", ("eager.json.gz", "compiled.json.gz")),
+        ("jax", ("unfused.xplane.pb", "fused.xplane.pb")),
+    ],
+)
+def test_what_is_shown_first_has_few_figures_and_each_time_once(
+    folder: str, files: tuple[str, str]
+) -> None:
+    comparison = compared(*(ROOT / "sample_traces" / folder / file for file in files))
+    assert comparison.explanation is not None
+    rows = explained_rows(comparison, [None] * len(comparison.explanation.changes))
+    assert rows is not None
+    passages = (*rows.before, *(row.parts for row in rows.rows), *rows.after)
+    said = ("".join(part.text for part in parts) for parts in passages)
+    text = " ".join((wording.verdict_sentence(comparison), *said, rows.more_title))
+    assert 5 < len(re.findall(r"\d+(?:[.,]\d+)?", text)) <= 40
+    times = re.findall(r"[+−]?[\d.]+\s(?:ns|µs|ms|s)\b", text)
+    assert len(times) > 5 and sorted(set(times)) == sorted(times)
 
 
 def uneven() -> Comparison:
