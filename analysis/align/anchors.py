@@ -9,6 +9,7 @@ both sides have the same number of layers.
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from analysis.align.sequence import Ints
 
 _MOST_PAIRS = 400_000
+_MANY = 16  # pairs of a position, from which they are taken together
 _FEWEST = 4  # partners of a position that are worth comparing
 
 
@@ -100,7 +102,8 @@ def _pairs(first: Ints, second: Ints, usable: Ints) -> Ints:
         places = (rows, rows + len(second) - len(first), share)
         found = [others.near(first, rows, place, nearest) for place in places]
     pairs = np.concatenate(found)
-    codes = np.unique(pairs[:, 0] * len(second) + (len(second) - 1 - pairs[:, 1]))
+    codes = np.sort(pairs[:, 0] * len(second) + (len(second) - 1 - pairs[:, 1]))
+    codes = codes[np.append(True, codes[1:] != codes[:-1])[: len(codes)]]
     return np.stack([codes // len(second), len(second) - 1 - codes % len(second)], axis=1)
 
 
@@ -150,10 +153,23 @@ def _is_rare(once: Ints, again: Ints) -> NDArray[np.bool_]:
 
 def _longest_chain(pairs: Ints) -> Ints:
     """Return rows of `pairs` whose columns ascend, as many as possible (patience sorting)."""
+    begins = np.flatnonzero(np.append(True, pairs[1:, 0] != pairs[:-1, 0]))
+    has_many = len(pairs) >= _MANY * len(begins)
+    last, previous = _by_position(pairs[:, 1], begins) if has_many else _by_pair(pairs[:, 1])
+    chain = []
+    while last >= 0:
+        chain.append(last)
+        last = previous[last]
+    return np.array(chain[::-1], np.int64)
+
+
+def _by_pair(columns: Ints) -> tuple[int, list[int]]:
+    """Return the row that ends the longest chain, -1 without any, and for each row the one before
+    it in its chain."""
     tops: list[int] = []  # the smallest column that ends a chain of each length
     ends: list[int] = []  # and its row
-    previous = np.full(len(pairs), -1, np.int64)
-    for row, column in enumerate(pairs[:, 1].tolist()):
+    previous = [-1] * len(columns)
+    for row, column in enumerate(columns.tolist()):
         place = bisect_left(tops, column)
         if place == len(tops):
             tops.append(column)
@@ -162,12 +178,23 @@ def _longest_chain(pairs: Ints) -> Ints:
             tops[place], ends[place] = column, row
         if place:
             previous[row] = ends[place - 1]
-    chain = []
-    row = ends[-1] if ends else -1
-    while row >= 0:
-        chain.append(row)
-        row = int(previous[row])
-    return np.array(chain[::-1], np.int64)
+    return ends[-1] if ends else -1, previous
+
+
+def _by_position(columns: Ints, begins: Ints) -> tuple[int, list[int]]:
+    """Return the same, all pairs of a position together, which begin at `begins`: their columns
+    descend, so that none of them follows another and the last of those at one place is kept."""
+    tops, ends = np.zeros(len(begins), np.int64), np.zeros(len(begins), np.int64)
+    previous, count = np.full(len(columns), -1, np.int64), 0
+    rows = np.arange(len(columns))
+    for begin, end in pairwise([*begins.tolist(), len(columns)]):
+        own = columns[begin:end]
+        places = tops[:count].searchsorted(own)
+        behind = places - 1
+        previous[begin:end] = np.where(behind >= 0, ends[behind], -1)
+        tops[places], ends[places] = own, rows[begin:end]
+        count = max(count, int(places[0]) + 1)
+    return int(ends[count - 1]), previous.tolist()
 
 
 def _spread(chain: Ints, length: int) -> Ints:

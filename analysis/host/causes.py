@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME
 
@@ -105,21 +105,63 @@ STARTING = Cause("launching", "")  # from a launch to its start, where the devic
 QUEUED = Cause("queued", "")
 
 
-def cause_of(stack: Sequence[Frame]) -> Cause:
+class Stack(NamedTuple):
+    """What a stack shows: its innermost frame, None for none, the outermost scope, the innermost
+    range that a program marked, the innermost code of the program, and the outermost read of a
+    value of the device, each None where there is none."""
+
+    leaf: Frame | None = None
+    scope: Cause | None = None
+    mark: str | None = None
+    code: str | None = None
+    read: str | None = None
+
+    def around(self, inner: Frame) -> Stack:
+        """Return this stack with one more frame inside."""
+        return Stack(
+            inner,
+            self.scope or _scope(inner.name),
+            inner.name if _is_mark(inner) else self.mark,
+            inner.name if _is_code(inner) else self.code,
+            self.read or (inner.name if is_read(inner.name) else None),
+        )
+
+    @property
+    def cause(self) -> Cause:
+        """The cause that the stack shows; unknown for none."""
+        leaf = self.leaf
+        if self.scope is not None:
+            return self.scope
+        if leaf is None:
+            return Cause("unknown", "")
+        if leaf.kind == RUNTIME:
+            return self._of_call(leaf)
+        if leaf.kind == OPERATOR or (leaf.kind == ANNOTATION and "::" in leaf.name):
+            waits = leaf.is_long and is_read(leaf.name)  # in a file without calls to the runtime
+            return Cause("synchronisation", leaf.name) if waits else self._launching
+        return Cause("python", leaf.name if self.code is None else self.code)
+
+    def _of_call(self, leaf: Frame) -> Cause:
+        kind = _call_kind(leaf.name)
+        if kind is None:
+            return self._launching
+        waits = kind != "copy_waits" or leaf.is_long
+        if self.read is not None and kind in ("copy_waits", "synchronisation") and waits:
+            return Cause("synchronisation", self.read)
+        return Cause(kind, leaf.name) if waits else self._launching
+
+    @property
+    def _launching(self) -> Cause:
+        """Operators and calls that start something, by the range that a program marked around."""
+        return Cause("launching", self.mark or "")
+
+
+def cause_of(stack: Iterable[Frame]) -> Cause:
     """The cause that a stack, outermost first, shows; unknown for none."""
+    found = Stack()
     for frame in stack:
-        scope = _scope(frame.name)
-        if scope is not None:
-            return scope
-    if not stack:
-        return Cause("unknown", "")
-    leaf = stack[-1]
-    if leaf.kind == RUNTIME:
-        return _of_call(leaf, stack)
-    if leaf.kind == OPERATOR or (leaf.kind == ANNOTATION and "::" in leaf.name):
-        waits = leaf.is_long and is_read(leaf.name)  # in a file without calls to the runtime
-        return Cause("synchronisation", leaf.name) if waits else _launching(stack)
-    return _of_code(stack)
+        found = found.around(frame)
+    return found.cause
 
 
 @lru_cache(maxsize=_MOST_NAMES)
@@ -135,26 +177,15 @@ def _is_plumbing(name: str) -> bool:
     return _PLUMBING.match(name) is not None
 
 
-def _of_call(leaf: Frame, stack: Sequence[Frame]) -> Cause:
-    for kind, pattern in _CALLS:
-        if pattern.match(leaf.name):
-            waits = kind != "copy_waits" or leaf.is_long
-            read = next((one for one in stack if is_read(one.name)), None)
-            if read is not None and kind in ("copy_waits", "synchronisation") and waits:
-                return Cause("synchronisation", read.name)
-            return Cause(kind, leaf.name) if waits else _launching(stack)
-    return _launching(stack)
+@lru_cache(maxsize=_MOST_NAMES)
+def _call_kind(name: str) -> CauseKind | None:
+    return next((kind for kind, pattern in _CALLS if pattern.match(name)), None)
 
 
+@lru_cache(maxsize=_MOST_NAMES)
 def is_read(name: str) -> bool:
     """Return whether an operator of this name reads a value of the device, and waits for it."""
     return _READS.match(name) is not None
-
-
-def _launching(stack: Sequence[Frame]) -> Cause:
-    """Operators and calls that start something, by the range that a program marked around them."""
-    marks = (one.name for one in reversed(stack) if _is_mark(one))
-    return Cause("launching", next(marks, ""))
 
 
 def _is_mark(frame: Frame) -> bool:
@@ -163,9 +194,7 @@ def _is_mark(frame: Frame) -> bool:
     )
 
 
-def _of_code(stack: Sequence[Frame]) -> Cause:
-    """Code of the program: its innermost frame, or mark, that is not a library's own."""
-    for frame in reversed(stack):
-        if frame.kind == ANNOTATION or (frame.kind == FRAME and not _is_plumbing(frame.name)):
-            return Cause("python", frame.name)
-    return Cause("python", stack[-1].name)
+def _is_code(frame: Frame) -> bool:
+    """Return whether a frame is code of the program, or a mark, and not a library's own."""
+    is_own = frame.kind == FRAME and not _is_plumbing(frame.name)
+    return frame.kind == ANNOTATION or is_own

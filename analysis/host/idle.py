@@ -17,7 +17,7 @@ from analysis.host.causes import (
     Cause,
     CauseKind,
     Frame,
-    cause_of,
+    Stack,
     is_read,
 )
 from analysis.host.intervals import Intervals, idle_intervals
@@ -147,8 +147,12 @@ class HostIdle:
         """The causes, and which of them each piece and each node has. What is launched after a wait
         in which the device ran dry is launched too late because of the wait."""
         numbers: dict[Cause, int] = {}
-        told = [cause_of(self.stack(node)) for node in range(len(self.frames))]
-        told += [QUEUED, STARTING, cause_of(())]  # from the end, as nodes below 0 count
+        stacks: list[Stack] = []
+        for frame, parent in zip(self.frames, self.parents.tolist(), strict=True):
+            around = stacks[parent] if parent >= 0 else Stack()  # parents stand in front
+            stacks.append(around.around(frame))
+        told = [stack.cause for stack in stacks]
+        told += [QUEUED, STARTING, Stack().cause]  # from the end, as nodes below 0 count
         of_node = np.array([numbers.setdefault(cause, len(numbers)) for cause in told])
         causes, of = list(numbers), of_node[self.nodes]
         if not len(of):
@@ -274,18 +278,22 @@ def _tree(
     children: dict[tuple[int, int, int, bool], int] = {}
     nodes: dict[int, int] = {NONE: NONE, _STARTING: _STARTING}
     used, place = np.unique(spans, return_inverse=True)
+    is_long = host.ends_ns - host.starts_ns >= LONG_NS
+    is_long |= ~((host.kind_of == RUNTIME) | may_wait[host.name_of])
+    arounds, names, kinds, longs, marks = (
+        column.tolist() for column in (around, host.name_of, host.kind_of, is_long, is_mark)
+    )
     for span in used.tolist():
         chain = []
         at = span
         while at not in nodes:
             chain.append(at)
-            at = int(around[at])
+            at = arounds[at]
         node = nodes[at]
         for inner in reversed(chain):
-            name, kind = int(host.name_of[inner]), int(host.kind_of[inner])
-            if not is_mark[name]:
-                is_long = bool(host.ends_ns[inner] - host.starts_ns[inner] >= LONG_NS)
-                key = (node, name, kind, is_long or not (kind == RUNTIME or may_wait[name]))
+            name, kind = names[inner], kinds[inner]
+            if not marks[name]:
+                key = (node, name, kind, longs[inner])
                 known = children.get(key)
                 if known is None:
                     known = children[key] = len(frames)

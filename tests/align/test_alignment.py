@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.align.alignment import Alignment, align
-from analysis.align.anchors import anchors, by_occurrence
+from analysis.align.anchors import _by_pair, _by_position, anchors, by_occurrence
 from analysis.align.gotoh import aligned
 from analysis.align.sequence import Kernel, Sequence, numbered
 from analysis.align.similarity import EVIDENCE, FORBIDDEN, Similarity, kind
@@ -336,3 +336,21 @@ def test_a_kernel_that_both_sides_run_is_not_taken_for_one_of_another_name() -> 
     after = Sequence(kernels, np.array([1, 0, 1, 0, 1, 0]), np.full(6, 9))
     pairs = [pair for pair in align(before, after).columns.tolist() if min(pair) >= 0]
     assert pairs == [[0, 1], [1, 3], [2, 5]]
+
+
+@given(st.lists(st.integers(0, 6), max_size=60), st.lists(st.integers(0, 6), max_size=60))
+def test_the_longest_chain_is_the_same_by_pair_and_by_position(
+    before: list[int], after: list[int]
+) -> None:
+    """Pairs of equal numbers; of one position those of the last columns first."""
+    pairs = [
+        (row, column)
+        for row, number in enumerate(before)
+        for column in range(len(after) - 1, -1, -1)
+        if after[column] == number
+    ]
+    columns = np.array([column for _, column in pairs], dtype=np.int64)
+    rows = np.array([row for row, _ in pairs], dtype=np.int64)
+    begins = np.flatnonzero(np.append(True, rows[1:] != rows[:-1]))[: len(rows)]
+    if len(rows):
+        assert _by_position(columns, begins) == _by_pair(columns)

@@ -26,7 +26,7 @@ from analysis.compare.timing.verdict import Interval
 from analysis.messages import language
 from analysis.metrics.counters import MEASURES, total_counters
 from analysis.metrics.step import StepParts
-from analysis.report.diagnostics_json import diagnostics
+from analysis.report.explanation.diagnostics_json import diagnostics
 from analysis.report.explanation.kinds_json import common_kinds_values
 from analysis.report.explanation.rank_json import rank_values
 from analysis.report.exports.findings_json import findings_values

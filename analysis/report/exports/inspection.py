@@ -14,7 +14,7 @@ from analysis.experiment import Experiment
 from analysis.messages import language
 from analysis.metrics.breakdown import steady_calls
 from analysis.metrics.warmup import steady_runs
-from analysis.report.diagnostics_json import diagnostics, note_values
+from analysis.report.explanation.diagnostics_json import diagnostics, note_values
 from analysis.report.explanation.rank_json import rank_values
 from analysis.report.exports.roofline_json import roofline_values
 from analysis.trace import Diagnostic, Trace

@@ -12,7 +12,7 @@ from analysis.compare.multiple.engines import ran
 from analysis.compare.multiple.ladder import ladder_of
 from analysis.compare.multiple.pareto import pareto
 from analysis.messages import language
-from analysis.report.diagnostics_json import diagnostics
+from analysis.report.explanation.diagnostics_json import diagnostics
 from analysis.report.exports.comparison_json import side_values, verdict_values
 from analysis.report.exports.roofline_json import quantity_values
 from analysis.report.multiple.ladder_json import ladder_values
