@@ -19,12 +19,13 @@ from analysis.compare.side import Side
 from analysis.experiment import Experiment
 from analysis.metrics.breakdown import by_operator
 from analysis.redaction import redacted, redacted_sides, text_without_paths
+from analysis.report.explanation.diagnostics_json import diagnostics
 from analysis.report.explanation.explanation_json import explanation_values
 from analysis.report.explanation.trace_json import trace_explanation_values
 from analysis.report.exports.comparison_json import side_values, verdict_values
 from analysis.report.exports.comparison_tables import comparison_tables
 from analysis.report.exports.findings_json import findings_values
-from analysis.report.exports.inspection import diagnostics, inspection
+from analysis.report.exports.inspection import inspection
 from analysis.trace import Trace
 from analysis.wording.answer import answer_lines
 from app.agents.files import Files

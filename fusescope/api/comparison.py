@@ -14,10 +14,10 @@ import pandas as pd
 from analysis.compare import compare
 from analysis.compare import comparison as compared
 from analysis.compare.timing.verdict import VerdictOutcome, VerdictReason
+from analysis.report.explanation.diagnostics_json import diagnostics
 from analysis.report.explanation.explanation_json import explanation_values
 from analysis.report.exports.comparison_json import comparison_values
 from analysis.report.exports.comparison_tables import comparison_tables
-from analysis.report.exports.inspection import diagnostics
 from analysis.wording import verdict_basis, verdict_sentence
 from analysis.wording.answer import answer_lines
 from fusescope.api import tables

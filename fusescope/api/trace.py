@@ -17,8 +17,8 @@ from analysis.advice.sides import advised
 from analysis.compare.choice import side_of
 from analysis.compare.side import Side
 from analysis.experiment import Experiment
+from analysis.report.explanation.diagnostics_json import diagnostics
 from analysis.report.explanation.trace_json import trace_explanation_values
-from analysis.report.exports.inspection import diagnostics
 from fusescope.api import tables
 from fusescope.api.files import write_report
 
