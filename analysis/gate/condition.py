@@ -16,8 +16,9 @@ from analysis.spelling import nearest
 Relation = Literal["<", "<=", ">", ">=", "==", "!="]
 Direction = Literal["slower", "faster", "up", "down"]
 # ratio: t_baseline / t_candidate; time: a time of runs; value: a figure of the candidate, or its
-# change; count: of fusions and operators; loss: a part of the baseline's time.
-Kind = Literal["ratio", "time", "value", "count", "loss"]
+# change; count: of fusions and operators; loss: a part of the baseline's time; cause: what changed
+# between two traces, as a part of it.
+Kind = Literal["ratio", "time", "value", "count", "loss", "cause"]
 
 DEFAULT_CONFIDENCE = 0.95
 
@@ -46,6 +47,8 @@ QUANTITIES: Mapping[str, Kind] = MappingProxyType(
         "fusion.changed": "count",
         "fusion.count": "count",
         "fusion.lost_gain": "loss",
+        "explanation.slower": "cause",
+        "explanation.cause": "cause",
     }
 )
 WITH_ARGUMENT = "fusion.count"
@@ -64,6 +67,7 @@ _RELATIONS: Mapping[Kind, tuple[Relation | Direction, ...]] = MappingProxyType(
         "value": (*_BOUNDS, "up", "down"),
         "count": (*_BOUNDS, *_EXACT),
         "loss": _BOUNDS,
+        "cause": ("slower",),
     }
 )
 NOISY: tuple[Kind, ...] = ("ratio", "time", "loss")  # that have an interval
@@ -160,6 +164,8 @@ class _Parser:
     def _relation(self, kind: Kind) -> Relation | Direction:
         self._skip()
         rest = self._text[self._at :]
+        if kind == "cause" and _NUMBER.match(rest):
+            return "slower"  # explanation.slower 5%
         for relation in _RELATIONS[kind]:
             found = _WORD.match(rest)
             word = found.group() if found and relation.isalpha() else rest[: len(relation)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from analysis.compare.explanation.explanation import Change, UnitTimes
 from analysis.gate.condition import Condition
 from analysis.gate.fusion_changes import FusionChange
 
@@ -12,7 +13,7 @@ Outcome = Literal["failed", "passed", "cannot_tell", "unknown"]
 # Why it cannot be told, and why it is not known.
 Reason = Literal[
     "within_noise", "few_blocks", "control_differs", "not_recorded_together", "no_groups",
-    "no_figure", "no_gain", "marked", "engines_differ",
+    "no_figure", "no_gain", "marked", "engines_differ", "not_explained", "other_work", "clocks",
 ]  # fmt: skip
 
 
@@ -24,7 +25,7 @@ class Judged:
     no gate; with about `blocks_needed` blocks it would be told (None: not known, or too many to be
     worth saying); unknown: what it is of is not there. `value` is what was held against the limit,
     `low` to `high` its interval at `level`, where it has one; `blocks` are behind it. `changes` are
-    the groups behind a count.
+    the groups behind a count, `causes` what makes a unit of work slower, the largest first.
     """
 
     condition: Condition
@@ -37,3 +38,5 @@ class Judged:
     blocks: int | None = None
     blocks_needed: int | None = None
     changes: tuple[FusionChange, ...] = ()
+    causes: tuple[Change, ...] = ()
+    unit: UnitTimes | None = None  # that causes are of

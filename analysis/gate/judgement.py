@@ -12,6 +12,7 @@ from typing import assert_never
 from analysis.compare.comparison import Comparison
 from analysis.compare.figures import OF_RUNS
 from analysis.compare.side import engines_differ
+from analysis.gate.causes import judge_causes
 from analysis.gate.condition import NOISY, Condition
 from analysis.gate.fusion_changes import FusionChange, FusionChanges, fusion_changes
 from analysis.gate.judged import Judged, Outcome, Reason
@@ -101,6 +102,8 @@ def _judged(
             return _of_lost_gain(condition, comparison, changes, timed)
         case "value":
             return _of_figure(condition, comparison)
+        case "cause":
+            return judge_causes(condition, comparison)
         case _:
             assert_never(condition.kind)
 

@@ -105,8 +105,8 @@ def advise(
         from analysis.work_units.kinds import WorkKind, kinds_of_work
         from app.cli.given import reports
         from app.cli.given.work import work_named
-        from app.cli.outputs import print_report, refuse_lost, write_whole
         from app.cli.reading import read_given
+        from app.cli.writing.outputs import print_report, refuse_lost, write_whole
         from app.library.reading import named_by_path
 
     refuse_lost({"--html": html}, [path])

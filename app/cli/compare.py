@@ -120,8 +120,8 @@ def compare(
         from analysis.errors import FuseScopeError
         from app.cli.given import reports
         from app.cli.given.sides import refuse_runs, sides_of, variant_of
-        from app.cli.outputs import print_report, refuse_lost
         from app.cli.reading import read_given, reading_ahead
+        from app.cli.writing.outputs import print_report, refuse_lost
         from app.library.reading import named_by_path
 
     if top is not None and not json:
@@ -193,7 +193,7 @@ def compare(
         chosen = work_named(work, (kind.work for kind, _ in kinds))
     comparison = compare_sides(*sides, replace(assumptions, runs=runs, work=chosen))
     if ascend is not None:
-        from app.cli.ascend import write_ascend
+        from app.cli.writing.ascend import write_ascend
 
         pair = {"baseline": sides[0].trace, "candidate": sides[1].trace}
         for sentence in write_ascend(ascend, pair, given):
@@ -201,13 +201,13 @@ def compare(
     _write(comparison, files)
     if csv is not None:
         from analysis.report.exports.comparison_csv import comparison_csv
-        from app.cli.folders import write_files
+        from app.cli.writing.folders import write_files
 
         tables = {csv / name: data for name, data in comparison_csv(comparison).items()}
         write_files(tables, given, option="--csv", code="tables_unwritable")
     if parquet is not None:
         from analysis.report.exports.comparison_parquet import comparison_parquet
-        from app.cli.folders import write_files
+        from app.cli.writing.folders import write_files
 
         tables = {parquet / name: data for name, data in comparison_parquet(comparison).items()}
         write_files(tables, given, option="--parquet", code="tables_unwritable")
@@ -228,7 +228,7 @@ def _write(comparison: Comparison, files: Mapping[str, Path | None]) -> None:
     """Each file that was asked for, by its option."""
     for option, path in files.items():
         if path is not None:
-            from app.cli.outputs import write_whole
+            from app.cli.writing.outputs import write_whole
 
             data = _made(option, comparison)
             write_whole(path, data, option=option, code="report_unwritable")

@@ -47,7 +47,7 @@ def inspect(
 
         values = redacted_all(values)
     if ascend is not None:
-        from app.cli.ascend import write_ascend
+        from app.cli.writing.ascend import write_ascend
 
         for sentence in write_ascend(ascend, _by_folder(values), [path]):
             print(sentence, file=sys.stderr)

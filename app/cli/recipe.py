@@ -64,7 +64,7 @@ def recipe(
     from analysis.errors import FuseScopeError
     from analysis.recipes import find, recipe_table
     from analysis.report.recipe import recipe_csv, recipe_html, recipe_markdown, table_json
-    from app.cli.outputs import refuse_lost, write_whole
+    from app.cli.writing.outputs import refuse_lost, write_whole
 
     if name is None:
         given = {"--out": out, "--blocks": blocks, "--seconds": seconds, "--from": from_,

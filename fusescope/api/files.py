@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from app.cli.outputs import refuse_lost, write_whole
+from app.cli.writing.outputs import refuse_lost, write_whole
 
 _METHOD = "report()"
 

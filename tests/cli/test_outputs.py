@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from analysis.errors import FuseScopeError
-from app.cli.outputs import refuse_lost
+from app.cli.writing.outputs import refuse_lost
 from tests.command_line import app
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 

@@ -17,8 +17,8 @@ import pytest
 
 from analysis.errors import FuseScopeError
 from app.cli import memory, streams
-from app.cli.outputs import write_whole
 from app.cli.printing.multiple import cut_names
+from app.cli.writing.outputs import write_whole
 from tests.factories import experiment_zip
 from tests.repetitions import few
 

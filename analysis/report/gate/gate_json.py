@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import msgspec
 
 from analysis.advice.missed_fusions import MissedFusion
+from analysis.compare.explanation.explanation import Change, UnitTimes
 from analysis.gate.fusion_changes import FusionChange
 from analysis.gate.judged import Judged
 from analysis.gate.judgement import has_failed
 from analysis.messages import language
 from analysis.text import clean_text
+from analysis.wording.explanation import change_sentence
 from analysis.wording.gate import blocked_lines, judged_sentence
 
 SCHEMA_VERSION = 1
@@ -49,6 +51,16 @@ def _values(judged: Judged) -> dict[str, object]:
         "blocks_needed": judged.blocks_needed,
         "sentence": judged_sentence(judged),
         "groups": [_group(change) for change in judged.changes],
+        "causes": [_cause(change, judged.unit) for change in judged.causes if judged.unit],
+    }
+
+
+def _cause(change: Change, unit: UnitTimes) -> dict[str, object]:
+    return {
+        "code": change.code,
+        "change_ns": change.change_ns,
+        "evidence": change.evidence,
+        "sentence": change_sentence(change, unit),
     }
 
 

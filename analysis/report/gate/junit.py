@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 from analysis.gate.judged import Judged
 from analysis.text import clean_text
-from analysis.wording.gate import change_lines, judged_sentence
+from analysis.wording.gate import cause_lines, change_lines, judged_sentence
 
 # What XML 1.0 has no place for.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -51,7 +51,7 @@ def _case(suite: ElementTree.Element, judged: Judged) -> None:
         ElementTree.SubElement(case, "system-out").text = sentence
         return
     told = ElementTree.SubElement(case, tag, {"message": sentence})
-    lines = change_lines([judged])
+    lines = [*cause_lines([judged]), *change_lines([judged])]
     told.text = "\n".join(map(_shown, lines)) or None
 
 

@@ -12,6 +12,7 @@ from analysis.text import clean_text
 from analysis.wording.gate import (
     OUTCOMES,
     blocked_lines,
+    cause_lines,
     change_lines,
     gate_sentence,
     judged_sentence,
@@ -54,7 +55,7 @@ def gate_markdown(
         left = len(ranked) - _SHOWN
         more = say("and {n:count} more condition", "and {n:count} more conditions", n=left)
         out.append(table_row([more, "", ""]))
-    told = [*change_lines(judged), *blocked_lines(misses)]
+    told = [*cause_lines(judged), *change_lines(judged), *blocked_lines(misses)]
     lines = [f"- {plain(clean_text(line, _CHARS))}" for line in told]
     out += ["", *lines] if lines else []
     return "\n".join(out) + "\n"

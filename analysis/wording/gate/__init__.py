@@ -16,6 +16,7 @@ from analysis.gate.judged import Judged, Outcome, Reason
 from analysis.messages import Message, paragraph
 from analysis.text import clean_text
 from analysis.wording.advice import near_miss_remedy, near_miss_sentence, pattern_text
+from analysis.wording.explanation import change_sentence
 
 SHOWN_CHANGES = 10  # sentences on groups
 SHOWN_PLACES = 3
@@ -47,6 +48,19 @@ _UNTOLD = Message(
 )
 _IS = Message("It is {value:name}.")
 _THERE = Message("There is {n:count}.", "There are {n:count}.")
+_CAUSE: Mapping[str, Message] = MappingProxyType(
+    {
+        "explanation.slower": Message(
+            "What changed adds up to {value:name} of the baseline's time. Each side is one "
+            "recording, so what processes differ by is in it."
+        ),
+        "explanation.cause": Message(
+            "The costliest cause adds {value:name} of the baseline's time. Each side is one "
+            "recording, so what processes differ by is in it."
+        ),
+    }
+)
+_MORE_CAUSES = Message("{n:count} more cause.", "{n:count} more causes.")
 _BETWEEN = Message("It is {value:name}, between {low:name} and {high:name} ({level:percent}).")
 _BLOCKS = Message(
     "About {needed:count} blocks would tell, if the estimate stays where it is; it rests on "
@@ -70,6 +84,15 @@ REASONS: Mapping[Reason, Message] = MappingProxyType(
         "marked": Message(
             "One side also copies the results of its operators out of the model, so its run is not "
             "the model's."
+        ),
+        "not_explained": Message(
+            "What changed is said of two traces, one a side; of a recording judge speedup, latency "
+            "or fusion.lost."
+        ),
+        "other_work": Message("The two sides do different work, so no cause is one of a change."),
+        "clocks": Message(
+            "Nearly all kernels take the same share longer or shorter, as where the clocks of the "
+            "device differ."
         ),
         "engines_differ": Message(
             "Two engines, or two execution providers, ran the sides. Each has operators of its "
@@ -118,7 +141,9 @@ def judged_sentence(judged: Judged) -> str:
     found = ""
     if judged.value is not None:
         shown = _shown(judged.condition)
-        if judged.condition.kind == "count":
+        if judged.condition.kind == "cause":
+            found = _CAUSE[judged.condition.quantity].text(value=shown(judged.value))
+        elif judged.condition.kind == "count":
             found = _THERE.text(n=int(judged.value))
         elif judged.low is None or judged.high is None:
             found = _IS.text(value=shown(judged.value))
@@ -145,6 +170,18 @@ def change_lines(judged: Sequence[Judged]) -> list[str]:
             named = ran or frozenset(operator.name for operator in change.group.original)
             changes.setdefault(named, change)
     return group_lines([change.group for change in changes.values()])
+
+
+def cause_lines(judged: Sequence[Judged]) -> list[str]:
+    """What makes a unit of work slower where a condition on that is true, a line a cause, the
+    largest first; at most SHOWN_CHANGES, and how many are left."""
+    failed = [one for one in judged if one.outcome == "failed" and one.unit is not None]
+    if not failed or failed[0].unit is None:
+        return []
+    causes, unit = failed[0].causes, failed[0].unit
+    lines = [change_sentence(change, unit) for change in causes[:SHOWN_CHANGES]]
+    left = len(causes) - SHOWN_CHANGES
+    return [*lines, *([_MORE_CAUSES.text(n=left)] if left > 0 else [])]
 
 
 def group_lines(groups: Sequence[Group]) -> list[str]:
@@ -208,7 +245,7 @@ def _shown(condition: Condition) -> Callable[[float], str]:
     match condition.kind:
         case "ratio":
             return units.factor
-        case "time":
+        case "time" | "cause":
             return lambda value: units.percent(value, signed=True)
         case "loss":
             return units.percent

@@ -1,4 +1,4 @@
-"""`fusescope gate`: fails where a condition on two variants, or two models, is true."""
+"""`fusescope gate`: fails where a condition on two variants, models or traces is true."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def gate(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="An experiment file, or a model (an ONNX file or a built-in one), which is "
-            "recorded first.",
+            help="An experiment file, a model (an ONNX file or a built-in one), which is recorded "
+            "first, or a trace.",
         ),
     ],
     other: Annotated[
@@ -34,7 +34,7 @@ def gate(
         typer.Argument(
             metavar="NEW",
             help="Another model: whether it is slower than FILE, or has lost fusions of it. With "
-            "--structure also a recording.",
+            "--structure also a recording. Or another trace: what makes it slower.",
         ),
     ] = None,
     fail_if: Annotated[
@@ -43,7 +43,8 @@ def gate(
             "--fail-if",
             metavar="CONDITION",
             help="Fail where this is true: 'speedup < 0.97 with 95%', 'p50 slower 3%', "
-            "'fusion.lost > 0' (docs/ci.md); may be given several times.",
+            "'fusion.lost > 0', of two traces 'explanation.slower 5%' (docs/ci.md); may be given "
+            "several times.",
         ),
     ] = None,
     base: Annotated[
@@ -102,8 +103,9 @@ def gate(
     from app.cli.gating.judging import Asked, is_recording, judge_one
     from app.cli.gating.models import models_of
     from app.cli.gating.releases import judge_releases
+    from app.cli.gating.traces import are_traces, judge_traces
     from app.cli.gating.two_models import Given, judge_structures, judge_timed
-    from app.cli.outputs import refuse_lost
+    from app.cli.writing.outputs import refuse_lost
 
     if not fail_if and (keep is None or junit or markdown or html or json):
         raise FuseScopeError("gate_needs_condition")
@@ -117,8 +119,14 @@ def gate(
     asked = Asked(base, head, structure, threads, blocks, seconds, out, redact)
     timing = {"--blocks": blocks, "--seconds": seconds, "--threads": threads, "--html": html}
     pair = models_of(given, other, base, head)
-    if structure and other is None and are_releases:
-        refused: dict[str, object] = {**timing, "--out": out, "--keep": keep}
+    if other is not None and not structure and are_traces(given, other):
+        refused: dict[str, object] = {
+            "--base": base, "--head": head, "--out": out, "--keep": keep, "--blocks": blocks,
+            "--seconds": seconds, "--threads": threads,
+        }  # fmt: skip
+        outcome = judge_traces(given, other, conditions, refused, html, redact=redact)
+    elif structure and other is None and are_releases:
+        refused = {**timing, "--out": out, "--keep": keep}
         outcome = judge_releases(given, base, head, conditions, refused, redact=redact)
     elif pair is not None and structure:
         refused = {"--base": base if other is not None else "", **timing}
@@ -146,7 +154,7 @@ def gate(
 
 
 def _write(outcome: Outcome, junit: Path | None, markdown: Path | None) -> None:
-    from app.cli.outputs import write_whole
+    from app.cli.writing.outputs import write_whole
 
     if junit is not None:
         from analysis.report.gate.junit import junit_xml

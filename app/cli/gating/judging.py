@@ -136,7 +136,7 @@ def recorded(
 def write_html(comparison: Comparison, html: Path) -> None:
     """Writes the report of both sides. Raises FuseScopeError."""
     from analysis.report.html import report_html
-    from app.cli.outputs import write_whole
+    from app.cli.writing.outputs import write_whole
 
     data = report_html(comparison).encode()
     write_whole(html, data, option="--html", code="report_unwritable")

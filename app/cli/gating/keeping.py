@@ -26,7 +26,7 @@ def keep_structure(side: Side, path: Path) -> None:
 def keep_history(history: History, path: Path) -> None:
     """Writes what one release made of a model, likewise."""
     from analysis.releases.history import history_file
-    from app.cli.outputs import write_whole
+    from app.cli.writing.outputs import write_whole
 
     data = history_file(history)
     write_whole(path, data, option="--keep", code="report_unwritable")

@@ -26,8 +26,8 @@ from analysis.trace import Trace
 from app.cli import streams
 from app.cli.given import reports
 from app.cli.given.sides import side_at
-from app.cli.outputs import print_report, refuse_lost, write_whole
 from app.cli.reading import read_given, reading_ahead
+from app.cli.writing.outputs import print_report, refuse_lost, write_whole
 from app.library.reading import named_by_path
 
 
@@ -77,7 +77,7 @@ def print_several(
             write_whole(path, data, option=option, code="report_unwritable")
     for option, folder in folders.items():
         if folder is not None:
-            from app.cli.folders import write_files
+            from app.cli.writing.folders import write_files
 
             tables = {folder / name: data for name, data in _tables(option, multiple).items()}
             write_files(tables, paths, option=option, code="tables_unwritable")

@@ -14,6 +14,7 @@ from analysis.text import clean_text
 from analysis.wording.gate import (
     OUTCOMES,
     blocked_lines,
+    cause_lines,
     change_lines,
     gate_sentence,
     judged_sentence,
@@ -45,7 +46,7 @@ def print_gate(
         line = Text(f"{clean_text(one.condition.text, _CHARS)}: ")
         console.print(line.append(outcome, style=_STYLES[one.outcome]))
         console.print(f"  {clean_text(judged_sentence(one), _CHARS)}")
-    lines = [*change_lines(judged), *blocked_lines(misses)]
+    lines = [*cause_lines(judged), *change_lines(judged), *blocked_lines(misses)]
     if lines:
         console.print()
     for text in lines:

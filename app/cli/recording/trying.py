@@ -132,7 +132,7 @@ def _written(path: Path, record: ExperimentRecord, results: Sequence[Tried]) -> 
     """The files beside the recording that repeat what is kept, by their suffix. Their names are
     the first that are free: what is there already may be of the user's own."""
     from analysis.report.exports.session_script import kept_files
-    from app.cli.outputs import write_whole
+    from app.cli.writing.outputs import write_whole
     from collectors.record import listed_optimizers
 
     texts = kept_files(record, results, listed_optimizers())

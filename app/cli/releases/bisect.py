@@ -66,8 +66,8 @@ def bisect(
     ] = None,
 ) -> None:
     """Compare what neighbouring releases of ONNX Runtime make of a model."""
-    from app.cli.outputs import refuse_lost, write_whole
     from app.cli.releases import keeping
+    from app.cli.writing.outputs import refuse_lost, write_whole
 
     if releases or remove is not None:
         if remove is not None:

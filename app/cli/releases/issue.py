@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from analysis.messages import say
 from app.cli import streams
-from app.cli.outputs import write_whole
+from app.cli.writing.outputs import write_whole
 
 if TYPE_CHECKING:
     from analysis.compare.comparison import Comparison

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from analysis.errors import FuseScopeError
-from app.cli.outputs import refuse_lost
+from app.cli.writing.outputs import refuse_lost
 
 
 def write_files(

@@ -10,7 +10,7 @@ from analysis.messages import say
 from analysis.report.exports.ascend_tables import ascend_tables
 from analysis.trace import Trace
 from analysis.wording import diagnostic_sentence
-from app.cli.folders import write_files
+from app.cli.writing.folders import write_files
 
 _MAX_CHARS = 60
 

@@ -1,0 +1,52 @@
+"""A gate on two traces: whether what changed between them makes a unit of work slower."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analysis.errors import FuseScopeError
+from app.cli.gating.judging import Outcome, is_recording, write_html
+
+if TYPE_CHECKING:
+    from analysis.gate.condition import Condition
+
+
+def are_traces(given: Path, other: Path | None) -> bool:
+    """True where both are there and neither is a model."""
+    return other is not None and is_recording(given) and is_recording(other)
+
+
+def judge_traces(
+    before: Path,
+    after: Path,
+    conditions: Sequence[Condition],
+    refused: Mapping[str, object],
+    html: Path | None,
+    *,
+    redact: bool,
+) -> Outcome:
+    """Return what came of the conditions on two traces; `refused` are options that are not for
+    them, by name. Writes the report, too. Raises FuseScopeError."""
+    from analysis.compare import compare
+    from analysis.compare.choice import choose_sides
+    from analysis.experiment import Experiment
+    from analysis.gate.judgement import judge
+    from analysis.redaction import redacted_sides
+    from app.cli.reading import read_given, reading_ahead
+    from app.library.reading import named_by_path
+
+    for option, value in refused.items():
+        if value:
+            raise FuseScopeError("options_exclude", first="NEW", second=option)
+    with reading_ahead((before, after)):
+        values = [read_given(path) for path in (before, after)]
+    if any(isinstance(value, Experiment) for value in values):
+        raise FuseScopeError("gate_models_without_file")
+    sides = named_by_path(choose_sides(values[0], values[1]), (before, after))
+    comparison = compare(*(redacted_sides(*sides) if redact else sides))
+    if html is not None:
+        write_html(comparison, html)
+    names = (comparison.baseline.name, comparison.candidate.name)
+    return Outcome(judge(conditions, comparison), names)

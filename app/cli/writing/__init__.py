@@ -1,0 +1,1 @@
+"""Files that verbs write: one, or the tables of a folder."""
