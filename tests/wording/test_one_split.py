@@ -12,7 +12,7 @@ from analysis.compare.comparison import Comparison
 from analysis.compare.side import side_of_trace
 from analysis.report.explanation.rows import explained_rows
 from analysis.wording.answer import answer_lines
-from analysis.wording.explanation import explained_parts
+from analysis.wording.explanation import explained_parts, rest_parts, unexplained_parts
 from analysis.wording.explanation.waterfall import steps_of as waterfall_of
 from tests.step_traces import Kernel, steps_of
 
@@ -98,3 +98,20 @@ def test_told_smaller_and_rest_are_the_same_everywhere(
     assert "".join(part.text for part in explained_parts(found)[-1]).endswith(said or ").")
     assert answer_lines(shown)[-1].endswith(said or ").")
     assert 1000 * sum(told_us) + smaller_ns + rest_ns == found.unit.change_ns
+
+
+def test_a_rest_that_is_idle_time_is_called_so() -> None:
+    """One of three steps stops for 3 ms: 1 ms a step on average, which no change has. Of a rest of
+    10 ms it is a small part."""
+    stalled = (replace(LAYER[0], after_us=3000), *LAYER[1:])
+    before, after = steps_of([LAYER, stalled, LAYER]), steps_of([LAYER] * 3)
+    found = compare(side_of_trace(before), side_of_trace(after)).explanation
+    assert found is not None and found.unit.change_ns == -1_000_000
+    assert not any(change.code == "idle" for change in found.changes)
+    for parts in (rest_parts(found), unexplained_parts(found)):
+        assert "".join(part.text for part in parts) == (
+            "No change accounts for −1.00 ms per step. It is idle time: 1.00 ms per step in the "
+            "baseline and 0 ns in the candidate, on average."
+        )
+    busy = replace(found, unit=replace(found.unit, before_ns=found.unit.before_ns + 9_000_000))
+    assert "idle" not in "".join(part.text for part in rest_parts(busy))

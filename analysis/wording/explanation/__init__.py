@@ -55,6 +55,11 @@ _NAMES = Message(
 )
 _REST_FROM = 0.002  # of a unit, below which what is not told is not worth a sentence
 _REST = Message("No change accounts for {rest:signed_duration} {per}.")
+_IS_IDLE = Message(
+    "It is idle time: {before:duration} {per} in the baseline and {after:duration} in the "
+    "candidate, on average."
+)
+_LIKE = 0.1  # of what no change accounts for, up to which other idle time is the same time
 _SMALLER = Message(
     "{n:count} smaller change adds {smaller:signed_duration} {per}.",
     "{n:count} smaller changes add {smaller:signed_duration} {per}.",
@@ -148,13 +153,14 @@ def rest_parts(explanation: Explanation) -> tuple[Part, ...]:
     if abs(smaller_ns + rest_ns) < _REST_FROM * unit.before_ns:
         return ()
     message = _SMALLER_AND_REST if smaller and rest_ns else _SMALLER if smaller else _REST
-    return message.parts(
+    told = message.parts(
         n=len(smaller),
         smaller=smaller_ns,
         rest=rest_ns,
         ns=smaller_ns + rest_ns,
         per=per_unit(unit),
     )
+    return passage(told, _idle_parts(explanation))
 
 
 def unexplained_parts(explanation: Explanation) -> tuple[Part, ...]:
@@ -163,7 +169,20 @@ def unexplained_parts(explanation: Explanation) -> tuple[Part, ...]:
     unit, rest_ns = explanation.unit, explanation.rest_ns
     if abs(rest_ns) < _REST_FROM * unit.before_ns:
         return ()
-    return _REST.parts(rest=rest_ns, per=per_unit(unit))
+    return passage(_REST.parts(rest=rest_ns, per=per_unit(unit)), _idle_parts(explanation))
+
+
+def _idle_parts(explanation: Explanation) -> tuple[Part, ...]:
+    """Return that what no change accounts for is idle time, as in one step of few; none where it
+    is not, or where a change has idle time already."""
+    parts = [side.parts for side in explanation.sides or ()]
+    if not all(parts) or any(change.code == "idle" for change in explanation.changes):
+        return ()
+    before, after = (part.idle_ns if part else 0 for part in parts) if parts else (0, 0)
+    rest_ns = explanation.rest_ns
+    if not rest_ns or abs(after - before - rest_ns) > _LIKE * abs(rest_ns):
+        return ()
+    return _IS_IDLE.parts(before=before, after=after, per=per_unit(explanation.unit))
 
 
 def smaller_changes(explanation: Explanation) -> list[Change]:
