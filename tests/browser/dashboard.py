@@ -146,6 +146,10 @@ MAY_BE_CUT = (
     + ", [data-testid='stMetricDeltaDescription'] div, [data-testid='stMultiSelectTagsContainer']"
 )
 
+# What has less than most of its line, for something beside it.
+SQUEEZED = """(all) => all.filter((e) => e.offsetWidth < 0.8 * e.parentElement.clientWidth)
+  .map((e) => e.innerText)"""
+
 
 def fits_narrow_pages(page: Page) -> None:
     """Nothing has to be scrolled sideways, and no button, figure or choice is cut."""
@@ -156,4 +160,6 @@ def fits_narrow_pages(page: Page) -> None:
         assert main.evaluate("e => e.scrollWidth - e.clientWidth") == 0, width
         assert main.get_by_role("button").evaluate_all(CUT_BUTTONS) == [], width
         assert main.locator(MAY_BE_CUT).evaluate_all(CUT_TEXTS) == [], width
+    lines = main.locator("[class*='st-key-trust'] > :first-child")
+    assert lines.evaluate_all(SQUEEZED) == []
     assert violations(page, "scrollable-region-focusable") == []
