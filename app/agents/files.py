@@ -11,6 +11,7 @@ from analysis.errors import FuseScopeError
 from analysis.experiment import Experiment
 from analysis.readers import read_path
 from analysis.trace import Trace
+from app.library import baselines
 from app.library.reading import IN_LIBRARY, read_at
 from app.sources import places
 
@@ -34,7 +35,7 @@ class Files:
     def read(self, name: str) -> Trace | Experiment:
         """Return what lies at a path below a folder, or in the library as `library:NAME`; nothing
         is written for it. Raises FuseScopeError."""
-        if name.startswith(IN_LIBRARY):
+        if name.startswith((IN_LIBRARY, baselines.PREFIX)):
             return read_at(Path(name)).value
         path = places.below_folders(name.strip(), self.folders, or_folder=True)
         if path is None:

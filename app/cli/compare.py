@@ -43,8 +43,8 @@ def compare(
         list[str] | None,
         typer.Option(
             "--baseline",
-            help="Variant of the baseline experiment; or files or a folder of profiles, each of a "
-            "process of its own.",
+            help="Variant of the baseline experiment; a baseline that was saved (fusescope "
+            "baseline); or files or a folder of profiles, each of a process of its own.",
         ),
     ] = None,
     candidates: Annotated[
@@ -119,6 +119,7 @@ def compare(
         from analysis.compare.choice import choose_sides, chosen_names
         from analysis.errors import FuseScopeError
         from app.cli.given import reports
+        from app.cli.given.saved import saved_baseline
         from app.cli.given.sides import refuse_runs, sides_of, variant_of
         from app.cli.reading import read_given, reading_ahead
         from app.cli.writing.outputs import print_report, refuse_lost
@@ -153,6 +154,10 @@ def compare(
             json=json,
         )
         return
+    if baseline is not None and candidate is None and baseline_variant is not None:
+        saved = saved_baseline(baseline_variant, baseline)
+        if saved is not None:
+            baseline, candidate, baseline_variant = saved, baseline, None
     given: list[Path | None] = [baseline, candidate]
     if baseline is None:
         given = [Path(word) for words in (baselines, candidates) for word in words or ()]

@@ -171,6 +171,12 @@ def _library(app: typer.Typer) -> None:
     app.add_typer(library, name="library")
 
 
+def _baseline(app: typer.Typer) -> None:
+    from app.cli.library.baseline import baseline
+
+    app.add_typer(baseline, name="baseline")
+
+
 def _zoo(app: typer.Typer) -> None:
     from app.cli.zoo import zoo
 
@@ -200,6 +206,7 @@ _VERBS: dict[str, Callable[[typer.Typer], None]] = {
     "serve": _serve,
     "mcp": _mcp,
     "library": _library,
+    "baseline": _baseline,
     "zoo": _zoo,
     "runtimes": _runtimes,
 }

@@ -11,6 +11,7 @@ from analysis.experiment import Experiment
 from analysis.readers.experiment import Wanted
 from analysis.text import display_name
 from analysis.trace import Trace
+from app.library import baselines
 from app.sources import places
 from app.store import keeping
 
@@ -19,9 +20,11 @@ IN_LIBRARY = "library:"  # in front of a name, where a path may stand
 
 def read_at(path: Path, wanted: Wanted | None = None) -> keeping.Read:
     """Return what is at a path, as analysis.readers.read_path, with its errors; what is large is
-    kept in the library. `library:NAME` is what has that name there."""
+    kept in the library. `library:NAME` is what has that name there, `baseline:NAME` a baseline."""
     if str(path).startswith(IN_LIBRARY):
         return keeping.Read(_of_name(str(path).removeprefix(IN_LIBRARY), wanted))
+    if str(path).startswith(baselines.PREFIX):
+        path = baselines.path_of(str(path).removeprefix(baselines.PREFIX))
     return keeping.read_through(path, places.limits(), wanted=wanted)
 
 

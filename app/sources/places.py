@@ -35,13 +35,16 @@ def limits() -> Limits:
     return parse_limits(os.environ.get(LIMITS_VARIABLE, ""))
 
 
+def data_folder() -> Path:
+    """Where FuseScope keeps what is to last; made by whoever writes first."""
+    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(data).expanduser() / "fusescope"
+
+
 def experiments_folder() -> Path:
     """Where the experiments of the Record page lie; made by whoever writes the first."""
     given = os.environ.get(EXPERIMENTS_VARIABLE)
-    if given:
-        return Path(given).expanduser()
-    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
-    return Path(data).expanduser() / "fusescope" / "recordings"
+    return Path(given).expanduser() if given else data_folder() / "recordings"
 
 
 def folders() -> tuple[Path, ...]:

@@ -77,7 +77,7 @@ def test_a_limit_may_stand_behind_the_verb(here: Path, monkeypatch: pytest.Monke
 def test_what_is_no_verb_is_answered_with_all_verbs() -> None:
     """One verb alone is made where it stands first; help and mistakes still know them all."""
     every = {name: command.help for name, command in get_command(app).commands.items()}
-    assert len(every) == 17
+    assert len(every) == 18
     for words in ([], ["-h"], ["-h", "compare"], ["nonsense"], ["--limit", "compare"]):
         made = get_command(command_line(words)).commands
         assert {name: command.help for name, command in made.items()} == every, words

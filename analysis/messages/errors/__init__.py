@@ -19,6 +19,7 @@ from analysis.messages.errors.gating.conditions import CONDITIONS, ConditionsErr
 from analysis.messages.errors.inputs.archives import ARCHIVES, ArchivesError
 from analysis.messages.errors.inputs.exports import EXPORTS, ExportsError
 from analysis.messages.errors.inputs.foreign import FOREIGN, ForeignError
+from analysis.messages.errors.kept.baselines import BASELINES, BaselineError
 from analysis.messages.errors.kept.fleet import FLEET, FleetError
 from analysis.messages.errors.kept.library import LIBRARY, LibraryError
 from analysis.messages.errors.kept.releases import RELEASES, ReleasesError
@@ -35,6 +36,7 @@ from analysis.messages.errors.variants import VARIANTS, VariantsError
 
 ErrorCode = (
     ArchivesError
+    | BaselineError
     | CommandsError
     | ConditionsError
     | ContentsError
@@ -64,6 +66,7 @@ ErrorCode = (
 ERRORS: Mapping[ErrorCode, ErrorText] = dict(
     chain[tuple[ErrorCode, ErrorText]](
         ARCHIVES.items(),
+        BASELINES.items(),
         COMMANDS.items(),
         CONDITIONS.items(),
         CONTENTS.items(),

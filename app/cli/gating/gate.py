@@ -52,8 +52,8 @@ def gate(
         typer.Option(
             "--base",
             "--baseline",
-            help="Variant that is compared with, a release (onnxruntime==1.20.1), or another "
-            "model's file.",
+            help="Variant that is compared with, a release (onnxruntime==1.20.1), another model's "
+            "file, or a baseline of traces that was saved.",
         ),
     ] = "",
     head: Annotated[
@@ -105,6 +105,7 @@ def gate(
     from app.cli.gating.releases import judge_releases
     from app.cli.gating.traces import are_traces, judge_traces
     from app.cli.gating.two_models import Given, judge_structures, judge_timed
+    from app.cli.given.saved import saved_baseline
     from app.cli.writing.outputs import refuse_lost
 
     if not fail_if and (keep is None or junit or markdown or html or json):
@@ -118,6 +119,10 @@ def gate(
     are_releases = "==" in base and "==" in head and not is_recording(given)
     asked = Asked(base, head, structure, threads, blocks, seconds, out, redact)
     timing = {"--blocks": blocks, "--seconds": seconds, "--threads": threads, "--html": html}
+    if other is None and base and is_recording(given):
+        saved = saved_baseline(base, given)
+        if saved is not None:
+            given, other, base = saved, given, ""
     pair = models_of(given, other, base, head)
     if other is not None and not structure and are_traces(given, other):
         refused: dict[str, object] = {

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 
 from analysis.errors import FuseScopeError
 from app.cli.gating.judging import Outcome, is_recording, write_html
+from app.library import baselines
 
 if TYPE_CHECKING:
     from analysis.gate.condition import Condition
 
 
 def are_traces(given: Path, other: Path | None) -> bool:
-    """True where both are there and neither is a model."""
-    return other is not None and is_recording(given) and is_recording(other)
+    """True where both are there, or the first is a saved baseline, and neither is a model."""
+    if other is None or not is_recording(other):
+        return False
+    return str(given).startswith(baselines.PREFIX) or is_recording(given)
 
 
 def judge_traces(

@@ -1,0 +1,114 @@
+"""Baselines under a name: what was read is kept whole, and later files are compared with it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from analysis.errors import FuseScopeError
+from analysis.readers import read_path
+from app.library import baselines
+from tests.command_line import app
+
+SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
+EAGER = SAMPLES / "torch_compile" / "eager.json.gz"
+COMPILED = SAMPLES / "torch_compile" / "compiled.json.gz"
+ASCEND = SAMPLES / "formats" / "ascend_kernel_details"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(baselines.FOLDER_VARIABLE, str(tmp_path / "baselines"))
+    return tmp_path / "baselines"
+
+
+def invoke(*words: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def code_of(result: Result) -> str:
+    assert isinstance(result.exception, FuseScopeError), result.output
+    return result.exception.code
+
+
+def test_a_trace_is_saved_compared_with_and_removed(tmp_path: Path) -> None:
+    given = tmp_path / "trace.json.gz"
+    shutil.copyfile(COMPILED, given)
+    saved = invoke("baseline", "save", "main", given)
+    assert saved.exit_code == 0 and "--baseline main" in saved.stdout
+    given.unlink()
+    assert invoke("baseline").stdout.split() == ["main"]
+    compared = invoke("compare", "--baseline", "main", EAGER, "--brief")
+    assert "eager.json.gz took 1.36× the time of trace.json.gz" in " ".join(compared.stdout.split())
+    gated = invoke("gate", EAGER, "--base", "main", "--fail-if", "explanation.slower 5%")
+    assert gated.exit_code == 1
+    assert "kineto" in invoke("inspect", "baseline:main", "--json").stdout
+    assert invoke("baseline", "remove", "main").exit_code == 0
+    assert invoke("baseline").stdout == ""
+    assert code_of(invoke("baseline", "remove", "main")) == "no_such_baseline"
+
+
+@pytest.mark.parametrize("given", [ASCEND, ASCEND / "ASCEND_PROFILER_OUTPUT/kernel_details.csv"])
+def test_what_is_read_with_a_trace_is_saved_with_it(given: Path, tmp_path: Path) -> None:
+    baselines.save("npu", given)
+    before, after = read_path(given), read_path(baselines.path_of("npu"))
+    assert sorted(after.meta.files) == sorted(before.meta.files) and len(before.meta.files) >= 4
+    assert after.calls.equals(before.calls) and after.operators.equals(before.operators)
+
+
+def test_a_name_is_replaced_by_what_is_saved_last(folder: Path) -> None:
+    baselines.save("main", EAGER)
+    baselines.save("main", COMPILED)
+    assert baselines.path_of("main").name == "compiled.json.gz"
+    assert baselines.names() == ["main"]
+    assert not any(path.name.startswith(".") for path in folder.iterdir())
+
+
+def test_a_variant_of_a_recording_comes_before_a_baseline_of_its_name() -> None:
+    baselines.save("eager", EAGER)
+    recording = SAMPLES / "mobilenetv2.zip"
+    compared = invoke("compare", recording, "--baseline", "eager", "--brief")
+    assert compared.stdout.startswith("fused is ")
+    baselines.save("nightly", recording)
+    again = invoke("compare", recording, "--baseline", "nightly", "--json")
+    assert '"fused"' in again.stdout and again.exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["", "..", "../x", "a/b", ".hidden", "x" * 81, "a\0b"])
+def test_a_name_leads_nowhere_else(name: str, folder: Path) -> None:
+    with pytest.raises(FuseScopeError) as refused:
+        baselines.save(name, EAGER)
+    assert refused.value.code == "baseline_name_impossible"
+    with pytest.raises(FuseScopeError) as missing:
+        baselines.path_of(name)
+    assert missing.value.code == "no_such_baseline"
+
+
+def test_a_path_that_was_changed_leads_to_nothing_outside(folder: Path) -> None:
+    baselines.save("main", EAGER)
+    (folder / "main" / "path.txt").write_text("../../../etc/passwd")
+    with pytest.raises(FuseScopeError) as damaged:
+        baselines.path_of("main")
+    assert damaged.value.code == "baseline_damaged"
+
+
+def test_what_is_not_whole_or_not_read_is_no_baseline(tmp_path: Path, folder: Path) -> None:
+    cut = tmp_path / "cut.json.gz"
+    cut.write_bytes(EAGER.read_bytes()[:20_000])
+    with pytest.raises(FuseScopeError):
+        baselines.save("main", cut)
+    with pytest.raises(FuseScopeError):
+        baselines.save("main", tmp_path / "none.json")
+    assert baselines.names() == []
+
+
+def test_a_disk_that_refuses_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(baselines.FOLDER_VARIABLE, str(tmp_path / "file" / "below"))
+    with pytest.raises(FuseScopeError) as refused:
+        baselines.save("main", EAGER)
+    assert refused.value.code == "baseline_unwritable"
