@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analysis import units
+from fusescope.analysis import units
 
 _MIN_GAP = 0.13
 _NARROW_GAP = 0.06

@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side
-from analysis.compare.timing.latency import are_neighbours, are_of_mean_runs, are_paired
-from analysis.compare.timing.statistics import Statistic, trimmed_mean, typical_log
-from analysis.messages import say
-from analysis.metrics.warmup import steady_runs
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.latency import are_neighbours, are_of_mean_runs, are_paired
+from fusescope.analysis.compare.timing.statistics import Statistic, trimmed_mean, typical_log
+from fusescope.analysis.messages import say
+from fusescope.analysis.metrics.warmup import steady_runs
 
 Role = Literal["baseline", "baseline_copy", "candidate"]
 ROLES: tuple[Role, ...] = ("baseline", "baseline_copy", "candidate")

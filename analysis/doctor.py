@@ -12,23 +12,23 @@ from typing import Literal, TypeVar
 
 import numpy as np
 
-from analysis.compare.graphs.names_by_order import with_own_names_by_order
-from analysis.compare.timing.latency import log_times, time_source
-from analysis.compare.timing.statistics import MIN_SAMPLES
-from analysis.experiment import Experiment
-from analysis.messages import mark
-from analysis.metrics.breakdown import distinct_operators
-from analysis.metrics.counters import hardware_counters
-from analysis.metrics.small_ops import small_ops
-from analysis.metrics.spans import lacks_kernels
-from analysis.metrics.traffic import bytes_moved
-from analysis.metrics.utilisation import model_flops
-from analysis.operators.device_peaks import device_peaks
-from analysis.quantity import Reason
-from analysis.readers.experiment import EXPERIMENT, JAX, OPENVINO
-from analysis.readers.reader import FIELDS, Reader
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, Value
+from fusescope.analysis.compare.graphs.names_by_order import with_own_names_by_order
+from fusescope.analysis.compare.timing.latency import log_times, time_source
+from fusescope.analysis.compare.timing.statistics import MIN_SAMPLES
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.messages import mark
+from fusescope.analysis.metrics.breakdown import distinct_operators
+from fusescope.analysis.metrics.counters import hardware_counters
+from fusescope.analysis.metrics.small_ops import small_ops
+from fusescope.analysis.metrics.spans import lacks_kernels
+from fusescope.analysis.metrics.traffic import bytes_moved
+from fusescope.analysis.metrics.utilisation import model_flops
+from fusescope.analysis.operators.device_peaks import device_peaks
+from fusescope.analysis.quantity import Reason
+from fusescope.analysis.readers.experiment import EXPERIMENT, JAX, OPENVINO
+from fusescope.analysis.readers.reader import FIELDS, Reader
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, Value
 
 # Diagnostics that tell of rows or bytes that are not in the Trace, and of those that were mended.
 DROPPED = frozenset(
@@ -155,7 +155,7 @@ def format_title(name: str) -> str:
 def _reader(name: str) -> Reader | None:
     if name == EXPERIMENT.name:
         return EXPERIMENT
-    from analysis.readers.formats import READERS  # all formats, which take long to load
+    from fusescope.analysis.readers.formats import READERS  # all formats, which take long to load
 
     return next((reader for reader in READERS if reader.name == name), None)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from analysis.messages import Message, Said, Shown, paragraph
+from fusescope.analysis.messages import Message, Said, Shown, paragraph
 
 if TYPE_CHECKING:
-    from analysis.messages.errors import ErrorCode
-    from analysis.messages.errors.error_text import ErrorText
+    from fusescope.analysis.messages.errors import ErrorCode
+    from fusescope.analysis.messages.errors.error_text import ErrorText
 
 _WHERE = Message("{what} ({where:name}).")
 _HERE = Message("{what}.")
@@ -69,6 +69,6 @@ class FuseScopeError(Exception):
 
 def _texts(code: ErrorCode) -> ErrorText:
     """Return the sentences of a code; the many modules of them load once an error is shown."""
-    from analysis.messages.errors import ERRORS
+    from fusescope.analysis.messages.errors import ERRORS
 
     return ERRORS[code]

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph
-from analysis.text import clean_text
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.text import clean_text
 
 if TYPE_CHECKING:  # at run time it would bring pandas into every worker that measures
-    from analysis.trace import Diagnostic, Trace
+    from fusescope.analysis.trace import Diagnostic, Trace
 
 SCHEMA_VERSION = 1
 RECORD_NAME = "experiment.json"

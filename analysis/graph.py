@@ -12,8 +12,8 @@ from typing import Annotated
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.text import clean_text
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import clean_text
 
 # Of a file that is foreign: a dimension of which a few make no number beyond every table.
 Dimension = Annotated[int, msgspec.Meta(ge=-1, le=2**40)]

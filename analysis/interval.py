@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from analysis.axis import LogScale, Tick
-from analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.axis import LogScale, Tick
+from fusescope.analysis.compare.timing.verdict import Verdict
 
 _MARGIN = 0.12
 _MIN_GAP = 0.09

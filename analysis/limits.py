@@ -6,10 +6,10 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 
 if TYPE_CHECKING:
-    from analysis.messages.errors.limits import UncountedError
+    from fusescope.analysis.messages.errors.limits import UncountedError
 
 MIB = 1024 * 1024
 _MAX = 2**50

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.limits import DEFAULT_LIMITS
 
 _OF_NAMES = 200  # characters from which on a text is a name, and not a part of a message
 _HASH_CHARS = 8

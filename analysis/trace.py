@@ -17,16 +17,16 @@ import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
-from analysis.host_activity import HostActivity
-from analysis.host_waits import HostWaits
-from analysis.job import Collectives, Job
-from analysis.limits import DEFAULT_LIMITS
-from analysis.memory import MemoryUse
-from analysis.messages import Said
-from analysis.originals import Original
-from analysis.program import Captured, Program
-from analysis.stacks import Stacks
-from analysis.text import clean_text
+from fusescope.analysis.host_activity import HostActivity
+from fusescope.analysis.host_waits import HostWaits
+from fusescope.analysis.job import Collectives, Job
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.messages import Said
+from fusescope.analysis.originals import Original
+from fusescope.analysis.program import Captured, Program
+from fusescope.analysis.stacks import Stacks
+from fusescope.analysis.text import clean_text
 
 Severity = Literal["info", "warning", "error"]
 Value = str | int | float | Said | None

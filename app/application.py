@@ -29,16 +29,16 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import config
 
-from analysis.errors import FuseScopeError
-from app.recording.recorder import RECORDER
-from app.server import answering, receiving
-from app.server.desk import DESK
-from app.server.first_script import FIRST_SCRIPT, FirstScript
-from app.server.memory import housekeeping, keep_few_arenas
-from app.server.same_origin import LOOPBACK, SameOrigin, is_local
-from app.server.sent_models import MODELS
-from app.server.spool import SPOOL
-from app.sources import places
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.recording.recorder import RECORDER
+from fusescope.app.server import answering, receiving
+from fusescope.app.server.desk import DESK
+from fusescope.app.server.first_script import FIRST_SCRIPT, FirstScript
+from fusescope.app.server.memory import housekeeping, keep_few_arenas
+from fusescope.app.server.same_origin import LOOPBACK, SameOrigin, is_local
+from fusescope.app.server.sent_models import MODELS
+from fusescope.app.server.spool import SPOOL
+from fusescope.app.sources import places
 
 MAIN = Path(__file__).with_name("main.py")
 
@@ -118,7 +118,7 @@ async def _lifespan(_: st.App) -> AsyncIterator[None]:
 
 def _on_script_error(error: Exception) -> bool:
     """What no page caught, in a callback for example."""
-    from app.parts import panels
+    from fusescope.app.parts import panels
 
     return panels.unexpected(error)
 
@@ -178,7 +178,13 @@ def listen(host: str, port: int, *, search: bool) -> socket.socket:
 
 def _load_ahead() -> None:
     """Load what the first page needs while the browser still fetches its scripts."""
-    for module in ("analysis.compare", "analysis.readers", "app.parts.tables", "pyarrow", "plotly"):
+    for module in (
+        "fusescope.analysis.compare",
+        "fusescope.analysis.readers",
+        "fusescope.app.parts.tables",
+        "pyarrow",
+        "plotly",
+    ):
         importlib.import_module(module)
 
 

@@ -9,8 +9,8 @@ from typing import ParamSpec, TypeVar
 
 import streamlit as st
 
-from analysis.messages import language, say
-from app import state
+from fusescope.analysis.messages import language, say
+from fusescope.app import state
 
 Given = ParamSpec("Given")
 Made = TypeVar("Made")

@@ -13,12 +13,12 @@ if ROOT not in sys.path:
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from analysis.messages import say
-from app import language, state
-from app.parts import glossary, panels
-from app.parts.start.opening import Shows
-from app.sources.filled import Name, filled
-from app.views import (
+from fusescope.analysis.messages import say
+from fusescope.app import language, state
+from fusescope.app.parts import glossary, panels
+from fusescope.app.parts.start.opening import Shows
+from fusescope.app.sources.filled import Name, filled
+from fusescope.app.views import (
     compare,
     engines,
     fleet,

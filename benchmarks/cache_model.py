@@ -21,11 +21,11 @@ from string import Template
 import onnx
 import onnxruntime as ort
 
-from analysis import units
-from analysis.metrics.cache_use import cache_use
 from benchmarks.cache_cases import LAST_LEVEL_BYTES, Case, cases
-from collectors.models.graphs import from_model
-from collectors.runtimes.onnxruntime import PROVIDERS
+from fusescope.analysis import units
+from fusescope.analysis.metrics.cache_use import cache_use
+from fusescope.collectors.models.graphs import from_model
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "cache-model.md"

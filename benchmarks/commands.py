@@ -13,7 +13,7 @@ from benchmarks.row import Row
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLE = ROOT / "sample_traces" / "mobilenetv2.zip"
 _ROUNDS = 7
-_FUSESCOPE = [sys.executable, "-m", "app.cli.main"]
+_FUSESCOPE = [sys.executable, "-m", "fusescope.app.cli.main"]
 _PANDAS = "python -c 'import pandas'"
 _TARGETS = {
     "fusescope --help": "< 0.6 x",

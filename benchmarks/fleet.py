@@ -15,20 +15,20 @@ from typing import TypeVar
 
 import pandas as pd
 
-from analysis.fleet import step_split
-from analysis.fleet.causes import causes
-from analysis.fleet.differing import stages
-from analysis.fleet.fleet import Fleet
-from analysis.fleet.links import slow_links, transfers
-from analysis.fleet.outliers import outliers
-from analysis.fleet.slow_ranks import slow_ranks
-from analysis.fleet.straggler_free import straggler_free
-from analysis.fleet.versus import versus
-from analysis.limits import DEFAULT_LIMITS
-from analysis.ranks.aligned import aligned
-from app.fleet import ingesting, store
 from benchmarks.fleet_job import Job, write
 from benchmarks.row import Row
+from fusescope.analysis.fleet import step_split
+from fusescope.analysis.fleet.causes import causes
+from fusescope.analysis.fleet.differing import stages
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.fleet.links import slow_links, transfers
+from fusescope.analysis.fleet.outliers import outliers
+from fusescope.analysis.fleet.slow_ranks import slow_ranks
+from fusescope.analysis.fleet.straggler_free import straggler_free
+from fusescope.analysis.fleet.versus import versus
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.ranks.aligned import aligned
+from fusescope.app.fleet import ingesting, store
 
 JOB = Job(nodes=32, devices=8, steps=6, layers=12, slow=100, link=3, unfused=200)
 LARGE = Job(nodes=2, devices=8, steps=100, layers=126)  # 200,000 events a rank

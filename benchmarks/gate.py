@@ -17,13 +17,13 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_variant
-from analysis.experiment import Experiment, ExperimentRecord
-from analysis.gate.condition import parse_condition
-from analysis.gate.times import judge_times
-from analysis.readers import read_path
-from collectors.record import Recording, record
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.experiment import Experiment, ExperimentRecord
+from fusescope.analysis.gate.condition import parse_condition
+from fusescope.analysis.gate.times import judge_times
+from fusescope.analysis.readers import read_path
+from fusescope.collectors.record import Recording, record
 
 MODEL = "mynet_composite"
 THREADS = 2

@@ -6,11 +6,11 @@ import math
 import tempfile
 from pathlib import Path
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.readers import read_path
 from benchmarks.row import Row
-from collectors.record import Recording, record
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.readers import read_path
+from fusescope.collectors.record import Recording, record
 
 
 def measure(seconds: tuple[int, ...] = (30, 60)) -> list[Row]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 import time
 
-from analysis.compare.groups.lineage import lineage
-from analysis.graph import Graph, Node, Tensor, graph_json, parse_graph
 from benchmarks.row import Row
+from fusescope.analysis.compare.groups.lineage import lineage
+from fusescope.analysis.graph import Graph, Node, Tensor, graph_json, parse_graph
 
 BLOCKS = 250  # of 8 nodes: two convolutions, normalised, one residual sum
 _ROUNDS = 9

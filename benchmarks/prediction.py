@@ -15,19 +15,19 @@ from string import Template
 import numpy as np
 from scipy.optimize import nnls
 
-from analysis import units
-from analysis.advice import prediction
-from analysis.advice.expected import Expected, expected_fusions, fused_work
-from analysis.advice.own_kernels import own_kernel
-from analysis.advice.scorecard import Scorecard, scorecard
-from analysis.advice.settings import conditions_of
-from analysis.advice.subject import Subject
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_variant
-from analysis.compare.timing.verdict import paired_verdict
-from analysis.experiment import Experiment
-from analysis.readers import read_path
+from fusescope.analysis import units
+from fusescope.analysis.advice import prediction
+from fusescope.analysis.advice.expected import Expected, expected_fusions, fused_work
+from fusescope.analysis.advice.own_kernels import own_kernel
+from fusescope.analysis.advice.scorecard import Scorecard, scorecard
+from fusescope.analysis.advice.settings import conditions_of
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.compare.timing.verdict import paired_verdict
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read_path
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT / "sample_traces"

@@ -40,7 +40,7 @@ def _pandas(_: Path) -> Way:
 
 
 def _fusescope(_: Path) -> Way:
-    from analysis.readers import read_path
+    from fusescope.analysis.readers import read_path
 
     _warm(read_path)
     return read_path
@@ -48,7 +48,7 @@ def _fusescope(_: Path) -> Way:
 
 def _reopened(path: Path) -> Way:
     os.environ["FUSESCOPE_LIBRARY"] = tempfile.mkdtemp(dir=path.parent)
-    from app.store.keeping import read_through
+    from fusescope.app.store.keeping import read_through
 
     read_through(path)
     return read_through

@@ -8,10 +8,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from analysis.readers import read_path
-from app.store import keeping, settings
 from benchmarks import traces
 from benchmarks.row import Row
+from fusescope.analysis.readers import read_path
+from fusescope.app.store import keeping, settings
 
 _EVENTS = 1_000_000
 _ROUNDS = 3

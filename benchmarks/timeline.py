@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from analysis.timeline.drawing import Drawing, Layers, packed
-from analysis.timeline.packing import Columns, json_text
-from analysis.timeline.question import Question
-from analysis.wording.timeline.script import script_words
 from benchmarks import zoom
 from benchmarks.dashboard import CHROMIUM, FLAGS
 from benchmarks.row import Row
+from fusescope.analysis.timeline.drawing import Drawing, Layers, packed
+from fusescope.analysis.timeline.packing import Columns, json_text
+from fusescope.analysis.timeline.question import Question
+from fusescope.analysis.wording.timeline.script import script_words
 
 CALLS = 1_000_000
 OPERATORS = 4_000
@@ -133,7 +133,7 @@ def _redraw(data: dict[str, Any]) -> list[Row]:
         return [Row(what, "not measured", "<= 16 ms", f"no Chromium at {CHROMIUM}")]
     from playwright.sync_api import sync_playwright
 
-    from analysis.timeline import script
+    from fusescope.analysis.timeline import script
 
     text = json_text(packed(Layers(data), said(data), Columns(as_text=True), items=60_000))
     page_text = (

@@ -6,14 +6,14 @@ import tempfile
 import time
 from pathlib import Path
 
-from analysis.advice import Subject, findings
-from analysis.compare import compare
-from analysis.compare.side import Side, side_of_trace
-from analysis.readers import read_path
-from analysis.report.html import report_html
-from analysis.trace import Trace
 from benchmarks.row import Row
 from benchmarks.traces.op_summary import op_summary
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import Side, side_of_trace
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.trace import Trace
 
 _ROWS = 200_000
 _FEW, _MANY = 200, 12_000  # numbers in names: some 8,000 and 120,000 different operators

@@ -13,21 +13,21 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import TensorMatch
-from analysis.graph import Graph, parse_graph
-from analysis.messages import Message, Said, language
-from analysis.releases.history import SCHEMA_VERSION, History, Made, Release
-from collectors.files import scratch
-from collectors.recording.facts import model_facts
-from collectors.recording.request import Plan, Recording
-from collectors.recording.trials import Trials
-from collectors.releases import fetching, index, kept
-from collectors.releases.cutting import Cut, cut_out
-from collectors.releases.version import ENGINE, Span, order
-from collectors.workers import machine, worker
-from collectors.workers.jobs import Prepared, SessionSettings
-from collectors.workers.pool import WorkerPool
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.analysis.graph import Graph, parse_graph
+from fusescope.analysis.messages import Message, Said, language
+from fusescope.analysis.releases.history import SCHEMA_VERSION, History, Made, Release
+from fusescope.collectors.files import scratch
+from fusescope.collectors.recording.facts import model_facts
+from fusescope.collectors.recording.request import Plan, Recording
+from fusescope.collectors.recording.trials import Trials
+from fusescope.collectors.releases import fetching, index, kept
+from fusescope.collectors.releases.cutting import Cut, cut_out
+from fusescope.collectors.releases.version import ENGINE, Span, order
+from fusescope.collectors.workers import machine, worker
+from fusescope.collectors.workers.jobs import Prepared, SessionSettings
+from fusescope.collectors.workers.pool import WorkerPool
 
 _VARIANT = "fused"  # what the engine does by itself
 MATCHING_SECONDS = 60.0

@@ -10,14 +10,14 @@ from types import MappingProxyType
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from collectors.files import scratch
-from collectors.files.publication import Draft, draft_for_out, is_special
-from collectors.fusion import rules
-from collectors.fusion.report import Asked, Opportunity, Outcome, Report
-from collectors.recording.request import Recording
-from collectors.workers import machine, worker
-from collectors.workers.jobs import PrepareJob
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.files import scratch
+from fusescope.collectors.files.publication import Draft, draft_for_out, is_special
+from fusescope.collectors.fusion import rules
+from fusescope.collectors.fusion.report import Asked, Opportunity, Outcome, Report
+from fusescope.collectors.recording.request import Recording
+from fusescope.collectors.workers import machine, worker
+from fusescope.collectors.workers.jobs import PrepareJob
 
 __all__ = [
     "Asked",

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import TensorMatch
-from analysis.graph import parse_graph
-from analysis.releases.history import SCHEMA_VERSION, History, Made, Release
-from collectors import variants
-from collectors.environments.catalogue import OWN
-from collectors.files import scratch
-from collectors.recording.facts import model_facts
-from collectors.recording.request import Recording
-from collectors.workers import machine
-from collectors.workers.jobs import Optimised, OptimiseJob
-from collectors.workers.pool import WorkerPool
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.analysis.graph import parse_graph
+from fusescope.analysis.releases.history import SCHEMA_VERSION, History, Made, Release
+from fusescope.collectors import variants
+from fusescope.collectors.environments.catalogue import OWN
+from fusescope.collectors.files import scratch
+from fusescope.collectors.recording.facts import model_facts
+from fusescope.collectors.recording.request import Recording
+from fusescope.collectors.workers import machine
+from fusescope.collectors.workers.jobs import Optimised, OptimiseJob
+from fusescope.collectors.workers.pool import WorkerPool
 
 MATCHING_SECONDS = 60.0
 

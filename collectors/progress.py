@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from analysis.messages import Message, Said
+from fusescope.analysis.messages import Message, Said
 
 Stage = Literal["prepare", "check", "peaks", "blocks", "write", "done"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import (
     SCHEMA_VERSION,
     Engine,
     ExperimentRecord,
@@ -21,32 +21,32 @@ from analysis.experiment import (
     Try,
     VariantRecord,
 )
-from analysis.graph import graph_json
-from analysis.messages import Message, Said
-from collectors import kernels, variants, zoo
-from collectors.environments.catalogue import ENGINES, OWN, engine_of, takes_onnx
-from collectors.environments.state import python_of, state_of
-from collectors.files import archive, scratch
-from collectors.fusion import rules
-from collectors.jax import names as jax_names
-from collectors.kernels.native import compiler
-from collectors.mindspore import names as mindspore_names
-from collectors.models import custom_ops
-from collectors.progress import Progress
-from collectors.recording import quiet, several
-from collectors.recording.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
-from collectors.recording.budget import Deadline
-from collectors.recording.facts import model_facts
-from collectors.recording.preparation import OnProgress, Preparation, prepare
-from collectors.recording.refused import NothingTried
-from collectors.recording.request import MAX_THREADS_PER_CORE, Recording
-from collectors.recording.series import Series, Stopped, expected_cost
-from collectors.releases import kept
-from collectors.runtimes import optimizers, providers
-from collectors.torch import names as torch_names
-from collectors.workers import addressing, machine, worker
-from collectors.workers.jobs import BlockJob, BlockMeasured
-from collectors.workers.pool import WorkerPool
+from fusescope.analysis.graph import graph_json
+from fusescope.analysis.messages import Message, Said
+from fusescope.collectors import kernels, variants, zoo
+from fusescope.collectors.environments.catalogue import ENGINES, OWN, engine_of, takes_onnx
+from fusescope.collectors.environments.state import python_of, state_of
+from fusescope.collectors.files import archive, scratch
+from fusescope.collectors.fusion import rules
+from fusescope.collectors.jax import names as jax_names
+from fusescope.collectors.kernels.native import compiler
+from fusescope.collectors.mindspore import names as mindspore_names
+from fusescope.collectors.models import custom_ops
+from fusescope.collectors.progress import Progress
+from fusescope.collectors.recording import quiet, several
+from fusescope.collectors.recording.blocks import LOOKS, ROUNDS, WARMUP_ROUNDS
+from fusescope.collectors.recording.budget import Deadline
+from fusescope.collectors.recording.facts import model_facts
+from fusescope.collectors.recording.preparation import OnProgress, Preparation, prepare
+from fusescope.collectors.recording.refused import NothingTried
+from fusescope.collectors.recording.request import MAX_THREADS_PER_CORE, Recording
+from fusescope.collectors.recording.series import Series, Stopped, expected_cost
+from fusescope.collectors.releases import kept
+from fusescope.collectors.runtimes import optimizers, providers
+from fusescope.collectors.torch import names as torch_names
+from fusescope.collectors.workers import addressing, machine, worker
+from fusescope.collectors.workers.jobs import BlockJob, BlockMeasured
+from fusescope.collectors.workers.pool import WorkerPool
 
 __all__ = ["OWN", "NothingTried", "Recording", "record", "zoo_models"]
 

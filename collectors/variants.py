@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, Said
-from analysis.spelling import nearest
-from collectors import kernels
-from collectors.environments.catalogue import OWN
-from collectors.mindspore import names as mindspore_names
-from collectors.releases.version import is_release, parse_release
-from collectors.runtimes import optimizers, providers
-from collectors.workers.jobs import Optimization
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.spelling import nearest
+from fusescope.collectors import kernels
+from fusescope.collectors.environments.catalogue import OWN
+from fusescope.collectors.mindspore import names as mindspore_names
+from fusescope.collectors.releases.version import is_release, parse_release
+from fusescope.collectors.runtimes import optimizers, providers
+from fusescope.collectors.workers.jobs import Optimization
 
 Kind = Literal[
     "", "eager", "rules", "custom", "segments", "inside", "library", "int8", "dynamic", "model",

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from analysis.errors import FuseScopeError
+    from fusescope.analysis.errors import FuseScopeError
     from fusescope.api.comparison import Comparison, Verdict
     from fusescope.api.trace import Trace
     from fusescope.api.verbs import compare, findings, library, read, record
@@ -28,7 +28,7 @@ __all__ = [
 ]
 _PLACES = {
     "Comparison": "fusescope.api.comparison",
-    "FuseScopeError": "analysis.errors",
+    "FuseScopeError": "fusescope.analysis.errors",
     "Trace": "fusescope.api.trace",
     "Verdict": "fusescope.api.comparison",
     **dict.fromkeys(("compare", "findings", "library", "read", "record"), "fusescope.api.verbs"),

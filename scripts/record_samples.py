@@ -18,19 +18,19 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from analysis.compare.timing.verdict import decided
-from analysis.errors import FuseScopeError
-from analysis.experiment import ExperimentRecord, parse_record
-from analysis.recipes import RECIPES, Recipe
-from analysis.releases.history import History, history_file, parse_history
-from app.recipes.request import recording as of_recipe
-from collectors import bisect as collector
-from collectors.environments.catalogue import OWN, engine_of
-from collectors.environments.state import state_of
-from collectors.files import publication
-from collectors.progress import Progress
-from collectors.record import Recording, record, variant_names
-from collectors.releases.version import parse_span
+from fusescope.analysis.compare.timing.verdict import decided
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import ExperimentRecord, parse_record
+from fusescope.analysis.recipes import RECIPES, Recipe
+from fusescope.analysis.releases.history import History, history_file, parse_history
+from fusescope.app.recipes.request import recording as of_recipe
+from fusescope.collectors import bisect as collector
+from fusescope.collectors.environments.catalogue import OWN, engine_of
+from fusescope.collectors.environments.state import state_of
+from fusescope.collectors.files import publication
+from fusescope.collectors.progress import Progress
+from fusescope.collectors.record import Recording, record, variant_names
+from fusescope.collectors.releases.version import parse_span
 
 FOLDER = Path(__file__).resolve().parent.parent / "sample_traces"
 # Model -> options beyond its name; an ablation of all optimizers shows what a ledger is good for.

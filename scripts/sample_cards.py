@@ -11,16 +11,22 @@ import msgspec
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from analysis.advice import Subject
-from analysis.advice.explanation import explain_subject
-from analysis.compare import compare
-from analysis.compare.choice import side_of
-from analysis.compare.side import Side
-from analysis.experiment import Experiment
-from analysis.readers import read_path
-from analysis.report.sample_card import FILE, Card, Cards, card_of_comparison, card_of_trace
-from app.sources import examples, places
-from app.sources.examples import Example
+from fusescope.analysis.advice import Subject
+from fusescope.analysis.advice.explanation import explain_subject
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import side_of
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.sample_card import (
+    FILE,
+    Card,
+    Cards,
+    card_of_comparison,
+    card_of_trace,
+)
+from fusescope.app.sources import examples, places
+from fusescope.app.sources.examples import Example
 
 
 def cards() -> Cards:

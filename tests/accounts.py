@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from analysis.compare import Comparison
-from analysis.compare.groups.lineage import Lineage, lineage
-from analysis.experiment import Experiment
+from fusescope.analysis.compare import Comparison
+from fusescope.analysis.compare.groups.lineage import Lineage, lineage
+from fusescope.analysis.experiment import Experiment
 
 
 def verified_lineage(experiment: Experiment, variant: str) -> Lineage:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from app.cli.verbs import command_line
+from fusescope.app.cli.verbs import command_line
 
 app = command_line(())

@@ -20,8 +20,8 @@ os.environ["XDG_DATA_HOME"] = str(Path(tempfile.gettempdir()) / f"fusescope-test
 import hypothesis
 import pytest
 
-import collectors  # noqa: F401 - no test's engine sends or writes telemetry either
-from analysis.messages import language
+import fusescope.collectors  # noqa: F401 - no test's engine sends or writes telemetry either
+from fusescope.analysis.messages import language
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden"

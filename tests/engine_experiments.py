@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.experiment import Samples, parse_record, record_json
+from fusescope.analysis.experiment import Samples, parse_record, record_json
 
 SAMPLES = Path(__file__).parent.parent / "sample_traces"
 _BLOCKS = 3

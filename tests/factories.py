@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from analysis.experiment import (
+from fusescope.analysis.experiment import (
     SCHEMA_VERSION,
     Cache,
     Engine,
@@ -27,7 +27,7 @@ from analysis.experiment import (
     VariantRecord,
     record_json,
 )
-from analysis.graph import Graph, Node, Tensor, graph_json
+from fusescope.analysis.graph import Graph, Node, Tensor, graph_json
 
 # (name, op type, duration in µs, inputs, outputs)
 Operator = tuple[str, str, int, Sequence[Sequence[int]], Sequence[Sequence[int]]]

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from analysis.experiment import Peaks, parse_record
-from collectors.workers.pool import WorkerPool
+from fusescope.analysis.experiment import Peaks, parse_record
+from fusescope.collectors.workers.pool import WorkerPool
 
 RECORDING = Path(__file__).resolve().parents[1] / "sample_traces" / "recipes" / "add_relu.zip"
 

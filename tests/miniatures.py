@@ -9,12 +9,12 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.readers import find
-from analysis.readers.formats import READERS
-from analysis.readers.input.folder import folder_sources
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader
-from analysis.trace import Trace
+from fusescope.analysis.readers import find
+from fusescope.analysis.readers.formats import READERS
+from fusescope.analysis.readers.input.folder import folder_sources
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.trace import Trace
 
 FOLDER = Path(__file__).resolve().parents[1] / "sample_traces" / "formats"
 FORMATS = tuple(reader for reader in READERS if reader.name != "experiment")

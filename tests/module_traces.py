@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 
-from analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.source import Source
 
 
 def damaged_neighbours() -> tuple[Source, ...]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import onnx
 
-from analysis import patterns
-from analysis.patterns import Pattern
+from fusescope.analysis import patterns
+from fusescope.analysis.patterns import Pattern
 from tests.pattern_models import Builder
 
 Model = Callable[[], onnx.ModelProto]

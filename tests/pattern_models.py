@@ -13,10 +13,10 @@ import onnx
 import onnxruntime as ort
 from onnx import helper, numpy_helper
 
-from analysis.graph import Graph
-from analysis.operators.classes import CONVERSIONS, op_class
-from collectors.models import graphs
-from collectors.models.model import constants_to_initializers, infer_shapes, name_nodes
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.operators.classes import CONVERSIONS, op_class
+from fusescope.collectors.models import graphs
+from fusescope.collectors.models.model import constants_to_initializers, infer_shapes, name_nodes
 
 ORT_LEVELS = {
     "none": ort.GraphOptimizationLevel.ORT_DISABLE_ALL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.host.hosts import Span, host_of
 
 

@@ -9,23 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from analysis import colours
-from analysis.charts.icicle import icicle
-from analysis.charts.interval import interval
-from analysis.charts.roofline import roofline
-from analysis.charts.run_times import run_times
-from analysis.charts.waterfall import waterfall
-from analysis.colours import DARK, LIGHT, Colours, colours_of
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison
-from analysis.compare.roofline import roofline_picture
-from analysis.compare.side import side_of_variant
-from analysis.experiment import Experiment
-from analysis.metrics.hierarchy import Node
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.html import report_html
+from fusescope.analysis import colours
+from fusescope.analysis.charts.icicle import icicle
+from fusescope.analysis.charts.interval import interval
+from fusescope.analysis.charts.roofline import roofline
+from fusescope.analysis.charts.run_times import run_times
+from fusescope.analysis.charts.waterfall import waterfall
+from fusescope.analysis.colours import DARK, LIGHT, Colours, colours_of
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.roofline import roofline_picture
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.metrics.hierarchy import Node
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.html import report_html
 from tests.factories import experiment_zip
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -540,7 +540,7 @@ def test_a_right_that_nobody_uses_is_reported(tmp_path: Path) -> None:
         tmp_path,
         {
             "app/__init__.py": "",
-            "app/a.py": "from collectors.b import x",
+            "app/a.py": "from fusescope.collectors.b import x",
             "collectors/b.py": "",
             "collectors/c.py": "",
         },
@@ -571,21 +571,25 @@ def write_tree(root: Path, files: dict[str, str]) -> None:
     [
         (
             "analysis/metrics/a.py",
-            "import app.state",
+            "import fusescope.app.state",
             "1: analysis.metrics.a may not import app.state",
         ),
         (
             "analysis/trace.py",
-            "\nfrom analysis.readers import x",
+            "\nfrom fusescope.analysis.readers import x",
             "2: analysis.trace may not import",
         ),
         ("analysis/readers/a.py", "from ..metrics.b import c", "may not import analysis.metrics"),
         (
             "analysis/readers/a.py",
-            "from analysis import compare",
+            "from fusescope.analysis import compare",
             "may not import analysis.compare",
         ),
-        ("analysis/wording.py", "import analysis.report.x", "may not import analysis.report"),
+        (
+            "analysis/wording.py",
+            "import fusescope.analysis.report.x",
+            "may not import analysis.report",
+        ),
         ("analysis/compare/a.py", "import plotly.express", "may not import plotly.express"),
         ("analysis/a.py", "def f():\n  import onnx.helper", "2: analysis.a may not import onnx"),
         ("analysis/a.py", "from urllib import request", "may not import urllib.request"),
@@ -593,10 +597,10 @@ def write_tree(root: Path, files: dict[str, str]) -> None:
         ("analysis/report/a.py", "import streamlit", "may not import streamlit"),
         (
             "collectors/blocks.py",
-            "from analysis.readers import x",
+            "from fusescope.analysis.readers import x",
             "may not import analysis.readers",
         ),
-        ("collectors/blocks.py", "import app", "may not import app"),
+        ("collectors/blocks.py", "import fusescope.app", "may not import app"),
         (
             "collectors/blocks.py",
             "from plotly import graph_objects",
@@ -609,7 +613,7 @@ def write_tree(root: Path, files: dict[str, str]) -> None:
         ),
         (
             "app/views/a.py",
-            "from collectors.blocks import x",
+            "from fusescope.collectors.blocks import x",
             "may not import collectors.blocks",
         ),
         ("app/views/a.py", "import onnxruntime", "may not import onnxruntime"),
@@ -649,16 +653,22 @@ def test_a_broken_rule_is_reported(tmp_path: Path, path: str, source: str, expec
 @pytest.mark.parametrize(
     ("path", "source"),
     [
-        ("analysis/charts/a.py", "import plotly\nfrom analysis import wording"),
-        ("analysis/advice/a.py", "from analysis.compare.ledger import x\nfrom . import b"),
-        ("collectors/blocks.py", "import onnxruntime\nfrom analysis.graph import Graph"),
+        ("analysis/charts/a.py", "import plotly\nfrom fusescope.analysis import wording"),
+        (
+            "analysis/advice/a.py",
+            "from fusescope.analysis.compare.ledger import x\nfrom . import b",
+        ),
+        ("collectors/blocks.py", "import onnxruntime\nfrom fusescope.analysis.graph import Graph"),
         ("app/state/a.py", "import streamlit as st\nst.session_state.x = st.query_params"),
         ("app/application.py", "def f(request):\n  return request.query_params"),
         ("app/a.py", "import streamlit as st\nX = 'x'\nst.write(X, unsafe_allow_html=True)"),
-        ("app/a.py", "from analysis.report import html\nimport streamlit as st\nhtml.table(1)"),
+        (
+            "app/a.py",
+            "from fusescope.analysis.report import html\nimport streamlit as st\nhtml.table(1)",
+        ),
         (
             "app/recording/a.py",
-            "from collectors.record import record\nfrom collectors import progress",
+            "from fusescope.collectors.record import record\nfrom fusescope.collectors import progress",
         ),
     ],
 )
@@ -673,8 +683,8 @@ def test_record_must_not_load_an_engine_through_others(tmp_path: Path) -> None:
         tmp_path,
         {
             "collectors/__init__.py": "",
-            "collectors/record.py": "from collectors.blocks import run",
-            "collectors/blocks.py": "from collectors.runtimes.ort import session",
+            "collectors/record.py": "from fusescope.collectors.blocks import run",
+            "collectors/blocks.py": "from fusescope.collectors.runtimes.ort import session",
             "collectors/runtimes/__init__.py": "",
             "collectors/runtimes/ort.py": "import os\nimport onnxruntime",
             "collectors/zoo.py": "import onnx",  # not on the way

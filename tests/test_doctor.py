@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 from msgspec import structs
 
-from analysis.doctor import FIELDS, Examination, examine, fields
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.formats import READERS
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader
-from analysis.report.exports.inspection import doctor, inspection
-from analysis.trace import Diagnostic, Meta, Trace, runs_frame
-from analysis.wording import doctor as words
+from fusescope.analysis.doctor import FIELDS, Examination, examine, fields
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.formats import READERS
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.report.exports.inspection import doctor, inspection
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, runs_frame
+from fusescope.analysis.wording import doctor as words
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 
 SAMPLES = Path(__file__).parents[1] / "sample_traces"

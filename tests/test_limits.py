@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS, Limits, parse_limits
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits, parse_limits
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "limits.md"
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
-from analysis.graph import Graph, Node, Tensor, parse_graph
-from analysis.patterns import CONV_BN, PATTERNS, Conditions, Pattern, View, chains, find
+from fusescope.analysis.graph import Graph, Node, Tensor, parse_graph
+from fusescope.analysis.patterns import CONV_BN, PATTERNS, Conditions, Pattern, View, chains, find
 from tests.pattern_cases import CASES, Case
 from tests.pattern_models import graph_of, has_blocked_layout, work
 

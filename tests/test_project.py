@@ -23,7 +23,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from typer.testing import CliRunner
 
-from collectors.environments.catalogue import ENGINES
+from fusescope.collectors.environments.catalogue import ENGINES
 from tests.command_line import app
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -13,30 +13,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice import Subject
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import compare_several
-from analysis.compare.side import side_of_trace, side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.host_activity import HostActivity
-from analysis.job import Collectives, Group, Job, collectives_frame
-from analysis.originals import Original
-from analysis.readers import read
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source
-from analysis.redaction import redacted, redacted_sides
-from analysis.report.exports.comparison_json import comparison_json
-from analysis.report.exports.inspection import inspection_json
-from analysis.report.exports.perfetto import several_perfetto_json
-from analysis.report.html import report_html
-from analysis.report.multiple.html import multiple_html
-from analysis.report.one_trace.html import trace_html
-from analysis.stacks import Stacks
-from analysis.trace import CALL_COLUMNS, Diagnostic, Meta, Trace
-from app.cli.compare import compare as compare_files
-from app.cli.inspect import inspect
+from fusescope.analysis.advice import Subject
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.host_activity import HostActivity
+from fusescope.analysis.job import Collectives, Group, Job, collectives_frame
+from fusescope.analysis.originals import Original
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.redaction import redacted, redacted_sides
+from fusescope.analysis.report.exports.comparison_json import comparison_json
+from fusescope.analysis.report.exports.inspection import inspection_json
+from fusescope.analysis.report.exports.perfetto import several_perfetto_json
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.multiple.html import multiple_html
+from fusescope.analysis.report.one_trace.html import trace_html
+from fusescope.analysis.stacks import Stacks
+from fusescope.analysis.trace import CALL_COLUMNS, Diagnostic, Meta, Trace
+from fusescope.app.cli.compare import compare as compare_files
+from fusescope.app.cli.inspect import inspect
 from tests.factories import CONV, experiment_zip, profile_json
 from tests.miniatures import FOLDER
 from tests.report.enclosed import data_of, files_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.spelling import nearest
-from analysis.text import shown
+from fusescope.analysis.spelling import nearest
+from fusescope.analysis.text import shown
 
 
 @pytest.mark.parametrize(

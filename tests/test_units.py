@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import units
+from fusescope.analysis import units
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from analysis.experiment import (
+from fusescope.analysis.experiment import (
     Engine,
     Experiment,
     ModelFacts,
@@ -20,8 +20,8 @@ from analysis.experiment import (
     parse_record,
     record_json,
 )
-from analysis.graph import Graph, Node, Tensor, graph_json
-from analysis.readers import Source, read
+from fusescope.analysis.graph import Graph, Node, Tensor, graph_json
+from fusescope.analysis.readers import Source, read
 from tests.factories import experiment_zip, samples
 
 RUNS = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 # name, class, own time and span in ns
 Op = tuple[str, str, int, int]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from analysis.advice.finding import Finding, Findings, Gain, Unanswered
-from analysis.advice.findings import TOP, findings
-from analysis.advice.missed_fusions import (
+from fusescope.analysis.advice.finding import Finding, Findings, Gain, Unanswered
+from fusescope.analysis.advice.findings import TOP, findings
+from fusescope.analysis.advice.missed_fusions import (
     MissedFusion,
     Unjudged,
     missed_fusions,
     unjudged_attention,
 )
-from analysis.advice.subject import Subject
+from fusescope.analysis.advice.subject import Subject
 
 __all__ = [
     "TOP",

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from analysis.advice import prediction
-from analysis.advice.finding import Gain
-from analysis.advice.subject import Subject
-from analysis.graph import Graph, Node
-from analysis.operators.classes import is_heavy, op_class
-from analysis.patterns import PATTERNS, SKIP_LAYER_NORM, Conditions, Match, View, find
+from fusescope.analysis.advice import prediction
+from fusescope.analysis.advice.finding import Gain
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.operators.classes import is_heavy, op_class
+from fusescope.analysis.patterns import PATTERNS, SKIP_LAYER_NORM, Conditions, Match, View, find
 
 
 @dataclass(frozen=True)

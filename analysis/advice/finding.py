@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from analysis.metrics.stretch import Stretch
-from analysis.quantity import Basis
-from analysis.trace import Value
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.quantity import Basis
+from fusescope.analysis.trace import Value
 
 # What can limit a run; analysis/wording/findings/ has the sentences, kinds/ a file for each.
 FindingCode = Literal[

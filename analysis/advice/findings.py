@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from analysis.advice.finding import (
+from fusescope.analysis.advice.finding import (
     Finding,
     FindingCode,
     Findings,
@@ -13,28 +13,34 @@ from analysis.advice.finding import (
     Unanswered,
     Unknown,
 )
-from analysis.advice.kinds.absorbable import light_after_heavy
-from analysis.advice.kinds.chains import light_chains
-from analysis.advice.kinds.conversions import fallback, reorders, type_conversions
-from analysis.advice.kinds.costly import costly_fusion
-from analysis.advice.kinds.data_types import wide_types
-from analysis.advice.kinds.dynamic import dynamic_dimensions
-from analysis.advice.kinds.exposed import communication, copies
-from analysis.advice.kinds.graphs import graph_growth, large_tensors, recomputed
-from analysis.advice.kinds.host_idle import idle_by_host
-from analysis.advice.kinds.host_waits import host_waits
-from analysis.advice.kinds.idle import dispatch_bound, idle_after, idle_before, idle_time, pieces
-from analysis.advice.kinds.memory import peak_memory
-from analysis.advice.kinds.missed import missed_fusion
-from analysis.advice.kinds.products import slow_product
-from analysis.advice.kinds.rooflines import low_utilisation, memory_bound
-from analysis.advice.kinds.slow_kernels import slow_kernel
-from analysis.advice.kinds.slower import fused_slower
-from analysis.advice.kinds.streams import stream_imbalance
-from analysis.advice.kinds.tail import run_tail
-from analysis.advice.kinds.threads import idle_threads
-from analysis.advice.kinds.unoptimised import not_optimised
-from analysis.advice.subject import Answer, Subject
+from fusescope.analysis.advice.kinds.absorbable import light_after_heavy
+from fusescope.analysis.advice.kinds.chains import light_chains
+from fusescope.analysis.advice.kinds.conversions import fallback, reorders, type_conversions
+from fusescope.analysis.advice.kinds.costly import costly_fusion
+from fusescope.analysis.advice.kinds.data_types import wide_types
+from fusescope.analysis.advice.kinds.dynamic import dynamic_dimensions
+from fusescope.analysis.advice.kinds.exposed import communication, copies
+from fusescope.analysis.advice.kinds.graphs import graph_growth, large_tensors, recomputed
+from fusescope.analysis.advice.kinds.host_idle import idle_by_host
+from fusescope.analysis.advice.kinds.host_waits import host_waits
+from fusescope.analysis.advice.kinds.idle import (
+    dispatch_bound,
+    idle_after,
+    idle_before,
+    idle_time,
+    pieces,
+)
+from fusescope.analysis.advice.kinds.memory import peak_memory
+from fusescope.analysis.advice.kinds.missed import missed_fusion
+from fusescope.analysis.advice.kinds.products import slow_product
+from fusescope.analysis.advice.kinds.rooflines import low_utilisation, memory_bound
+from fusescope.analysis.advice.kinds.slow_kernels import slow_kernel
+from fusescope.analysis.advice.kinds.slower import fused_slower
+from fusescope.analysis.advice.kinds.streams import stream_imbalance
+from fusescope.analysis.advice.kinds.tail import run_tail
+from fusescope.analysis.advice.kinds.threads import idle_threads
+from fusescope.analysis.advice.kinds.unoptimised import not_optimised
+from fusescope.analysis.advice.subject import Answer, Subject
 
 TOP = 5  # of them are shown at once
 KINDS: Mapping[FindingCode, Callable[[Subject], Answer]] = {

@@ -12,16 +12,16 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from analysis.advice.settings import conditions_of, is_dynamic
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Fusion, Group
-from analysis.compare.ledger import candidate_times
-from analysis.compare.side import Side
-from analysis.experiment import OwnFusion
-from analysis.graph import Graph, Node
-from analysis.metrics.memo import once
-from analysis.operators.classes import CONVERSIONS, is_heavy, op_class
-from analysis.patterns import (
+from fusescope.analysis.advice.settings import conditions_of, is_dynamic
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Fusion, Group
+from fusescope.analysis.compare.ledger import candidate_times
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.experiment import OwnFusion
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.operators.classes import CONVERSIONS, is_heavy, op_class
+from fusescope.analysis.patterns import (
     CHECKED_WITH,
     PATTERNS,
     Block,
@@ -35,8 +35,8 @@ from analysis.patterns import (
     find,
     rows,
 )
-from analysis.quantity import Basis
-from analysis.text import clean_text
+from fusescope.analysis.quantity import Basis
+from fusescope.analysis.text import clean_text
 
 _SHOWN = 120  # characters of a name that comes from the model
 # Facts that differ from place to place and do not make it another finding.

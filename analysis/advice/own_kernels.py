@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.advice import prediction
-from analysis.advice.finding import Gain
-from analysis.advice.subject import Subject
-from analysis.compare.choice import side_of
-from analysis.compare.timing.verdict import paired_verdict
-from analysis.graph import Graph
-from analysis.operators.classes import POINTWISE, op_class
-from analysis.patterns import Match, chains, rows
+from fusescope.analysis.advice import prediction
+from fusescope.analysis.advice.finding import Gain
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.compare.choice import side_of
+from fusescope.analysis.compare.timing.verdict import paired_verdict
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.operators.classes import POINTWISE, op_class
+from fusescope.analysis.patterns import Match, chains, rows
 
 _LIGHT = frozenset(POINTWISE)
 _UNFUSED, _FUSED = "unfused", "fused"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.advice.finding import Gain
+from fusescope.analysis.advice.finding import Gain
 
 
 @dataclass(frozen=True)

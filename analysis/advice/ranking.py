@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from analysis.advice.finding import Finding, Gain, Unknown
-from analysis.advice.kinds.missed import missed_fusion
-from analysis.advice.prediction import together
-from analysis.advice.subject import Subject
+from fusescope.analysis.advice.finding import Finding, Gain, Unknown
+from fusescope.analysis.advice.kinds.missed import missed_fusion
+from fusescope.analysis.advice.prediction import together
+from fusescope.analysis.advice.subject import Subject
 
 
 @dataclass(frozen=True)

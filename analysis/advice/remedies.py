@@ -9,23 +9,23 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from analysis.advice.finding import Finding, FindingCode, Findings, Gain
-from analysis.advice.findings import findings
-from analysis.advice.optimizers import MADE_BY
-from analysis.advice.own_kernels import (
+from fusescope.analysis.advice.finding import Finding, FindingCode, Findings, Gain
+from fusescope.analysis.advice.findings import findings
+from fusescope.analysis.advice.optimizers import MADE_BY
+from fusescope.analysis.advice.own_kernels import (
     inside_session,
     kernel_for,
     own_kernel,
     saved_by,
 )
-from analysis.advice.prediction import together
-from analysis.advice.settings import ENGINE, conditions_of, is_dynamic
-from analysis.advice.sides import advised
-from analysis.advice.subject import Subject
-from analysis.compare.choice import PREFERRED
-from analysis.experiment import ExperimentRecord, PredictedPart, Try
-from analysis.graph import Graph
-from analysis.operators.classes import is_heavy
+from fusescope.analysis.advice.prediction import together
+from fusescope.analysis.advice.settings import ENGINE, conditions_of, is_dynamic
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.compare.choice import PREFERRED
+from fusescope.analysis.experiment import ExperimentRecord, PredictedPart, Try
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.operators.classes import is_heavy
 
 # A pattern of more operators is known by the name that our own pass has for it.
 _MAX_LISTED = 3

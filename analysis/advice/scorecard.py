@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
-from analysis.advice import prediction
-from analysis.advice.expected import expected_fusions
-from analysis.advice.finding import Gain
-from analysis.advice.settings import conditions_of
-from analysis.advice.subject import Subject
-from analysis.compare.comparison import Comparison
-from analysis.compare.timing.latency import are_paired
+from fusescope.analysis.advice import prediction
+from fusescope.analysis.advice.expected import expected_fusions
+from fusescope.analysis.advice.finding import Gain
+from fusescope.analysis.advice.settings import conditions_of
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.timing.latency import are_paired
 
 # A saving below this part of the time that its operators took says nothing in per cent of itself.
 _MIN_GAIN = 0.02

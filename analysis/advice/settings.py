@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from analysis.compare.side import Side
-from analysis.graph import Graph
-from analysis.patterns import LEVELS, Conditions, Level
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.patterns import LEVELS, Conditions, Level
 
 ENGINE = "onnxruntime"  # the one whose conditions are known
 _PROVIDER = "CPUExecutionProvider"  # and the one of its execution providers

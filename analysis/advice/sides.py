@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from analysis.advice.subject import Subject
-from analysis.compare import compare
-from analysis.compare.choice import chosen_names, side_of
-from analysis.compare.runs.units import with_runs
-from analysis.experiment import Experiment, ExperimentRecord
-from analysis.trace import Trace
-from analysis.work_units import Work
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import chosen_names, side_of
+from fusescope.analysis.compare.runs.units import with_runs
+from fusescope.analysis.experiment import Experiment, ExperimentRecord
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units import Work
 
 
 def advised_names(record: ExperimentRecord, variant: str | None = None) -> tuple[str, str]:

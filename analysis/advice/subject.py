@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from analysis.advice.finding import Finding, FindingCode, Unknown
-from analysis.advice.settings import is_of_engine
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.roofs import UnderRoofs, under_roofs
-from analysis.compare.timing.run_times import run_times
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.spans import call_times, run_spans
-from analysis.metrics.step import StepParts, mean_gaps, mean_step
-from analysis.operators.short_names import short_name
-from analysis.text import clean_text
+from fusescope.analysis.advice.finding import Finding, FindingCode, Unknown
+from fusescope.analysis.advice.settings import is_of_engine
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.roofs import UnderRoofs, under_roofs
+from fusescope.analysis.compare.timing.run_times import run_times
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.spans import call_times, run_spans
+from fusescope.analysis.metrics.step import StepParts, mean_gaps, mean_step
+from fusescope.analysis.operators.short_names import short_name
+from fusescope.analysis.text import clean_text
 
 if TYPE_CHECKING:
-    from analysis.compare.comparison import Comparison
-    from analysis.compare.side import Side
-    from analysis.host.runs import IdleOfRuns
-    from analysis.trace import Trace, Value
+    from fusescope.analysis.compare.comparison import Comparison
+    from fusescope.analysis.compare.side import Side
+    from fusescope.analysis.host.runs import IdleOfRuns
+    from fusescope.analysis.trace import Trace, Value
 
 # What a kind gives: its findings, or why it cannot be answered.
 Answer = tuple[Finding, ...] | Unknown
@@ -143,7 +143,7 @@ class Subject:
         without a device."""
         if not self.has_kernels:
             return None
-        from analysis.host.runs import idle_of_runs
+        from fusescope.analysis.host.runs import idle_of_runs
 
         return idle_of_runs(self.trace)
 

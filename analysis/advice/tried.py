@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from analysis.advice.finding import Gain
-from analysis.compare.choice import PREFERRED, chosen_names, same_cut
-from analysis.compare.timing.verdict import Verdict, paired_verdict
-from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, Try, VariantRecord
+from fusescope.analysis.advice.finding import Gain
+from fusescope.analysis.compare.choice import PREFERRED, chosen_names, same_cut
+from fusescope.analysis.compare.timing.verdict import Verdict, paired_verdict
+from fusescope.analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, Try, VariantRecord
 
 Outcome = Literal[
     "kept",

@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.align.gaps import settled
-from analysis.align.moves import partners
-from analysis.align.pairing import Pairing
-from analysis.align.sequence import Ints, Sequence, numbered
-from analysis.align.similarity import ONE_SIDE, SAME_CLASS, SAME_FAMILY, Similarity
+from fusescope.analysis.align.gaps import settled
+from fusescope.analysis.align.moves import partners
+from fusescope.analysis.align.pairing import Pairing
+from fusescope.analysis.align.sequence import Ints, Sequence, numbered
+from fusescope.analysis.align.similarity import ONE_SIDE, SAME_CLASS, SAME_FAMILY, Similarity
 
 _RENAMED_TIMES, _RENAMED_SHARE, _RENAMED_KERNELS = 3, 0.8, 3
 _ORDERED = 0.3  # the share of the time, or of the executions, that is in common

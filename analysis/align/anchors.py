@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.align.sequence import Ints
+from fusescope.analysis.align.sequence import Ints
 
 _MOST_PAIRS = 400_000
 _MANY = 16  # pairs of a position, from which they are taken together

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.align.alignment import Alignment
-from analysis.align.sequence import Ints, Kernel, Sequence
+from fusescope.analysis.align.alignment import Alignment
+from fusescope.analysis.align.sequence import Ints, Kernel, Sequence
 
 _KERNELS = 20  # distinct, that are enough to show the clocks
 _SHARE = 0.3  # of the time, which is enough with fewer kernels

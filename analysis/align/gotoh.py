@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.align.sequence import Ints
-from analysis.align.similarity import FORBIDDEN, Scores
+from fusescope.analysis.align.sequence import Ints
+from fusescope.analysis.align.similarity import FORBIDDEN, Scores
 
 _OPEN, _EXTEND = -120, -5
 _PAIR, _FIRST, _SECOND = 0, 1, 2  # a pair; a gap that takes of the first sequence; of the second

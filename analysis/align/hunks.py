@@ -15,9 +15,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.align.alignment import Alignment
-from analysis.align.sequence import Ints, Kernel, Sequence
-from analysis.align.similarity import SAME_CLASS, SAME_FAMILY, SAME_LAUNCHER
+from fusescope.analysis.align.alignment import Alignment
+from fusescope.analysis.align.sequence import Ints, Kernel, Sequence
+from fusescope.analysis.align.similarity import SAME_CLASS, SAME_FAMILY, SAME_LAUNCHER
 
 _HEAVY = ("attention", "convolution", "grouped_product", "matrix_product", "recurrent")
 _MOST_HUNKS = 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.align.sequence import Ints, Numbered
+from fusescope.analysis.align.sequence import Ints, Numbered
 
 _NEARBY = 60  # columns
 

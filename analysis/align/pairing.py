@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.align.anchors import anchors, by_occurrence
-from analysis.align.gotoh import aligned
-from analysis.align.sequence import Ints, Numbered
-from analysis.align.similarity import Similarity
+from fusescope.analysis.align.anchors import anchors, by_occurrence
+from fusescope.analysis.align.gotoh import aligned
+from fusescope.analysis.align.sequence import Ints, Numbered
+from fusescope.analysis.align.similarity import Similarity
 
 _FEW_CELLS = 250_000  # below them anchors save nothing
 _MOST_CELLS = 4_000_000  # in one block

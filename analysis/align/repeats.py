@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.align.anchors import anchors
+from fusescope.analysis.align.anchors import anchors
 
 Ids = NDArray[np.int64]
 

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.align.sequence import Ints, Kernel, Numbered
+from fusescope.analysis.align.sequence import Ints, Kernel, Numbered
 
 Scores = NDArray[np.int32]
 Evidence = Literal["same_name", "same_launcher", "same_family", "same_class", "one_side"]

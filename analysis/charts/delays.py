@@ -7,11 +7,11 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis import units
-from analysis.charts.figure import BARE
-from analysis.colours import LIGHT, Colours
-from analysis.fleet.step_split import Delays
-from analysis.messages import say
+from fusescope.analysis import units
+from fusescope.analysis.charts.figure import BARE
+from fusescope.analysis.colours import LIGHT, Colours
+from fusescope.analysis.fleet.step_split import Delays
+from fusescope.analysis.messages import say
 
 _MIN_HEIGHT, _MAX_HEIGHT = 180, 620
 _ROW = 14

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis import units
-from analysis.axis import LogScale, Tick
+from fusescope.analysis import units
+from fusescope.analysis.axis import LogScale, Tick
 
 LABEL_CHARS = 40
 # Of `figure.layout = dict(...)`: `update_layout` on an empty one takes seven times as long.

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from analysis import units
-from analysis.charts.figure import BARE, label_text
-from analysis.colours import DARK, LIGHT, Colours, ink_on, mixed
-from analysis.messages import say
-from analysis.metrics.hierarchy import Node
-from analysis.operators.short_names import short_names
-from analysis.wording.trees.hierarchy import node_text
+from fusescope.analysis import units
+from fusescope.analysis.charts.figure import BARE, label_text
+from fusescope.analysis.colours import DARK, LIGHT, Colours, ink_on, mixed
+from fusescope.analysis.messages import say
+from fusescope.analysis.metrics.hierarchy import Node
+from fusescope.analysis.operators.short_names import short_names
+from fusescope.analysis.wording.trees.hierarchy import node_text
 
 _LEVELS = 4  # that are seen at once; a click leads deeper
 _FRAMES = 6  # of call stacks, whose frames have little beside them

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from analysis.charts.figure import BARE, ticks
-from analysis.colours import LIGHT, Colours
-from analysis.compare.timing.verdict import Verdict
-from analysis.interval import interval_picture
-from analysis.messages import Message, say
-from analysis.wording.sentences import level_text
+from fusescope.analysis.charts.figure import BARE, ticks
+from fusescope.analysis.colours import LIGHT, Colours
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.interval import interval_picture
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.wording.sentences import level_text
 
 
 def interval(verdict: Verdict, colours: Colours = LIGHT) -> go.Figure | None:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from analysis.charts.figure import BARE, label_text
-from analysis.colours import LIGHT, Colours
-from analysis.memory import MemoryUse
-from analysis.messages import say
+from fusescope.analysis.charts.figure import BARE, label_text
+from fusescope.analysis.colours import LIGHT, Colours
+from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.messages import say
 
 _MAX_DEVICES = 2  # that have a colour; those with most
 

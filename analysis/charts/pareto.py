@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from analysis.charts.figure import BARE, label_text
-from analysis.colours import LIGHT, Colours
-from analysis.compare.multiple.pareto import LEAST_DIFFERENCE, Cost, Pareto, Point
-from analysis.experiment import MAX_DIFFERENCE
-from analysis.wording.multiple.comparison import point_text
-from analysis.wording.texts import FIGURES
+from fusescope.analysis.charts.figure import BARE, label_text
+from fusescope.analysis.colours import LIGHT, Colours
+from fusescope.analysis.compare.multiple.pareto import LEAST_DIFFERENCE, Cost, Pareto, Point
+from fusescope.analysis.experiment import MAX_DIFFERENCE
+from fusescope.analysis.wording.multiple.comparison import point_text
+from fusescope.analysis.wording.texts import FIGURES
 
 # Shapes tell variants apart: so many colours could not be told by everybody.
 SYMBOLS = (

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis import units
-from analysis.axis import LogScale, decades, plain
-from analysis.charts.figure import BARE, label_text, ticks
-from analysis.colours import LIGHT, OPACITY, Colours
-from analysis.compare.roofline import Dot, Line, Picture
-from analysis.messages import say
-from analysis.operators.short_names import short_name
-from analysis.wording.roofline import line_label, line_name, place_text, share_text
+from fusescope.analysis import units
+from fusescope.analysis.axis import LogScale, decades, plain
+from fusescope.analysis.charts.figure import BARE, label_text, ticks
+from fusescope.analysis.colours import LIGHT, OPACITY, Colours
+from fusescope.analysis.compare.roofline import Dot, Line, Picture
+from fusescope.analysis.messages import say
+from fusescope.analysis.operators.short_names import short_name
+from fusescope.analysis.wording.roofline import line_label, line_name, place_text, share_text
 
 _MIN_DOT, _MAX_DOT = 7.0, 34.0  # px, diameter: the area is the share of the time
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis.axis import LogScale, log_time_ticks
-from analysis.charts.figure import BARE, label_text, ticks
-from analysis.colours import LIGHT, OPACITY, Colours
-from analysis.compare.comparison import Comparison
-from analysis.distribution import PADDING, ROLES, Distribution, Role, Strip, distribution
-from analysis.messages import say
-from analysis.wording.texts import run_line, run_role
+from fusescope.analysis.axis import LogScale, log_time_ticks
+from fusescope.analysis.charts.figure import BARE, label_text, ticks
+from fusescope.analysis.colours import LIGHT, OPACITY, Colours
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.distribution import PADDING, ROLES, Distribution, Role, Strip, distribution
+from fusescope.analysis.messages import say
+from fusescope.analysis.wording.texts import run_line, run_role
 
 _ROOM = 1.04  # at both ends of the logarithmic axis
 

@@ -8,13 +8,13 @@ from typing import Literal
 
 import plotly.graph_objects as go
 
-from analysis.charts.figure import BARE, label_text
-from analysis.charts.pareto import SYMBOLS
-from analysis.colours import LIGHT, Colours
-from analysis.compare.multiple.scaling import Estimated, ScalingPoint
-from analysis.messages import Message, say
-from analysis.wording.multiple import scaling as words
-from analysis.wording.multiple.scaling import Measure
+from fusescope.analysis.charts.figure import BARE, label_text
+from fusescope.analysis.charts.pareto import SYMBOLS
+from fusescope.analysis.colours import LIGHT, Colours
+from fusescope.analysis.compare.multiple.scaling import Estimated, ScalingPoint
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.wording.multiple import scaling as words
+from fusescope.analysis.wording.multiple.scaling import Measure
 
 Across = Literal["batch", "threads"]
 ACROSS: dict[Across, Message] = {"batch": Message("batch size"), "threads": Message("threads")}

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from analysis.charts.figure import BARE, label_text
-from analysis.colours import LIGHT, Colours
-from analysis.compare.step import StepPart
-from analysis.messages import say
-from analysis.wording.step import LABELS, StepBar
+from fusescope.analysis.charts.figure import BARE, label_text
+from fusescope.analysis.colours import LIGHT, Colours
+from fusescope.analysis.compare.step import StepPart
+from fusescope.analysis.messages import say
+from fusescope.analysis.wording.step import LABELS, StepBar
 
 # Parts differ by their pattern, sides by their colour; idle time is an empty frame.
 _PATTERNS: dict[StepPart, str] = {"computing": "", "communication": "/", "copies": "|", "idle": ""}

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from analysis import units
-from analysis.axis import bars_start
-from analysis.charts.figure import BARE, label_text
-from analysis.colours import LIGHT, OPACITY, Colours
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message
-from analysis.trace import RunWord
-from analysis.wording.counted import runs_of
-from analysis.wording.explanation.waterfall import axis, steps_of
-from analysis.wording.waterfall import Step, ends_ns
+from fusescope.analysis import units
+from fusescope.analysis.axis import bars_start
+from fusescope.analysis.charts.figure import BARE, label_text
+from fusescope.analysis.colours import LIGHT, OPACITY, Colours
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message
+from fusescope.analysis.trace import RunWord
+from fusescope.analysis.wording.counted import runs_of
+from fusescope.analysis.wording.explanation.waterfall import axis, steps_of
+from fusescope.analysis.wording.waterfall import Step, ends_ns
 
 _LINE_CHARS = 32
 _BAR_HEIGHT = 36

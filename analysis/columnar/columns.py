@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.columnar.header import Column
+from fusescope.analysis.columnar.header import Column
 
 _NULLABLE = {
     "Int64": pd.arrays.IntegerArray,

@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from analysis.readers.packed.context import SCHEMAS
-from analysis.readers.packed.notes import Note
-from analysis.readers.packed.tables import Origin
+from fusescope.analysis.readers.packed.context import SCHEMAS
+from fusescope.analysis.readers.packed.notes import Note
+from fusescope.analysis.readers.packed.tables import Origin
 
 Dtype = Literal["int64", "Int64", "bool", "boolean", "float64", "Float64", "category"]
 RUNS, OPERATORS, CALLS, TEXTS = "runs", "operators", "calls", "texts"

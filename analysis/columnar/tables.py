@@ -13,12 +13,21 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from analysis.columnar.columns import read, stored
-from analysis.columnar.header import CALLS, MAIN, NAMES, OPERATORS, RUNS, TEXTS, Column, Header
-from analysis.readers.packed.context import SCHEMAS, context_of, frames_of
-from analysis.readers.packed.notes import diagnostics_of, note_of
-from analysis.readers.packed.tables import OfJob, Origin, Recording
-from analysis.trace import Meta, Part, Trace
+from fusescope.analysis.columnar.columns import read, stored
+from fusescope.analysis.columnar.header import (
+    CALLS,
+    MAIN,
+    NAMES,
+    OPERATORS,
+    RUNS,
+    TEXTS,
+    Column,
+    Header,
+)
+from fusescope.analysis.readers.packed.context import SCHEMAS, context_of, frames_of
+from fusescope.analysis.readers.packed.notes import diagnostics_of, note_of
+from fusescope.analysis.readers.packed.tables import OfJob, Origin, Recording
+from fusescope.analysis.trace import Meta, Part, Trace
 
 
 @dataclass(frozen=True, eq=False)

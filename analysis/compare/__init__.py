@@ -6,37 +6,37 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.compare.assumptions import Assumptions, cache_size, tau
-from analysis.compare.comparison import Comparison, explanation_of
-from analysis.compare.doubts import doubts
-from analysis.compare.figures import OF_RUNS, OF_TIMES, figures
-from analysis.compare.groups.detail import with_shared_detail
-from analysis.compare.groups.eager import with_originals
-from analysis.compare.groups.fusion import Fusion
-from analysis.compare.groups.grouping import group_operators
-from analysis.compare.groups.origin import counterparts
-from analysis.compare.joined_time import joined_shares, without_changes_of
-from analysis.compare.joining.matching import (
+from fusescope.analysis.compare.assumptions import Assumptions, cache_size, tau
+from fusescope.analysis.compare.comparison import Comparison, explanation_of
+from fusescope.analysis.compare.doubts import doubts
+from fusescope.analysis.compare.figures import OF_RUNS, OF_TIMES, figures
+from fusescope.analysis.compare.groups.detail import with_shared_detail
+from fusescope.analysis.compare.groups.eager import with_originals
+from fusescope.analysis.compare.groups.fusion import Fusion
+from fusescope.analysis.compare.groups.grouping import group_operators
+from fusescope.analysis.compare.groups.origin import counterparts
+from fusescope.analysis.compare.joined_time import joined_shares, without_changes_of
+from fusescope.analysis.compare.joining.matching import (
     match_classes,
     match_operators,
     match_types,
     without_changes,
     without_speedups,
 )
-from analysis.compare.joining.same_place import with_launchers
-from analysis.compare.ledger import ledger
-from analysis.compare.ledger.reconciliation import Reconciliation
-from analysis.compare.naming import named
-from analysis.compare.other_work import other_work
-from analysis.compare.roofs import UnderRoofs, under_roofs
-from analysis.compare.runs.entered import assumed_per_run, with_entered_runs
-from analysis.compare.runs.units import with_shared_runs
-from analysis.compare.side import Side, check_whole, ranks_of
-from analysis.compare.timing.latency import judge
-from analysis.compare.timing.verdict import unchanged, without_change
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.small_ops import short_ops, small_ops
-from analysis.work_units import run_word
+from fusescope.analysis.compare.joining.same_place import with_launchers
+from fusescope.analysis.compare.ledger import ledger
+from fusescope.analysis.compare.ledger.reconciliation import Reconciliation
+from fusescope.analysis.compare.naming import named
+from fusescope.analysis.compare.other_work import other_work
+from fusescope.analysis.compare.roofs import UnderRoofs, under_roofs
+from fusescope.analysis.compare.runs.entered import assumed_per_run, with_entered_runs
+from fusescope.analysis.compare.runs.units import with_shared_runs
+from fusescope.analysis.compare.side import Side, check_whole, ranks_of
+from fusescope.analysis.compare.timing.latency import judge
+from fusescope.analysis.compare.timing.verdict import unchanged, without_change
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.small_ops import short_ops, small_ops
+from fusescope.analysis.work_units import run_word
 
 DEFAULT_ASSUMPTIONS = Assumptions()
 
@@ -155,7 +155,7 @@ def _with_names_by_order(baseline: Side, candidate: Side) -> tuple[Side, Side]:
     recordings know what their kernels stem from."""
     if baseline.experiment is not None or candidate.experiment is not None:
         return baseline, candidate
-    from analysis.compare.graphs.names_by_order import with_names_by_order
+    from fusescope.analysis.compare.graphs.names_by_order import with_names_by_order
 
     before, after = with_names_by_order(baseline.trace, candidate.trace)
     return replace(baseline, trace=before), replace(candidate, trace=after)

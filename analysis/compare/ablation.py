@@ -13,10 +13,10 @@ import math
 import numpy as np
 import pandas as pd
 
-from analysis.compare.timing.samples import paired_differences, record_times
-from analysis.compare.timing.statistics import look_alpha, trimmed_mean, yuen
-from analysis.experiment import Experiment, ExperimentRecord, VariantRecord
-from analysis.metrics.memo import once
+from fusescope.analysis.compare.timing.samples import paired_differences, record_times
+from fusescope.analysis.compare.timing.statistics import look_alpha, trimmed_mean, yuen
+from fusescope.analysis.experiment import Experiment, ExperimentRecord, VariantRecord
+from fusescope.analysis.metrics.memo import once
 
 WITHOUT, ONLY = "without:", "only:"
 _DENIED = "denied_operators"  # a setting of variants without a fused kernel

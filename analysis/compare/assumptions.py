@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.compare.side import Side
-from analysis.metrics.cache_use import DEFAULT_CACHE_BYTES
-from analysis.metrics.small_ops import default_tau
-from analysis.metrics.utilisation import Tops, main_type
-from analysis.operators.device_peaks import DevicePeaks, device_peaks
-from analysis.quantity import Quantity, Reason
-from analysis.work_units.work import Work
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.metrics.cache_use import DEFAULT_CACHE_BYTES
+from fusescope.analysis.metrics.small_ops import default_tau
+from fusescope.analysis.metrics.utilisation import Tops, main_type
+from fusescope.analysis.operators.device_peaks import DevicePeaks, device_peaks
+from fusescope.analysis.quantity import Quantity, Reason
+from fusescope.analysis.work_units.work import Work
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.compare.groups.fusion import Fusion, Kind
-from analysis.compare.ledger import Ledger
-from analysis.compare.multiple.rungs import StepCode, steps_between
-from analysis.compare.side import Side, engines_differ
-from analysis.metrics.breakdown import by_operator
-from analysis.text import clean_text
+from fusescope.analysis.compare.groups.fusion import Fusion, Kind
+from fusescope.analysis.compare.ledger import Ledger
+from fusescope.analysis.compare.multiple.rungs import StepCode, steps_between
+from fusescope.analysis.compare.side import Side, engines_differ
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.text import clean_text
 
 CauseCode = Literal[
     "fusion", "lost_fusion", "engine", "precision", "device", "layout", "one_graph", "capture",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from analysis.compare.side import Side, holds_several, side_of_trace, side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, ExperimentRecord
-from analysis.spelling import nearest
-from analysis.trace import Trace
+from fusescope.analysis.compare.side import Side, holds_several, side_of_trace, side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment, ExperimentRecord
+from fusescope.analysis.spelling import nearest
+from fusescope.analysis.trace import Trace
 
 # What to show first when nobody said which variant: the most optimised one there is.
 PREFERRED = ("fused", "extended", "basic")

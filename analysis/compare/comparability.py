@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from analysis.compare.side import Side
-from analysis.messages import Message, Said
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.counters import HEAD_UNIT, hardware_counters
-from analysis.operators.classes import is_heavy
-from analysis.text import clean_text
-from analysis.trace import UNIT_RUNS, Diagnostic, DiagnosticCode, Severity, Trace, Value
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.counters import HEAD_UNIT, hardware_counters
+from fusescope.analysis.operators.classes import is_heavy
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import UNIT_RUNS, Diagnostic, DiagnosticCode, Severity, Trace, Value
 
 if TYPE_CHECKING:
-    from analysis.ranks.pair import RankPair
+    from fusescope.analysis.ranks.pair import RankPair
 
 # Fusion leaves convolutions and matrix products in place, up to heads and projections that merge;
 # all operators together become fewer by far more.

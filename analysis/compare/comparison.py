@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Literal, NewType
 
 import pandas as pd
 
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.groups.fusion import UNPROVEN, Fusion
-from analysis.compare.ledger import Ledger
-from analysis.compare.roofs import Roofs
-from analysis.compare.side import Side
-from analysis.compare.timing.verdict import OTHER_WORK, Verdict
-from analysis.metrics.small_ops import ShortOps, SmallOps
-from analysis.quantity import Quantity, relative_change
-from analysis.trace import Diagnostic
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.groups.fusion import UNPROVEN, Fusion
+from fusescope.analysis.compare.ledger import Ledger
+from fusescope.analysis.compare.roofs import Roofs
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.verdict import OTHER_WORK, Verdict
+from fusescope.analysis.metrics.small_ops import ShortOps, SmallOps
+from fusescope.analysis.quantity import Quantity, relative_change
+from fusescope.analysis.trace import Diagnostic
 
 if TYPE_CHECKING:
-    from analysis.compare.explanation.explanation import Explanation
-    from analysis.ranks.pair import RankPair
+    from fusescope.analysis.compare.explanation.explanation import Explanation
+    from fusescope.analysis.ranks.pair import RankPair
 
 ChangeKind = Literal["relative", "points", "none"]
 FigureCode = Literal[
@@ -135,6 +135,6 @@ def explanation_of(baseline: Side, candidate: Side, ranks: RankPair | None) -> E
     """Return what changed from trace to trace, as `Comparison.explanation`."""
     if any(side.experiment is not None or side.files for side in (baseline, candidate)):
         return None
-    from analysis.compare.explanation import explain  # a third of what a comparison loads
+    from fusescope.analysis.compare.explanation import explain  # a third of what a comparison loads
 
     return explain(baseline.trace, candidate.trace, ranks)

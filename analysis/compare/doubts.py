@@ -11,34 +11,34 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from analysis.compare.causes import Cause, causes, engine_names
-from analysis.compare.choice import same_cut
-from analysis.compare.comparability import comparability
-from analysis.compare.comparison import Figure
-from analysis.compare.files.pooled import unlike_files
-from analysis.compare.groups.fusion import Fusion
-from analysis.compare.ledger import Ledger
-from analysis.compare.ledger.reconciliation import WEAK_SHARE
-from analysis.compare.side import Side, computing_units, engines_differ, units_of
-from analysis.compare.timing.file_order import FileOrder
-from analysis.compare.timing.latency import are_paired, mixes_runs, order_of
-from analysis.compare.timing.verdict import (
+from fusescope.analysis.compare.causes import Cause, causes, engine_names
+from fusescope.analysis.compare.choice import same_cut
+from fusescope.analysis.compare.comparability import comparability
+from fusescope.analysis.compare.comparison import Figure
+from fusescope.analysis.compare.files.pooled import unlike_files
+from fusescope.analysis.compare.groups.fusion import Fusion
+from fusescope.analysis.compare.ledger import Ledger
+from fusescope.analysis.compare.ledger.reconciliation import WEAK_SHARE
+from fusescope.analysis.compare.side import Side, computing_units, engines_differ, units_of
+from fusescope.analysis.compare.timing.file_order import FileOrder
+from fusescope.analysis.compare.timing.latency import are_paired, mixes_runs, order_of
+from fusescope.analysis.compare.timing.verdict import (
     DRIFT_SPREAD,
     ONE_JOB,
     OTHER_WORK,
     Verdict,
     paired_verdict,
 )
-from analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, ModelFacts
-from analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
-from analysis.metrics.utilisation import MAX_UNKNOWN
-from analysis.metrics.warmup import steady_runs
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, Value
+from fusescope.analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, ModelFacts
+from fusescope.analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
+from fusescope.analysis.metrics.utilisation import MAX_UNKNOWN
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, Value
 
 if TYPE_CHECKING:
-    from analysis.compare.explanation.explanation import Explanation
-    from analysis.ranks.pair import RankPair
+    from fusescope.analysis.compare.explanation.explanation import Explanation
+    from fusescope.analysis.ranks.pair import RankPair
 
 # The ONNX Runtime profiler charges 2 to 6 µs a node; below this it is a large part of a row.
 BIASED_BELOW_NS = 20_000

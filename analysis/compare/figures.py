@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from analysis.compare.comparison import ChangeKind, CounterCode, Figure, FigureCode
-from analysis.compare.roofs import UnderRoofs
-from analysis.compare.side import Side
-from analysis.compare.single import unprofiled_ns
-from analysis.compare.timing.latency import (
+from fusescope.analysis.compare.comparison import ChangeKind, CounterCode, Figure, FigureCode
+from fusescope.analysis.compare.roofs import UnderRoofs
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.single import unprofiled_ns
+from fusescope.analysis.compare.timing.latency import (
     are_of_mean_runs,
     leading_ns,
     mixes_runs,
@@ -17,21 +17,21 @@ from analysis.compare.timing.latency import (
     typical_cpu_ns,
     typical_ns,
 )
-from analysis.compare.timing.verdict import Verdict
-from analysis.metrics.cache_use import CacheUse, cache_use, compiled_nodes
-from analysis.metrics.counters import (
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.metrics.cache_use import CacheUse, cache_use, compiled_nodes
+from fusescope.analysis.metrics.counters import (
     MEASURES,
     OF_ONE_CORE,
     counted_flops,
     has_split_cores,
     total_counters,
 )
-from analysis.metrics.device import DeviceUse, device_use
-from analysis.metrics.roofline import share_of_roof
-from analysis.metrics.small_ops import ShortOps, SmallOps
-from analysis.metrics.spans import lacks_kernels, run_spans
-from analysis.metrics.traffic import bytes_moved
-from analysis.metrics.utilisation import (
+from fusescope.analysis.metrics.device import DeviceUse, device_use
+from fusescope.analysis.metrics.roofline import share_of_roof
+from fusescope.analysis.metrics.small_ops import ShortOps, SmallOps
+from fusescope.analysis.metrics.spans import lacks_kernels, run_spans
+from fusescope.analysis.metrics.traffic import bytes_moved
+from fusescope.analysis.metrics.utilisation import (
     MAX_UNKNOWN,
     counted_utilisation,
     heavy_operators,
@@ -40,8 +40,8 @@ from analysis.metrics.utilisation import (
     utilisation,
     why_no_heavy,
 )
-from analysis.quantity import Basis, Quantity, Reason, ratio
-from analysis.trace import UNIT_RUNS, Trace
+from fusescope.analysis.quantity import Basis, Quantity, Reason, ratio
+from fusescope.analysis.trace import UNIT_RUNS, Trace
 
 Pair = tuple[Quantity, Quantity]
 _PAUSES = 0.01  # of the time from the first run to the last, beside them

@@ -14,14 +14,14 @@ from typing import Generic, TypeVar
 import numpy as np
 import pandas as pd
 
-from analysis.compare.comparison import Figure
-from analysis.compare.groups.fusion import Fusion, Group
-from analysis.compare.side import Side
-from analysis.metrics.breakdown import by_operator
-from analysis.operators.classes import plain_type
-from analysis.operators.flops import parse_shapes
-from analysis.operators.members import inductor, parse_members
-from analysis.trace import Trace
+from fusescope.analysis.compare.comparison import Figure
+from fusescope.analysis.compare.groups.fusion import Fusion, Group
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.operators.classes import plain_type
+from fusescope.analysis.operators.flops import parse_shapes
+from fusescope.analysis.operators.members import inductor, parse_members
+from fusescope.analysis.trace import Trace
 
 # Below this part on either side the two are taken for different models.
 MIN_JOINED = 0.2

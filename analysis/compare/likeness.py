@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from analysis.trace import Trace
+from fusescope.analysis.trace import Trace
 
 _WORD = re.compile(r"[a-z]+|\d+")
 _OF_NAMES = 0.5  # what equal names weigh beside equal operators

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from analysis.compare.side import Side
-from analysis.units import middle_cut
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.units import middle_cut
 
 # What a headline shows whole; names of files up to FITS are what their owner knows them by.
 MAX_CHARS = 34

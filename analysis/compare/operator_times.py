@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Operator
-from analysis.compare.side import Role
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Operator
+from fusescope.analysis.compare.side import Role
 
 
 @dataclass(frozen=True)

@@ -7,25 +7,25 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from analysis.compare.comparison import explanation_of
-from analysis.compare.graphs.captured import captured_graph
-from analysis.compare.groups.fusion import Fusion
-from analysis.compare.joined_time import (
+from fusescope.analysis.compare.comparison import explanation_of
+from fusescope.analysis.compare.graphs.captured import captured_graph
+from fusescope.analysis.compare.groups.fusion import Fusion
+from fusescope.analysis.compare.joined_time import (
     MIN_JOINED,
     Shares,
     are_different_models,
     are_of_one_file,
     shown_shares,
 )
-from analysis.compare.side import Side
-from analysis.compare.timing.verdict import CannotTell
-from analysis.trace import Diagnostic, DiagnosticCode, Trace
-from analysis.work_units import are_two_phases
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.verdict import CannotTell
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Trace
+from fusescope.analysis.work_units import are_two_phases
 
 if TYPE_CHECKING:
-    from analysis.compare.explanation.explanation import Explanation
-    from analysis.compare.joining.weights import Weights
-    from analysis.ranks.pair import RankPair
+    from fusescope.analysis.compare.explanation.explanation import Explanation
+    from fusescope.analysis.compare.joining.weights import Weights
+    from fusescope.analysis.ranks.pair import RankPair
 
 # Doubts that say what they mean for the change.
 _OF_CHANGE: tuple[DiagnosticCode, ...] = (
@@ -61,7 +61,7 @@ class OtherWork:
         if self.reason == "different_phases" or self.reason == "capture_and_replay":
             yield Diagnostic("warning", self.reason)
         elif self.reason == "different_sizes" and self.weights is not None:
-            from analysis.compare.joining.weights import weights_text
+            from fusescope.analysis.compare.joining.weights import weights_text
 
             before, after = map(weights_text, self.weights)
             yield Diagnostic(
@@ -105,7 +105,7 @@ def other_work(
 def _other_weights(traces: tuple[Trace, Trace]) -> tuple[Weights, Weights] | None:
     """Return the sizes of weights that one trace alone has; what knows them loads for traces of
     two files alone."""
-    from analysis.compare.joining.weights import other_weights
+    from fusescope.analysis.compare.joining.weights import other_weights
 
     return other_weights(*traces)
 

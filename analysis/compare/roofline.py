@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.roofs import Roofs, UnderRoofs
-from analysis.metrics.memo import once
-from analysis.quantity import Basis
-from analysis.trace import Trace
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.roofs import Roofs, UnderRoofs
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.quantity import Basis
+from fusescope.analysis.trace import Trace
 
 MAX_DOTS = 1000
 _SHOWN = (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.compare.assumptions import (
+from fusescope.analysis.compare.assumptions import (
     Assumptions,
     bandwidth,
     int8_peak,
@@ -16,19 +16,19 @@ from analysis.compare.assumptions import (
     peak,
     tops,
 )
-from analysis.compare.side import Side
-from analysis.experiment import Bandwidth
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.roofline import compulsory_bytes, roofline
-from analysis.metrics.utilisation import (
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.experiment import Bandwidth
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.roofline import compulsory_bytes, roofline
+from fusescope.analysis.metrics.utilisation import (
     Tops,
     is_int8,
     number_types,
     operator_utilisation,
     peaks_of,
 )
-from analysis.operators.device_peaks import DevicePeaks
-from analysis.quantity import Quantity
+from fusescope.analysis.operators.device_peaks import DevicePeaks
+from fusescope.analysis.quantity import Quantity
 
 ROOFLINE = (
     "utilisation", "bytes", "intensity", "attained_flops_per_s", "attained_bytes_per_s",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Engine, Experiment, Peaks, VariantRecord
-from analysis.graph import Graph
-from analysis.operators.devices import runs_on_device
-from analysis.trace import Diagnostic, Part, Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Engine, Experiment, Peaks, VariantRecord
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.operators.devices import runs_on_device
+from fusescope.analysis.trace import Diagnostic, Part, Trace
 
 if TYPE_CHECKING:
-    from analysis.ranks.pair import RankPair
+    from fusescope.analysis.ranks.pair import RankPair
 
 Role = Literal["baseline", "candidate"]
 
@@ -98,7 +98,7 @@ def ranks_of(baseline: Side, candidate: Side) -> RankPair | None:
     nothing says of which rank they are."""
     if baseline.experiment is not None or candidate.experiment is not None:
         return None
-    from analysis.ranks.pair import rank_pair
+    from fusescope.analysis.ranks.pair import rank_pair
 
     return rank_pair(baseline.trace, candidate.trace, (baseline.label, candidate.label))
 

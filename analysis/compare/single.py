@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.compare.choice import default_baseline
-from analysis.compare.side import Side
-from analysis.compare.timing.latency import leading_ns, run_times_ns
-from analysis.compare.timing.verdict import TimeSource, paired_verdict
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.device import copies_of
-from analysis.metrics.small_ops import small_ops
-from analysis.metrics.spans import run_spans
-from analysis.trace import Trace
+from fusescope.analysis.compare.choice import default_baseline
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.latency import leading_ns, run_times_ns
+from fusescope.analysis.compare.timing.verdict import TimeSource, paired_verdict
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.small_ops import small_ops
+from fusescope.analysis.metrics.spans import run_spans
+from fusescope.analysis.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side
-from analysis.metrics.step import NoStep, StepParts, mean_step, step_of, why_no_step
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.metrics.step import NoStep, StepParts, mean_step, step_of, why_no_step
 
 StepPart = Literal["computing", "communication", "copies", "idle"]
 PARTS: tuple[StepPart, ...] = ("computing", "communication", "copies", "idle")

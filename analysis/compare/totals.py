@@ -7,10 +7,10 @@ from typing import Literal
 
 import pandas as pd
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side
-from analysis.metrics.spans import run_spans
-from analysis.metrics.step import shown_run
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.metrics.spans import run_spans
+from fusescope.analysis.metrics.step import shown_run
 
 Kind = Literal[
     "latency", "mean_run", "profiled_run", "mean_profiled", "busy", "operator_sum"

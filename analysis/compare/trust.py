@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from analysis.trace import Diagnostic
+from fusescope.analysis.trace import Diagnostic
 
 # Any two files that were recorded apart raise these: together they are one doubt.
 GENERAL = (

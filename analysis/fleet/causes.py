@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.fleet.fleet import Fleet
-from analysis.fleet.slow_ranks import SlowRank, votes
-from analysis.ranks.aligned import Aligned
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.fleet.slow_ranks import SlowRank, votes
+from fusescope.analysis.ranks.aligned import Aligned
 
 MIN_COVERAGE = 0.8
 MAX_OTHERS = 15

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.fleet.sweep import union_between
-from analysis.ranks.collectives import collectives, lasts_of
-from analysis.trace import Trace
+from fusescope.analysis.fleet.sweep import union_between
+from fusescope.analysis.ranks.collectives import collectives, lasts_of
+from fusescope.analysis.trace import Trace
 
 _LEFT_OUT = ["call", "is_numbered", "transfer_ns"]
 

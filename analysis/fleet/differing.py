@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.fleet.fleet import Fleet
-from analysis.operators.classes import is_heavy
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.operators.classes import is_heavy
 
 What = Literal[
     "lost_fusion", "other_fusion", "recompiled", "other_library", "other_counts", "other"

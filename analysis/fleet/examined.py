@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.fleet import step_split
-from analysis.fleet.causes import Cause, causes
-from analysis.fleet.differing import Stages, stages
-from analysis.fleet.fleet import Fleet
-from analysis.fleet.links import SlowLink, Transfer, slow_links, transfers
-from analysis.fleet.outliers import Outlier, outliers
-from analysis.fleet.rank_waits import RankWait, rank_waits
-from analysis.fleet.slow_ranks import SlowRank, slow_ranks, step_count, votes
-from analysis.fleet.step_split import Delays, Split
-from analysis.fleet.straggler_free import StragglerFree, straggler_free
-from analysis.ranks.aligned import Aligned, aligned
+from fusescope.analysis.fleet import step_split
+from fusescope.analysis.fleet.causes import Cause, causes
+from fusescope.analysis.fleet.differing import Stages, stages
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.fleet.links import SlowLink, Transfer, slow_links, transfers
+from fusescope.analysis.fleet.outliers import Outlier, outliers
+from fusescope.analysis.fleet.rank_waits import RankWait, rank_waits
+from fusescope.analysis.fleet.slow_ranks import SlowRank, slow_ranks, step_count, votes
+from fusescope.analysis.fleet.step_split import Delays, Split
+from fusescope.analysis.fleet.straggler_free import StragglerFree, straggler_free
+from fusescope.analysis.ranks.aligned import Aligned, aligned
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ from typing import Literal, TypeVar
 
 import pandas as pd
 
-from analysis.fleet.tables import COLLECTIVES, KERNELS, OPERATORS, STEPS, RankFacts
-from analysis.messages import Said
-from analysis.text import distinct_names
+from fusescope.analysis.fleet.tables import COLLECTIVES, KERNELS, OPERATORS, STEPS, RankFacts
+from fusescope.analysis.messages import Said
+from fusescope.analysis.text import distinct_names
 
 DamageCode = Literal["unreadable", "truncated", "rank_twice", "other_job", "other_format"]
 _RANK = "rank"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from analysis.errors import FuseScopeError
-from analysis.job import Job
-from analysis.ranks.names import USUAL, rank_in
-from analysis.readers.input.source import Source
-from analysis.text import display_name
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.job import Job
+from fusescope.analysis.ranks.names import USUAL, rank_in
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.text import display_name
+from fusescope.analysis.trace import Trace
 
 _MAX_PATTERN = 200
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.fleet.communication import computing, talk_of
-from analysis.fleet.identity import compiled, job_of
-from analysis.fleet.sweep import union_between
-from analysis.fleet.tables import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.fleet.communication import computing, talk_of
+from fusescope.analysis.fleet.identity import compiled, job_of
+from fusescope.analysis.fleet.sweep import union_between
+from fusescope.analysis.fleet.tables import (
     COLLECTIVES,
     KERNELS,
     OPERATORS,
@@ -23,13 +23,13 @@ from analysis.fleet.tables import (
     RankFacts,
     RankTables,
 )
-from analysis.job import Job
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.readers import find, read
-from analysis.readers.input.folder import folder_sources
-from analysis.readers.input.source import Source, load_file
-from analysis.text import clean_text, display_name
-from analysis.trace import OPERATOR_COLUMNS, Trace
+from fusescope.analysis.job import Job
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.readers import find, read
+from fusescope.analysis.readers.input.folder import folder_sources
+from fusescope.analysis.readers.input.source import Source, load_file
+from fusescope.analysis.text import clean_text, display_name
+from fusescope.analysis.trace import OPERATOR_COLUMNS, Trace
 
 _COPIES = ("Memcpy", "Memset")
 _STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.fleet.binomial import share_interval
-from analysis.ranks.aligned import Aligned
-from analysis.ranks.bus import bus_bandwidth
-from analysis.ranks.grouped import Grouped
+from fusescope.analysis.fleet.binomial import share_interval
+from fusescope.analysis.ranks.aligned import Aligned
+from fusescope.analysis.ranks.bus import bus_bandwidth
+from fusescope.analysis.ranks.grouped import Grouped
 
 ALPHA = 0.01  # that any group is named where all links are alike, Bonferroni over groups
 MIN_FACTOR = 1.25

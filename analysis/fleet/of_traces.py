@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from analysis.fleet.fleet import Fleet, fleet_of
-from analysis.fleet.ingest import tables_of
-from analysis.fleet.tables import ROWS, SMALL, RankTables
-from analysis.job import Job
-from analysis.trace import Trace
+from fusescope.analysis.fleet.fleet import Fleet, fleet_of
+from fusescope.analysis.fleet.ingest import tables_of
+from fusescope.analysis.fleet.tables import ROWS, SMALL, RankTables
+from fusescope.analysis.job import Job
+from fusescope.analysis.trace import Trace
 
 
 def fleet_of_traces(name: str, traces: Mapping[int, tuple[str, Trace]]) -> Fleet:

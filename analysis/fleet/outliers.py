@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.fleet.fleet import Fleet
-from analysis.fleet.slow_ranks import step_time
-from analysis.ranks.grouped import Grouped
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.fleet.slow_ranks import step_time
+from fusescope.analysis.ranks.grouped import Grouped
 
 MIN_RANKS = 5
 MIN_SCORE = 3.5  # Iglewicz and Hoaglin (1993), "How to detect and handle outliers"

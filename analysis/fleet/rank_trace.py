@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.fleet.tables import RankFacts
-from analysis.job import Job
-from analysis.messages import Message
-from analysis.trace import (
+from fusescope.analysis.fleet.tables import RankFacts
+from fusescope.analysis.job import Job
+from fusescope.analysis.messages import Message
+from fusescope.analysis.trace import (
     CALL_COLUMNS,
     OPERATOR_COLUMNS,
     RUN_COLUMNS,

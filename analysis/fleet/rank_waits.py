@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.fleet.fleet import Fleet
-from analysis.fleet.slow_ranks import MIN_COST, OWN, own_part, step_count, step_time
-from analysis.ranks.aligned import Aligned
-from analysis.ranks.awaited import awaited
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.fleet.slow_ranks import MIN_COST, OWN, own_part, step_count, step_time
+from fusescope.analysis.ranks.aligned import Aligned
+from fusescope.analysis.ranks.awaited import awaited
 
 NEARLY_ALL = 0.8
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.fleet.binomial import share_interval
-from analysis.fleet.fleet import Fleet
-from analysis.ranks.aligned import Aligned
-from analysis.ranks.grouped import Grouped
+from fusescope.analysis.fleet.binomial import share_interval
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.ranks.aligned import Aligned
+from fusescope.analysis.ranks.grouped import Grouped
 
 ALPHA = 0.01  # that any rank of a fleet without a slow one is named, Bonferroni over ranks
 GAP, SPREADS, OWN = 0.05, 3.0, 0.5

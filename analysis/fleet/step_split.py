@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.fleet.fleet import Fleet
-from analysis.ranks.aligned import Aligned
-from analysis.ranks.grouped import Grouped
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.ranks.aligned import Aligned
+from fusescope.analysis.ranks.grouped import Grouped
 
 PARTS = ("computing_ns", "uncovered_ns", "free_ns")
 MAX_STEPS = 200  # of a heat map; more are joined

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.fleet.fleet import Fleet
-from analysis.fleet.slow_ranks import SlowRank, step_count, step_time
-from analysis.ranks.aligned import Aligned
-from analysis.ranks.grouped import Grouped
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.fleet.slow_ranks import SlowRank, step_count, step_time
+from fusescope.analysis.ranks.aligned import Aligned
+from fusescope.analysis.ranks.grouped import Grouped
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.compare.timing.statistics import MIN_SAMPLES, trimmed_mean, yuen
-from analysis.fleet.step_split import Split
+from fusescope.analysis.compare.timing.statistics import MIN_SAMPLES, trimmed_mean, yuen
+from fusescope.analysis.fleet.step_split import Split
 
 Part = Literal["step_ns", "computing_ns", "uncovered_ns", "free_ns"]
 COMPARED: tuple[Part, ...] = ("step_ns", "computing_ns", "uncovered_ns", "free_ns")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.compare.comparison import Comparison
-from analysis.gate.condition import Condition
-from analysis.gate.judged import Judged, Outcome
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.gate.condition import Condition
+from fusescope.analysis.gate.judged import Judged, Outcome
 
 _ONE = "explanation.cause"
 

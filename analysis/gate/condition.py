@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.messages.errors.gating.conditions import ConditionsError
-from analysis.spelling import nearest
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages.errors.gating.conditions import ConditionsError
+from fusescope.analysis.spelling import nearest
 
 Relation = Literal["<", "<=", ">", ">=", "==", "!="]
 Direction = Literal["slower", "faster", "up", "down"]

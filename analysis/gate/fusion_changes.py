@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.compare.groups.fused import lost_and_won
-from analysis.compare.groups.fusion import Fusion, Group, Names, Operator
+from fusescope.analysis.compare.groups.fused import lost_and_won
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Names, Operator
 
 What = Literal["lost", "won", "changed"]
 # Of groups with verified boundaries, or named by a compiler or an engine.

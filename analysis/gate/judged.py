@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.compare.explanation.explanation import Change, UnitTimes
-from analysis.gate.condition import Condition
-from analysis.gate.fusion_changes import FusionChange
+from fusescope.analysis.compare.explanation.explanation import Change, UnitTimes
+from fusescope.analysis.gate.condition import Condition
+from fusescope.analysis.gate.fusion_changes import FusionChange
 
 Outcome = Literal["failed", "passed", "cannot_tell", "unknown"]
 # Why it cannot be told, and why it is not known.

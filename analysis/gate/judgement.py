@@ -9,14 +9,14 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import assert_never
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.figures import OF_RUNS
-from analysis.compare.side import engines_differ
-from analysis.gate.causes import judge_causes
-from analysis.gate.condition import NOISY, Condition
-from analysis.gate.fusion_changes import FusionChange, FusionChanges, fusion_changes
-from analysis.gate.judged import Judged, Outcome, Reason
-from analysis.gate.times import blocks_needed, judge_times, level_of
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.figures import OF_RUNS
+from fusescope.analysis.compare.side import engines_differ
+from fusescope.analysis.gate.causes import judge_causes
+from fusescope.analysis.gate.condition import NOISY, Condition
+from fusescope.analysis.gate.fusion_changes import FusionChange, FusionChanges, fusion_changes
+from fusescope.analysis.gate.judged import Judged, Outcome, Reason
+from fusescope.analysis.gate.times import blocks_needed, judge_times, level_of
 
 _FIGURES: Mapping[str, str] = MappingProxyType(
     {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from analysis.compare.groups.fusion import Fusion
-from analysis.compare.groups.graphs import Optimised, group_graphs
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.gate.fusion_changes import FusionChanges, fusion_changes
-from analysis.releases.history import SCHEMA_VERSION, History, Made, Release
+from fusescope.analysis.compare.groups.fusion import Fusion
+from fusescope.analysis.compare.groups.graphs import Optimised, group_graphs
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.gate.fusion_changes import FusionChanges, fusion_changes
+from fusescope.analysis.releases.history import SCHEMA_VERSION, History, Made, Release
 
 
 def structure_of(experiment: Experiment, variant: str) -> History:

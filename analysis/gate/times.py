@@ -6,17 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from analysis.compare.timing.samples import (
+from fusescope.analysis.compare.timing.samples import (
     BlockTimes,
     cpu_times,
     paired_differences,
     quantile_times,
     record_times,
 )
-from analysis.compare.timing.statistics import MIN_SAMPLES, look_alpha, yuen
-from analysis.experiment import ExperimentRecord, VariantRecord
-from analysis.gate.condition import DEFAULT_CONFIDENCE, Condition
-from analysis.gate.judged import Judged, Outcome, Reason
+from fusescope.analysis.compare.timing.statistics import MIN_SAMPLES, look_alpha, yuen
+from fusescope.analysis.experiment import ExperimentRecord, VariantRecord
+from fusescope.analysis.gate.condition import DEFAULT_CONFIDENCE, Condition
+from fusescope.analysis.gate.judged import Judged, Outcome, Reason
 
 MAX_BLOCKS = 1000  # beyond it the number of blocks that would tell is not worth saying
 _SHOWN_ALPHA = 0.05

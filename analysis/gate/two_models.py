@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from analysis.compare.groups.fusion import Fusion, Group, Names, Operator
-from analysis.compare.ledger.operator_texts import common_scope
-from analysis.gate.fusion_changes import (
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Names, Operator
+from fusescope.analysis.compare.ledger.operator_texts import common_scope
+from fusescope.analysis.gate.fusion_changes import (
     EXACT,
     FusionChange,
     FusionChanges,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from analysis.compare.groups.graphs import Optimised, group_graphs
-from analysis.gate.fusion_changes import FusionChanges, changed_groups
-from analysis.releases.history import History, Release
+from fusescope.analysis.compare.groups.graphs import Optimised, group_graphs
+from fusescope.analysis.gate.fusion_changes import FusionChanges, changed_groups
+from fusescope.analysis.releases.history import History, Release
 
 
 def changes_of_releases(history: History, older: Release, newer: Release) -> FusionChanges:

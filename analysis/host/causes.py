@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME
+from fusescope.analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME
 
 # Queued is what was launched already, but does not run yet.
 CauseKind = Literal[

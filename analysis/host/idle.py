@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.host.causes import (
+from fusescope.analysis.host.causes import (
     QUEUED,
     STARTING,
     STEP_MARK,
@@ -20,10 +20,10 @@ from analysis.host.causes import (
     Stack,
     is_read,
 )
-from analysis.host.intervals import Intervals, idle_intervals
-from analysis.host.leaves import NONE, Leaves, Pieces
-from analysis.host_activity import RUNTIME, HostActivity
-from analysis.trace import Trace
+from fusescope.analysis.host.intervals import Intervals, idle_intervals
+from fusescope.analysis.host.leaves import NONE, Leaves, Pieces
+from fusescope.analysis.host_activity import RUNTIME, HostActivity
+from fusescope.analysis.trace import Trace
 
 # Nodes of pieces that are of no stack: from a launch to its start, and what was launched before.
 _STARTING, _QUEUED = NONE - 1, NONE - 2

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.host.leaves import NONE
-from analysis.host_activity import RUNTIME, HostActivity
-from analysis.metrics.spans import call_times
-from analysis.metrics.stretch import merged
-from analysis.trace import Trace
+from fusescope.analysis.host.leaves import NONE
+from fusescope.analysis.host_activity import RUNTIME, HostActivity
+from fusescope.analysis.metrics.spans import call_times
+from fusescope.analysis.metrics.stretch import merged
+from fusescope.analysis.trace import Trace
 
 QUEUED_NS = 100_000  # from a launch to its start; a device that has nothing to do takes some 10 us
 _BEFORE = -(2**62)

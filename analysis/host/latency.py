@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.metrics.memo import once
-from analysis.trace import Trace
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.trace import Trace
 
 AHEAD_NS = 100_000  # an empty queue takes some 10 us
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.host_activity import HostActivity
-from analysis.readers.building.timetable import holders, latest_inside, starts_of
+from fusescope.analysis.host_activity import HostActivity
+from fusescope.analysis.readers.building.timetable import holders, latest_inside, starts_of
 
 NONE = -1
 

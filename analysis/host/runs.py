@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.host.idle import HostIdle, idle_by_host
-from analysis.metrics.memo import once
-from analysis.metrics.spans import call_times, lacks_kernels
-from analysis.metrics.warmup import steady_runs
-from analysis.trace import Trace
+from fusescope.analysis.host.idle import HostIdle, idle_by_host
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.spans import call_times, lacks_kernels
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.host_activity import RUNTIME, HostActivity
+from fusescope.analysis.host_activity import RUNTIME, HostActivity
 
 _API = r"(?:(?:AscendCL|ACL)@)?(?:cuda|cu|hip|aclrt|musa|mu)"
 # Those that allocate in order of a stream keep memory themselves; memory of the host is no matter.

@@ -6,7 +6,16 @@ spoken is the one thing here that is not passed as a value: `language.speaking` 
 
 from __future__ import annotations
 
-from analysis.messages.language import mark
-from analysis.messages.message import Message, Part, Said, Shown, listed, paragraph, passage, say
+from fusescope.analysis.messages.language import mark
+from fusescope.analysis.messages.message import (
+    Message,
+    Part,
+    Said,
+    Shown,
+    listed,
+    paragraph,
+    passage,
+    say,
+)
 
 __all__ = ["Message", "Part", "Said", "Shown", "listed", "mark", "paragraph", "passage", "say"]

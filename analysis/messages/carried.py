@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from analysis.messages.message import Message, Said, Shown
+from fusescope.analysis.messages.message import Message, Said, Shown
 
 
 class Sentence(msgspec.Struct, tag=True):

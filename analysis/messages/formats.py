@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from analysis import units
-from analysis.messages import language
+from fusescope.analysis import units
+from fusescope.analysis.messages import language
 
 # {speedup:factor}, {took:duration}; None is a dash. Numbers and units are the same everywhere.
 FORMATS: Mapping[str, Callable[[Any], str]] = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from analysis.messages import formats, language
+from fusescope.analysis.messages import formats, language
 
 Role = Literal["text", "name", "number"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.messages.message import Message, Said
+from fusescope.analysis.messages.message import Message, Said
 
 _ROW = Message("row {n:count}")
 _ROW_OF = Message("row {n:count}: {name:name}")

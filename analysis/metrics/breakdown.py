@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.metrics.memo import once
-from analysis.metrics.warmup import steady_runs
-from analysis.trace import Trace
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.trace import Trace
 
 # Choosing so few takes longer than a figure of them, and keeping them takes little memory.
 _FEW_CALLS = 10_000

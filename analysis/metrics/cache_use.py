@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from analysis.graph import COMPILED_DOMAIN, Graph
-from analysis.quantity import ratio
+from fusescope.analysis.graph import COMPILED_DOMAIN, Graph
+from fusescope.analysis.quantity import ratio
 
 DEFAULT_CACHE_BYTES = 32 * 1024 * 1024
 _WITH_BODY = {"If", "Loop", "Scan", "SequenceMap"}

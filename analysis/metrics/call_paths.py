@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.memo import once
-from analysis.metrics.warmup import steady_runs
-from analysis.trace import Trace
+from fusescope.analysis.metrics.breakdown import steady_calls
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.trace import Trace
 
 MAX_FRAMES = 16  # of one path; operators below stand in the last one
 _MODULE = "nn.Module: "

@@ -15,12 +15,12 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.memo import once
-from analysis.metrics.utilisation import MAX_UNCOUNTED
-from analysis.metrics.warmup import steady_runs
-from analysis.operators.classes import is_heavy
-from analysis.trace import CALL_COLUMNS, Trace
+from fusescope.analysis.metrics.breakdown import steady_calls
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.utilisation import MAX_UNCOUNTED
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.operators.classes import is_heavy
+from fusescope.analysis.trace import CALL_COLUMNS, Trace
 
 Unit = Literal["fraction", "factor", "GB/s", "flop", "KB"]
 Core = Literal["aic", "aiv", ""]

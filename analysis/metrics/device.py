@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.memo import once
-from analysis.metrics.spans import run_spans
-from analysis.metrics.warmup import steady_runs
-from analysis.operators.devices import runs_on_device
-from analysis.quantity import ratio
-from analysis.trace import Trace
+from fusescope.analysis.metrics.breakdown import steady_calls
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.spans import run_spans
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.operators.devices import runs_on_device
+from fusescope.analysis.quantity import ratio
+from fusescope.analysis.trace import Trace
 
 _COPIES = ("Memcpy", "Memset")  # how every reader names copies and fills of memory
 

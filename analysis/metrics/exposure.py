@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.metrics.device import copies_of
-from analysis.metrics.memo import once
-from analysis.metrics.spans import busy_until, call_times
-from analysis.trace import Trace
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.spans import busy_until, call_times
+from fusescope.analysis.trace import Trace
 
 
 @once

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.metrics.memo import once
-from analysis.operators.classes import is_heavy
-from analysis.operators.flops import Shape, parse_shapes
-from analysis.trace import Trace
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.operators.classes import is_heavy
+from fusescope.analysis.operators.flops import Shape, parse_shapes
+from fusescope.analysis.trace import Trace
 
 _FEWEST_SIZES = 4  # numbers of the shapes of one operator, of which fewer say little
 

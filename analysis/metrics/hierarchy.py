@@ -8,10 +8,10 @@ from typing import Literal
 
 import pandas as pd
 
-from analysis.graph import Graph
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.call_paths import MAX_FRAMES, call_paths
-from analysis.trace import Trace
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.call_paths import MAX_FRAMES, call_paths
+from fusescope.analysis.trace import Trace
 
 Level = Literal["run", "op_class", "op_type", "launcher", "scope", "frame", "operator", "more"]
 By = Literal["op_class", "scope", "launcher", "stack"]

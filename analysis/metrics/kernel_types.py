@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.metrics.memo import once
-from analysis.operators.kernel_names import kernel_type
-from analysis.trace import Trace
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.operators.kernel_names import kernel_type
+from fusescope.analysis.trace import Trace
 
 
 @once

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.graph import Graph, Node
-from analysis.metrics.traffic import operator_bytes
-from analysis.metrics.utilisation import MAX_UNCOUNTED, counts_little
-from analysis.quantity import Reason
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.metrics.traffic import operator_bytes
+from fusescope.analysis.metrics.utilisation import MAX_UNCOUNTED, counts_little
+from fusescope.analysis.quantity import Reason
 
 
 def compulsory_bytes(operators: pd.DataFrame, graph: Graph | None) -> pd.Series:

@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.memo import once
-from analysis.metrics.warmup import steady_runs
-from analysis.operators.classes import is_light
-from analysis.quantity import ratio
-from analysis.trace import Trace
+from fusescope.analysis.metrics.breakdown import steady_calls
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.operators.classes import is_light
+from fusescope.analysis.quantity import ratio
+from fusescope.analysis.trace import Trace
 
 ASSUMED_TAU_NS = 10_000.0
 DISPATCH_FACTOR = 10.0

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.memo import once
-from analysis.metrics.warmup import steady_runs
-from analysis.trace import Diagnostic, Trace
+from fusescope.analysis.metrics.breakdown import steady_calls
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.trace import Diagnostic, Trace
 
 _FEW = 0.05  # of the launches of graphs: those of the last moments may not be in the file
 

@@ -8,17 +8,17 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from analysis.metrics.device import copies_of
-from analysis.metrics.memo import once
-from analysis.metrics.spans import (
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.spans import (
     call_times,
     inside_runs,
     lacks_kernels,
     run_spans,
     union_ns,
 )
-from analysis.metrics.warmup import steady_runs
-from analysis.trace import Trace
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.trace import Trace
 
 
 @dataclass(frozen=True)

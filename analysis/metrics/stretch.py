@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.device import copies_of
-from analysis.metrics.spans import call_times
-from analysis.metrics.step import shown_run, timed_run
-from analysis.trace import Trace
+from fusescope.analysis.metrics.breakdown import steady_calls
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.spans import call_times
+from fusescope.analysis.metrics.step import shown_run, timed_run
+from fusescope.analysis.trace import Trace
 
 _FIELDS = ["operator", "run", "stream", "start_ns", "dur_ns", "span_ns"]  # counters may be many
 _WINDOWS = 10  # what lies between the first and the last call is looked through by its tenths

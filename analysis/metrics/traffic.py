@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.metrics.breakdown import by_operator
-from analysis.trace import Trace
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.trace import Trace
 
 # Operators without sizes beyond this share of the time would make the sum too low to show.
 MAX_UNSIZED = 0.05

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.memo import once
-from analysis.operators.classes import is_heavy
-from analysis.quantity import Reason
-from analysis.trace import Trace
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.operators.classes import is_heavy
+from fusescope.analysis.quantity import Reason
+from fusescope.analysis.trace import Trace
 
 # Heavy time without FLOPs beyond this share would make the model's figure too low to show.
 MAX_UNCOUNTED = 0.05

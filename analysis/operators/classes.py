@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from analysis.messages import Message
-from analysis.operators.kernel_rules import rules
-from analysis.operators.types import TYPES
+from fusescope.analysis.messages import Message
+from fusescope.analysis.operators.kernel_rules import rules
+from fusescope.analysis.operators.types import TYPES
 
 HEAVY = ("convolution", "matrix_product", "grouped_product", "attention", "recurrent")
 LIGHT = (

@@ -6,8 +6,8 @@ import math
 import re
 from dataclasses import dataclass
 
-from analysis.graph import tensor_bytes
-from analysis.operators.flops import parse_shapes
+from fusescope.analysis.graph import tensor_bytes
+from fusescope.analysis.operators.flops import parse_shapes
 
 _TYPE = re.compile(r"([a-z]+\d+(?:_?e\dm\d\w*)?)\[")
 

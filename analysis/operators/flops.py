@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.graph import Graph, Node
-from analysis.operators import attention_flops, xla_flops
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.operators import attention_flops, xla_flops
 
 Shape = tuple[int, ...]
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from analysis.operators.members import inductor, members_text
+from fusescope.analysis.operators.members import inductor, members_text
 
 _MAX_READ = 4000
 _MAX_CHARS = 120

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.operators.device_peaks import device_peaks
+from fusescope.analysis.operators.device_peaks import device_peaks
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from analysis.operators.classes import op_class
+from fusescope.analysis.operators.classes import op_class
 
 # names: the original operators. parts: originals of which it computes a part at least; others may
 # compute the rest. op_types: only their types. range: the first and the last original of a chain;

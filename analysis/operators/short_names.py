@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from analysis.operators.kernel_names import kernel_type
-from analysis.units import middle_cut
+from fusescope.analysis.operators.kernel_names import kernel_type
+from fusescope.analysis.units import middle_cut
 
 _MAX_READ = 4000
 _MAX_TOKENS = 4  # that are added to tell two names apart

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from analysis.graph import Attribute
+from fusescope.analysis.graph import Attribute
 
 Shape = tuple[int, ...]
 TYPES = ("dot_general", "conv_general_dilated")

@@ -5,31 +5,31 @@ Written once: advice says with them what blocked a fusion, and a fusion pass can
 
 from __future__ import annotations
 
-from analysis.patterns.activation import (
+from fusescope.analysis.patterns.activation import (
     FAST_GELU,
     GELU,
     GELU_OTHER_FORM,
     HARD_SWISH,
     QUICK_GELU,
 )
-from analysis.patterns.attention import attentions
-from analysis.patterns.chain import chains
-from analysis.patterns.convolution import (
+from fusescope.analysis.patterns.attention import attentions
+from fusescope.analysis.patterns.chain import chains
+from fusescope.analysis.patterns.convolution import (
     CONV_ACTIVATION,
     CONV_ADD,
     CONV_ADD_ACTIVATION,
     CONV_BN,
     CONV_CONSTANT,
 )
-from analysis.patterns.matrix_product import GEMM_ACTIVATION, MATMUL_ADD
-from analysis.patterns.normalisation import (
+from fusescope.analysis.patterns.matrix_product import GEMM_ACTIVATION, MATMUL_ADD
+from fusescope.analysis.patterns.normalisation import (
     LAYER_NORM,
     LAYER_NORM_OTHER_FORM,
     RMS_NORM,
     RMS_NORM_OTHER_FORM,
     SKIP_LAYER_NORM,
 )
-from analysis.patterns.pattern import (
+from fusescope.analysis.patterns.pattern import (
     CHECKED_WITH,
     LEVELS,
     Block,
@@ -42,8 +42,8 @@ from analysis.patterns.pattern import (
     Pattern,
     find,
 )
-from analysis.patterns.rows import rows
-from analysis.patterns.view import View
+from fusescope.analysis.patterns.rows import rows
+from fusescope.analysis.patterns.view import View
 
 # Larger ones first: an operator belongs to the first pattern that has a use for it.
 PATTERNS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from analysis.patterns.conditions import (
+from fusescope.analysis.patterns.conditions import (
     dtype,
     inner_output,
     never,
@@ -13,8 +13,8 @@ from analysis.patterns.conditions import (
     scalar,
     single_use,
 )
-from analysis.patterns.pattern import Condition, Pattern, Site, Way
-from analysis.patterns.template import template
+from fusescope.analysis.patterns.pattern import Condition, Pattern, Site, Way
+from fusescope.analysis.patterns.template import template
 
 _GELU_OPSET = 20  # the first with an operator Gelu
 

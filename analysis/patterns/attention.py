@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.graph import Graph, Node
-from analysis.patterns.view import View
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.patterns.view import View
 
 # What may stand between the scores and Softmax, and between Softmax and the second product.
 _BETWEEN = frozenset(("Mul", "Div", "Add", "Sub", "Where", "Cast", "Reshape", "Transpose"))

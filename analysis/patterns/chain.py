@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from analysis.graph import Graph, Node
-from analysis.operators.classes import POINTWISE, op_class
-from analysis.patterns.pattern import Block, Match
-from analysis.patterns.view import STANDARD, View
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.operators.classes import POINTWISE, op_class
+from fusescope.analysis.patterns.pattern import Block, Match
+from fusescope.analysis.patterns.view import STANDARD, View
 
 _SHOWN = 6  # op types in the name of a chain
 _NOT_ELEMENTWISE = frozenset(("Softmax", "LogSoftmax", "Hardmax", "Identity", "Dropout"))

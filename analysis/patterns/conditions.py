@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.graph import Node
-from analysis.patterns.pattern import Block, Blocker, Condition, Site
+from fusescope.analysis.graph import Node
+from fusescope.analysis.patterns.pattern import Block, Blocker, Condition, Site
 
 _AXES = range(-64, 64)  # no tensor has more
 _TOLERANCE = 1e-5  # relative, as ONNX Runtime compares a constant with what it expects

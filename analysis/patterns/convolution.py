@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.patterns.conditions import (
+from fusescope.analysis.patterns.conditions import (
     constant,
     constant_clip_bounds,
     dtype,
@@ -15,9 +15,9 @@ from analysis.patterns.conditions import (
     shape_text,
     single_use,
 )
-from analysis.patterns.layout import blocked_tensors, can_block
-from analysis.patterns.pattern import Block, Pattern, Site, Way
-from analysis.patterns.template import template
+from fusescope.analysis.patterns.layout import blocked_tensors, can_block
+from fusescope.analysis.patterns.pattern import Block, Pattern, Site, Way
+from fusescope.analysis.patterns.template import template
 
 _CONV_ACTIVATIONS = ("Relu", "Clip", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid")
 _BLOCKED_ACTIVATIONS = ("Relu", "Sigmoid", "Tanh", "HardSigmoid")

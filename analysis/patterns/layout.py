@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from analysis.graph import Node
-from analysis.patterns.view import View
+from fusescope.analysis.graph import Node
+from fusescope.analysis.patterns.view import View
 
 BLOCK = 16  # channels of one block: 16 with AVX-512, 8 with less
 _STARTS = frozenset(("MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool"))

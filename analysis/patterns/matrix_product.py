@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.patterns.conditions import dtype, dtype_of, op_types, rank, shape_text, single_use
-from analysis.patterns.convolution import ACTIVATIONS
-from analysis.patterns.pattern import Block, Pattern, Site, Way
-from analysis.patterns.template import template
+from fusescope.analysis.patterns.conditions import (
+    dtype,
+    dtype_of,
+    op_types,
+    rank,
+    shape_text,
+    single_use,
+)
+from fusescope.analysis.patterns.convolution import ACTIVATIONS
+from fusescope.analysis.patterns.pattern import Block, Pattern, Site, Way
+from fusescope.analysis.patterns.template import template
 
 _GEMM_ACTIVATIONS = (
     "Relu", "Sigmoid", "Tanh", "LeakyRelu", "HardSigmoid", "Elu", "Selu", "Softplus", "Softsign",

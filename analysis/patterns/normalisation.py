@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.patterns.conditions import (
+from fusescope.analysis.patterns.conditions import (
     dtype,
     never,
     not_constant,
@@ -14,8 +14,8 @@ from analysis.patterns.conditions import (
     shape_text,
     single_use,
 )
-from analysis.patterns.pattern import Block, Condition, Pattern, Site, Way
-from analysis.patterns.template import template
+from fusescope.analysis.patterns.pattern import Block, Condition, Pattern, Site, Way
+from fusescope.analysis.patterns.template import template
 
 _LAYER_NORM_OPSET = 17  # the first with an operator LayerNormalization
 

@@ -12,9 +12,9 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
-from analysis.graph import Graph, Node
-from analysis.patterns.template import Found, Template
-from analysis.patterns.view import View
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.patterns.template import Found, Template
+from fusescope.analysis.patterns.view import View
 
 CHECKED_WITH = "1.31"  # the version of ONNX Runtime that the conditions were found with
 

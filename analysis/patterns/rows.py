@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from analysis.graph import Graph, Node
-from analysis.patterns.chain import is_elementwise, left_over
-from analysis.patterns.normalisation import (
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.patterns.chain import is_elementwise, left_over
+from fusescope.analysis.patterns.normalisation import (
     LAYER_NORM,
     LAYER_NORM_OTHER_FORM,
     RMS_NORM,
     RMS_NORM_OTHER_FORM,
 )
-from analysis.patterns.pattern import Match, find
-from analysis.patterns.view import STANDARD, View
+from fusescope.analysis.patterns.pattern import Match, find
+from fusescope.analysis.patterns.view import STANDARD, View
 
 _WHOLE = ("Softmax", "LayerNormalization")
 _WRITTEN_OUT = (LAYER_NORM, LAYER_NORM_OTHER_FORM, RMS_NORM, RMS_NORM_OTHER_FORM)

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from analysis.graph import Node
-from analysis.patterns.view import STANDARD, View
+from fusescope.analysis.graph import Node
+from fusescope.analysis.patterns.view import STANDARD, View
 
 _LINE = re.compile(r"(\w+) = ([\w|]+)\(([\w, *]*)\)")
 _COMMUTATIVE = frozenset(("Add", "Mul", "Sum"))

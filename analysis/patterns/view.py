@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.graph import Graph, Node, Tensor
 
 STANDARD = ("", "ai.onnx")
 # Their result is their input; engines remove them first. Dropout only where it does not train.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.ranks.grouped import Grouped
+from fusescope.analysis.ranks.grouped import Grouped
 
 
 @dataclass(frozen=True, eq=False)

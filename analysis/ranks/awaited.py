@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.ranks.aligned import Aligned
-from analysis.ranks.grouped import Grouped
+from fusescope.analysis.ranks.aligned import Aligned
+from fusescope.analysis.ranks.grouped import Grouped
 
 # By how much two executions of one collective may end apart, beyond what the clocks are apart.
 _APART_NS = 200_000

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.ranks.kinds import SEND_RECEIVE, hccl_name, kind_of
-from analysis.trace import Trace
+from fusescope.analysis.ranks.kinds import SEND_RECEIVE, hccl_name, kind_of
+from fusescope.analysis.trace import Trace
 
 # Of the host's own operators those of a library that communicates; others only ask for it.
 _OF_LIBRARY = ("gloo:", "mpi:", "ucc:", "nccl:", "hccl:", "xccl:")

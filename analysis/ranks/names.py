@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from analysis.job import MAX_RANKS
+from fusescope.analysis.job import MAX_RANKS
 
 # A number behind one of these words: rank_3, worker3, device-3, gpu3, r3.
 PATTERN = r"(?:^|[^A-Za-z])(?:rank|worker|device|gpu|npu|r)[-_ ]?(\d{1,6})(?!\d)"

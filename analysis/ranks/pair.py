@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from analysis.job import Job
-from analysis.ranks.collectives import lasts_of
-from analysis.ranks.names import rank_in
-from analysis.trace import Meta, Trace
+from fusescope.analysis.job import Job
+from fusescope.analysis.ranks.collectives import lasts_of
+from fusescope.analysis.ranks.names import rank_in
+from fusescope.analysis.trace import Meta, Trace
 
 # Two ranks of one job; ranks of recordings at different times; different ranks of which nothing
 # says when they ran; jobs of different sizes.

@@ -14,10 +14,10 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from analysis.ranks.aligned import aligned
-from analysis.ranks.awaited import awaited
-from analysis.ranks.collectives import collectives
-from analysis.trace import Trace
+from fusescope.analysis.ranks.aligned import aligned
+from fusescope.analysis.ranks.awaited import awaited
+from fusescope.analysis.ranks.collectives import collectives
+from fusescope.analysis.trace import Trace
 
 WaitBasis = Literal["measured", "counter", "modelled"]
 _SINCE_1970 = 10**18  # ns: a start beyond it is on a clock that both ranks have

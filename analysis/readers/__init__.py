@@ -9,24 +9,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.readers.experiment import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.readers.experiment import (
     EXPERIMENT,
     Wanted,
     holds_experiment,
     read_variants,
     refuse_releases,
 )
-from analysis.readers.input.folder import folder_sources, source_with_neighbours, zip_sources
-from analysis.readers.input.source import Source
-from analysis.readers.input.tar import is_tar, tar_sources
-from analysis.readers.packed.report import contents, expanded, is_report
-from analysis.readers.reader import anything
-from analysis.readers.recordings import Found, find_recordings, read_value
-from analysis.text import display_name
-from analysis.trace import Trace
+from fusescope.analysis.readers.input.folder import (
+    folder_sources,
+    source_with_neighbours,
+    zip_sources,
+)
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.tar import is_tar, tar_sources
+from fusescope.analysis.readers.packed.report import contents, expanded, is_report
+from fusescope.analysis.readers.reader import anything
+from fusescope.analysis.readers.recordings import Found, find_recordings, read_value
+from fusescope.analysis.text import display_name
+from fusescope.analysis.trace import Trace
 
 _ZIP = b"PK\x03\x04"
 _MAX_NAMED = 5
@@ -59,7 +63,7 @@ def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
     head = source.whole_head
     if EXPERIMENT.sniff(head):
         return read_value(EXPERIMENT, source) if wanted is None else read_variants(source, wanted)
-    from analysis.readers.formats import ALL_READERS
+    from fusescope.analysis.readers.formats import ALL_READERS
 
     for reader in ALL_READERS:
         if reader.sniff(head):
@@ -70,7 +74,7 @@ def read(source: Source, wanted: Wanted | None = None) -> Trace | Experiment:
 def taken_beside(source: Source) -> tuple[Source, ...] | None:
     """The files beside `source` on which its reading may rest; None where that may be any. What
     its reader does not look at is among them: only the whole file tells."""
-    from analysis.readers.formats import ALL_READERS
+    from fusescope.analysis.readers.formats import ALL_READERS
 
     heads = {source.head, source.whole_head}
     readers = [reader for reader in ALL_READERS if any(map(reader.sniff, heads))]
@@ -139,7 +143,7 @@ def read_all(sources: Sequence[Source]) -> Found:
 
 def find(sources: Sequence[Source]) -> Found:
     """The recordings among files of one folder, reports among them opened."""
-    from analysis.readers.formats import ALL_READERS
+    from fusescope.analysis.readers.formats import ALL_READERS
 
     files, failed = expanded(sources)
     found = find_recordings(files, ALL_READERS)
@@ -197,12 +201,12 @@ def _only(found: Found, name: str, files: Sequence[Source]) -> Trace | Experimen
 
 
 def _no_trace(name: str, files: Sequence[Source], zip_: str = "") -> FuseScopeError:
-    from analysis.readers.unknown import no_trace
+    from fusescope.analysis.readers.unknown import no_trace
 
     return no_trace(name, files, zip_)
 
 
 def _unknown(source: Source) -> FuseScopeError:
-    from analysis.readers.unknown import unknown_file
+    from fusescope.analysis.readers.unknown import unknown_file
 
     return unknown_file(source)

@@ -15,17 +15,17 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from analysis.host_activity import RUNTIME, HostActivity
-from analysis.limits import Limits
-from analysis.readers.building.checks.clocks import clock_skew
-from analysis.readers.building.coded import Coded
-from analysis.readers.building.host.spans import HostSpans
-from analysis.readers.building.timetable import Ints
-from analysis.readers.chrome_lanes import Lane
-from analysis.readers.input.json_value import decode
-from analysis.readers.xla.host_steps import HostSteps
-from analysis.readers.xla.host_threads import HostThreads, span_kind
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.host_activity import RUNTIME, HostActivity
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.building.checks.clocks import clock_skew
+from fusescope.analysis.readers.building.coded import Coded
+from fusescope.analysis.readers.building.host.spans import HostSpans
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.chrome_lanes import Lane
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.xla.host_steps import HostSteps
+from fusescope.analysis.readers.xla.host_threads import HostThreads, span_kind
+from fusescope.analysis.trace import Diagnostic, noted
 
 _TELLING = re.compile(rb'"(?:correlation(?:_id)?|step_num)"')
 # A call to the runtime or driver of a device: 'cuLaunchKernel', 'hipMemcpyAsync'.

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from analysis.readers.building.coded import Coded
-from analysis.readers.building.timetable import Ints
-from analysis.readers.xla.lines import operator_lines
+from fusescope.analysis.readers.building.coded import Coded
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.xla.lines import operator_lines
 
 Lane = tuple[bytes, bytes]  # process and thread
 Bools = npt.NDArray[np.bool_]

@@ -17,27 +17,27 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, mark
-from analysis.messages.places import event_of
-from analysis.operators.kernel_names import kernel_type
-from analysis.readers.building.begin_end import Mark, pairs
-from analysis.readers.building.nesting import Nesting
-from analysis.readers.building.timetable import Ints
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.chrome_host import ChromeHost, Events, Facts, chrome_host, facts_of
-from analysis.readers.chrome_lanes import DeviceLanes, Lane, device_lanes
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.event_windows import collect_events
-from analysis.readers.input.json_events import EventFile
-from analysis.readers.input.json_value import decode
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import LATEST_NS, exact_column
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.readers.xla.host_steps import spans_of
-from analysis.readers.xla.steps import Step, all_steps, labels_at, step_runs
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Example, Trace, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, mark
+from fusescope.analysis.messages.places import event_of
+from fusescope.analysis.operators.kernel_names import kernel_type
+from fusescope.analysis.readers.building.begin_end import Mark, pairs
+from fusescope.analysis.readers.building.nesting import Nesting
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.chrome_host import ChromeHost, Events, Facts, chrome_host, facts_of
+from fusescope.analysis.readers.chrome_lanes import DeviceLanes, Lane, device_lanes
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.event_windows import collect_events
+from fusescope.analysis.readers.input.json_events import EventFile
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import LATEST_NS, exact_column
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.readers.xla.host_steps import spans_of
+from fusescope.analysis.readers.xla.steps import Step, all_steps, labels_at, step_runs
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Example, Trace, noted
 
 _PHASE = re.compile(rb'"ph"\s*:\s*"[XBEMbeinNCsftPOD(,]"')
 _HEADER = re.compile(rb'"traceEvents"\s*:\s*\[')

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from analysis.messages import Message
-from analysis.readers.input.csv_table import has_columns
-from analysis.readers.input.encoding import utf8
+from fusescope.analysis.messages import Message
+from fusescope.analysis.readers.input.csv_table import has_columns
+from fusescope.analysis.readers.input.encoding import utf8
 
 # What to give instead.
 _KERNELS = Message("kernel_details.csv from the same folder, or the whole folder")

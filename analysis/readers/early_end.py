@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.readers.input.csv_end import ends_in_part_of_a_cell
-from analysis.readers.input.source import Source
-from analysis.trace import (
+from fusescope.analysis.readers.input.csv_end import ends_in_part_of_a_cell
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import (
     Diagnostic,
     DiagnosticCode,
     Trace,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 import pandas as pd
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import (
     RECORD_NAME,
     RELEASES_NAME,
     Experiment,
@@ -29,23 +29,23 @@ from analysis.experiment import (
     parse_own_fusions,
     parse_record,
 )
-from analysis.graph import Graph, parse_graph
-from analysis.limits import Limits
-from analysis.messages import Message, mark
-from analysis.operators import flops
-from analysis.readers.input.folder import ZIP_ERRORS, check_size, damaged_zip
-from analysis.readers.input.source import Source
-from analysis.readers.onnxruntime.profile import ProfileTables
-from analysis.readers.packed.tables import parse_trace
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, Value, runs_frame
+from fusescope.analysis.graph import Graph, parse_graph
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.messages import Message, mark
+from fusescope.analysis.operators import flops
+from fusescope.analysis.readers.input.folder import ZIP_ERRORS, check_size, damaged_zip
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.onnxruntime.profile import ProfileTables
+from fusescope.analysis.readers.packed.tables import parse_trace
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, Value, runs_frame
 
 if TYPE_CHECKING:
-    from analysis.readers.mindspore.recorded import RecordedExecutions
-    from analysis.readers.openvino.recorded import RecordedCounters
-    from analysis.readers.pytorch.recorded import RecordedCalls
-    from analysis.readers.xla.recorded import RecordedSteps
+    from fusescope.analysis.readers.mindspore.recorded import RecordedExecutions
+    from fusescope.analysis.readers.openvino.recorded import RecordedCounters
+    from fusescope.analysis.readers.pytorch.recorded import RecordedCalls
+    from fusescope.analysis.readers.xla.recorded import RecordedSteps
 
 # As experiment.json names the engines.
 TORCH, JAX, OPENVINO, MINDSPORE = "torch", "jax", "openvino", "mindspore"
@@ -159,19 +159,19 @@ def _trace(
         variant=variant.name,
     )
     if engine.name == TORCH:
-        from analysis.readers.pytorch.recorded import RecordedCalls
+        from fusescope.analysis.readers.pytorch.recorded import RecordedCalls
 
         trace = _compiled_trace(archive, variant, meta, RecordedCalls(graph, archive.limits))
     elif engine.name == JAX:
-        from analysis.readers.xla.recorded import RecordedSteps
+        from fusescope.analysis.readers.xla.recorded import RecordedSteps
 
         trace = _compiled_trace(archive, variant, meta, RecordedSteps(graph, archive.limits))
     elif engine.name == OPENVINO:
-        from analysis.readers.openvino.recorded import RecordedCounters
+        from fusescope.analysis.readers.openvino.recorded import RecordedCounters
 
         trace = _compiled_trace(archive, variant, meta, RecordedCounters(graph, archive.limits))
     elif engine.name == MINDSPORE:
-        from analysis.readers.mindspore.recorded import RecordedExecutions
+        from fusescope.analysis.readers.mindspore.recorded import RecordedExecutions
 
         trace = _mindspore_trace(archive, variant, meta, RecordedExecutions(graph, archive.limits))
     else:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from analysis.errors import FuseScopeError
-from analysis.messages.errors.inputs.foreign import ForeignError
-from analysis.readers.input.csv_table import has_columns
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source
-from analysis.readers.input.sqlite import MAGIC
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages.errors.inputs.foreign import ForeignError
+from fusescope.analysis.readers.input.csv_table import has_columns
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.sqlite import MAGIC
 
 _SIGNS: tuple[tuple[bytes, ForeignError], ...] = (
     (b"NVIDIA Tegra Profiler Report", "nsys_report"),

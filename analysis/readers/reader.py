@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 # What a file can hold. The import doctor and docs/formats.md speak of these.
 FIELDS = (

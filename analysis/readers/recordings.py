@@ -7,16 +7,16 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers.building.checks.lost_rows import lost_notes
-from analysis.readers.early_end import as_far_as_whole
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Declined, Reader
-from analysis.readers.sameness import Sameness
-from analysis.readers.start_times import with_start
-from analysis.text import display_name
-from analysis.trace import Diagnostic, Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers.building.checks.lost_rows import lost_notes
+from fusescope.analysis.readers.early_end import as_far_as_whole
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Declined, Reader
+from fusescope.analysis.readers.sameness import Sameness
+from fusescope.analysis.readers.start_times import with_start
+from fusescope.analysis.text import display_name
+from fusescope.analysis.trace import Diagnostic, Trace
 
 _WHOLE = ("_ascend_pt/", "_ascend_ms/")
 
@@ -118,7 +118,7 @@ def _by_another(
                 return other.read(source)
             except Declined:
                 continue
-    from analysis.readers.foreign import foreign_error
+    from fusescope.analysis.readers.foreign import foreign_error
 
     raise foreign_error(source) or declined
 

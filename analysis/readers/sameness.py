@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.errors import FuseScopeError
-from analysis.limits import MIB
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import holds_times
-from analysis.readers.reader import Reader
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import holds_times
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.trace import Trace
 
 _EPOCH_NS = 10**17  # 1973: clocks that count from the start of a machine show less
 _LATEST_NS = 2**61  # shifted times still fit 64 bits

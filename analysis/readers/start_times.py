@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from analysis.text import clean_text
-from analysis.trace import Trace
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Trace
 
 # Between 2001 and 2100 a start is one since 1970, whatever else the format may call it.
 _EARLIEST_NS, _LATEST_NS = 10**18, 41 * 10**17

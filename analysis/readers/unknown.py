@@ -7,12 +7,12 @@ import shlex
 from collections.abc import Sequence
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message
-from analysis.readers.companions import companion
-from analysis.readers.foreign import foreign_error, spreadsheet_among
-from analysis.readers.input.source import HEAD_BYTES, Source
-from analysis.text import display_name
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message
+from fusescope.analysis.readers.companions import companion
+from fusescope.analysis.readers.foreign import foreign_error, spreadsheet_among
+from fusescope.analysis.readers.input.source import HEAD_BYTES, Source
+from fusescope.analysis.text import display_name
 
 _PICKLE = Message("a Python pickle")
 _HTML = Message("an HTML page")

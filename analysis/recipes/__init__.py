@@ -1,6 +1,6 @@
 """The published fusion recipes: what each asks, what it records, and the table that answers it.
 
-    from analysis.recipes import RECIPES, find, fit, misfit, recipe_table
+    from fusescope.analysis.recipes import RECIPES, find, fit, misfit, recipe_table
 
 `RECIPES` are all of them in the order in which they are shown; `find(name)` is one, or an error
 that suggests the nearest. `misfit(recipe, record)` says why an experiment's record is not one of a
@@ -29,11 +29,18 @@ makes CSV, JSON, Markdown and HTML of a table; `app.recipes.request` makes what 
 
 from __future__ import annotations
 
-from analysis.recipes.beside import beside_published
-from analysis.recipes.catalogue import RECIPES, find
-from analysis.recipes.fit import fit, misfit
-from analysis.recipes.recipe import Published, Recipe, Step
-from analysis.recipes.table import Cell, Note, PublishedRow, RecipeRow, RecipeTable, recipe_table
+from fusescope.analysis.recipes.beside import beside_published
+from fusescope.analysis.recipes.catalogue import RECIPES, find
+from fusescope.analysis.recipes.fit import fit, misfit
+from fusescope.analysis.recipes.recipe import Published, Recipe, Step
+from fusescope.analysis.recipes.table import (
+    Cell,
+    Note,
+    PublishedRow,
+    RecipeRow,
+    RecipeTable,
+    recipe_table,
+)
 
 __all__ = [
     "RECIPES",

@@ -6,12 +6,12 @@ import math
 import statistics
 from dataclasses import replace
 
-from analysis.compare.timing.samples import record_times
-from analysis.compare.timing.statistics import trimmed_mean
-from analysis.compare.timing.verdict import paired_verdict
-from analysis.experiment import ExperimentRecord
-from analysis.recipes.measures import sampled_ns
-from analysis.recipes.recipe import Published, Recipe
+from fusescope.analysis.compare.timing.samples import record_times
+from fusescope.analysis.compare.timing.statistics import trimmed_mean
+from fusescope.analysis.compare.timing.verdict import paired_verdict
+from fusescope.analysis.experiment import ExperimentRecord
+from fusescope.analysis.recipes.measures import sampled_ns
+from fusescope.analysis.recipes.recipe import Published, Recipe
 
 
 def beside_published(

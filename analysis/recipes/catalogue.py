@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message
-from analysis.recipes.recipe import LIGHT_FLOPS_PER_S, Published, Recipe, Step, Work
-from analysis.spelling import nearest
-from analysis.text import shown
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message
+from fusescope.analysis.recipes.recipe import LIGHT_FLOPS_PER_S, Published, Recipe, Step, Work
+from fusescope.analysis.spelling import nearest
+from fusescope.analysis.text import shown
 
 _TIME = ("latency", "speedup_first", "latency_change", "throughput_change", "speedup_previous")
 _SMALL_OPS = ("small_op_time", "small_op_count", "light_time", "light_count")

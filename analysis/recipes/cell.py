@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.quantity import Quantity
+from fusescope.analysis.quantity import Quantity
 
 
 @dataclass(frozen=True)

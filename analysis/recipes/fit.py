@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import ExperimentRecord
-from analysis.recipes.recipe import Recipe
-from analysis.text import clean_text
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import ExperimentRecord
+from fusescope.analysis.recipes.recipe import Recipe
+from fusescope.analysis.text import clean_text
 
 
 def misfit(recipe: Recipe, record: ExperimentRecord, where: str = "") -> FuseScopeError | None:

@@ -9,16 +9,16 @@ from functools import partial
 
 import pandas as pd
 
-from analysis.compare.assumptions import Assumptions, tops
-from analysis.compare.groups.grouping import group_operators
-from analysis.compare.side import Side
-from analysis.experiment import VariantRecord
-from analysis.graph import Graph, Node
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.utilisation import counted_utilisation
-from analysis.operators.flops import parse_shapes
-from analysis.quantity import Basis, Quantity, Reason
-from analysis.recipes.cell import Cell
+from fusescope.analysis.compare.assumptions import Assumptions, tops
+from fusescope.analysis.compare.groups.grouping import group_operators
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.experiment import VariantRecord
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.utilisation import counted_utilisation
+from fusescope.analysis.operators.flops import parse_shapes
+from fusescope.analysis.quantity import Basis, Quantity, Reason
+from fusescope.analysis.recipes.cell import Cell
 
 Figures = Mapping[str, Quantity]
 

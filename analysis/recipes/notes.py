@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.doubts import FEW_CLASSES, MUCH_BIAS
-from analysis.compare.timing.statistics import MIN_SAMPLES
-from analysis.experiment import MAX_DIFFERENCE, Experiment
-from analysis.graph import Graph
-from analysis.recipes.cell import Cell
-from analysis.recipes.measures import Figures, sampled_ns
-from analysis.recipes.recipe import Recipe
-from analysis.trace import DiagnosticCode, Value
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.doubts import FEW_CLASSES, MUCH_BIAS
+from fusescope.analysis.compare.timing.statistics import MIN_SAMPLES
+from fusescope.analysis.experiment import MAX_DIFFERENCE, Experiment
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.recipes.cell import Cell
+from fusescope.analysis.recipes.measures import Figures, sampled_ns
+from fusescope.analysis.recipes.recipe import Recipe
+from fusescope.analysis.trace import DiagnosticCode, Value
 
 # Notes that only a recipe has, or has in other words than Compare.
 NoteCode = Literal[

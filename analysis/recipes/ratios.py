@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.compare.timing.verdict import Verdict
-from analysis.quantity import Quantity, Reason
-from analysis.recipes.cell import Cell
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.quantity import Quantity, Reason
+from fusescope.analysis.recipes.cell import Cell
 
 RATIOS = ("speedup_first", "latency_change", "throughput_change", "speedup_previous")
 

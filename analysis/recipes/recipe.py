@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.experiment import ExperimentRecord
-from analysis.messages import Message
-from analysis.quantity import Basis
+from fusescope.analysis.experiment import ExperimentRecord
+from fusescope.analysis.messages import Message
+from fusescope.analysis.quantity import Basis
 
 # As the recorder runs a block (collectors/recording/blocks.py): runs before those that count.
 WARMUP_ROUNDS = 3

@@ -6,22 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from analysis.compare import DEFAULT_ASSUMPTIONS, compare
-from analysis.compare.assumptions import Assumptions, cache_size, tau
-from analysis.compare.figures import figures
-from analysis.compare.roofs import under_roofs
-from analysis.compare.side import Side, side_of_variant
-from analysis.compare.timing.latency import judge
-from analysis.compare.timing.verdict import Verdict
-from analysis.experiment import Experiment
-from analysis.metrics.small_ops import short_ops, small_ops
-from analysis.quantity import Quantity
-from analysis.recipes.cell import Cell
-from analysis.recipes.fit import fit
-from analysis.recipes.measures import MEASURES, Context, Figures
-from analysis.recipes.notes import Note, notes
-from analysis.recipes.ratios import RATIOS, ratio_cells
-from analysis.recipes.recipe import Recipe, Step
+from fusescope.analysis.compare import DEFAULT_ASSUMPTIONS, compare
+from fusescope.analysis.compare.assumptions import Assumptions, cache_size, tau
+from fusescope.analysis.compare.figures import figures
+from fusescope.analysis.compare.roofs import under_roofs
+from fusescope.analysis.compare.side import Side, side_of_variant
+from fusescope.analysis.compare.timing.latency import judge
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.metrics.small_ops import short_ops, small_ops
+from fusescope.analysis.quantity import Quantity
+from fusescope.analysis.recipes.cell import Cell
+from fusescope.analysis.recipes.fit import fit
+from fusescope.analysis.recipes.measures import MEASURES, Context, Figures
+from fusescope.analysis.recipes.notes import Note, notes
+from fusescope.analysis.recipes.ratios import RATIOS, ratio_cells
+from fusescope.analysis.recipes.recipe import Recipe, Step
 
 __all__ = ["Cell", "Note", "PublishedRow", "RecipeRow", "RecipeTable", "recipe_table"]
 

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import overload
 
-from analysis.compare.side import Side, side_of_trace, side_of_variant
-from analysis.experiment import Experiment
-from analysis.redaction.names import Names
-from analysis.redaction.replacement import Replacement
-from analysis.redaction.texts import all_texts, marked, names_of_files, texts_of_history
-from analysis.redaction.values import history_replaced, replaced
-from analysis.releases.history import History
-from analysis.trace import Trace
+from fusescope.analysis.compare.side import Side, side_of_trace, side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.redaction.names import Names
+from fusescope.analysis.redaction.replacement import Replacement
+from fusescope.analysis.redaction.texts import all_texts, marked, names_of_files, texts_of_history
+from fusescope.analysis.redaction.values import history_replaced, replaced
+from fusescope.analysis.releases.history import History
+from fusescope.analysis.trace import Trace
 
 
 def redacted_sides(baseline: Side, candidate: Side) -> tuple[Side, Side]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from analysis.redaction.forms import MAIL
+from fusescope.analysis.redaction.forms import MAIL
 
 _CODE = re.compile(r"[^:\r\n]{1,200}:\d{1,9}: ")  # what stands before it: 'model.py:9: '
 _LITERAL = re.compile(r"\"[^\"]*\"?|'[^']*'?|#.*")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
-from analysis.redaction.forms import (
+from fusescope.analysis.redaction.forms import (
     AT_ONCE,
     ENCODED,
     IN_NAMES,

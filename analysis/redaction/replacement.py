@@ -6,8 +6,8 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from analysis.redaction import tensors
-from analysis.redaction.forms import (
+from fusescope.analysis.redaction import tensors
+from fusescope.analysis.redaction.forms import (
     AT_ONCE,
     FILE_NAME,
     IN_NAMES,
@@ -18,7 +18,7 @@ from analysis.redaction.forms import (
     SYMBOL_VERSION,
     WHOLE,
 )
-from analysis.redaction.names import Names
+from fusescope.analysis.redaction.names import Names
 
 # Options whose value is NAME=…, where a / belongs to the name of a model's input.
 _NAMED_VALUES = ("--shape", "--input-range")

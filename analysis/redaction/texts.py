@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from analysis.experiment import Experiment, ExperimentRecord, Samples
-from analysis.graph import Graph
-from analysis.messages import Said
-from analysis.redaction import tensors
-from analysis.redaction.code import with_spaced_products
-from analysis.releases.history import History
-from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
+from fusescope.analysis.experiment import Experiment, ExperimentRecord, Samples
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.messages import Said
+from fusescope.analysis.redaction import tensors
+from fusescope.analysis.redaction.code import with_spaced_products
+from fusescope.analysis.releases.history import History
+from fusescope.analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 
 # Columns whose texts are FuseScope's own words, and those of data types, shapes and layouts, where
 # a file may write something else.

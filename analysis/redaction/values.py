@@ -10,19 +10,19 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analysis.experiment import Experiment, ExperimentRecord, ModelFacts
-from analysis.graph import Attribute, Graph
-from analysis.host_activity import HostActivity
-from analysis.host_waits import HostWaits
-from analysis.job import Collectives, Job
-from analysis.messages import Said, Shown
-from analysis.program import Captured, Program
-from analysis.redaction.code import with_spaced_products
-from analysis.redaction.replacement import Replacement
-from analysis.redaction.texts import KEPT, TENSORS, without_samples
-from analysis.releases.history import History
-from analysis.stacks import Stacks
-from analysis.trace import CALL_COLUMNS, Diagnostic, Trace
+from fusescope.analysis.experiment import Experiment, ExperimentRecord, ModelFacts
+from fusescope.analysis.graph import Attribute, Graph
+from fusescope.analysis.host_activity import HostActivity
+from fusescope.analysis.host_waits import HostWaits
+from fusescope.analysis.job import Collectives, Job
+from fusescope.analysis.messages import Said, Shown
+from fusescope.analysis.program import Captured, Program
+from fusescope.analysis.redaction.code import with_spaced_products
+from fusescope.analysis.redaction.replacement import Replacement
+from fusescope.analysis.redaction.texts import KEPT, TENSORS, without_samples
+from fusescope.analysis.releases.history import History
+from fusescope.analysis.stacks import Stacks
+from fusescope.analysis.trace import CALL_COLUMNS, Diagnostic, Trace
 
 Texts = Callable[[str], str]
 ShownT = TypeVar("ShownT", bound=Shown)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from analysis.compare.groups.fused import BLOCKED, fused_operators, kind, lost_and_won
-from analysis.compare.groups.fusion import Group, Names, Operator
-from analysis.compare.groups.graphs import Optimised, group_graphs
-from analysis.compare.groups.lineage import Lineage, lineage
-from analysis.graph import Graph
-from analysis.releases.history import History, Made, Release
+from fusescope.analysis.compare.groups.fused import BLOCKED, fused_operators, kind, lost_and_won
+from fusescope.analysis.compare.groups.fusion import Group, Names, Operator
+from fusescope.analysis.compare.groups.graphs import Optimised, group_graphs
+from fusescope.analysis.compare.groups.lineage import Lineage, lineage
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.releases.history import History, Made, Release
 
 # lost: an operator that stood for several of the model's, or ran in the blocked layout, is gone,
 # and not fewer operators run for it; won: there is one more, and not more of them run; split,

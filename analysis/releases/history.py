@@ -15,11 +15,11 @@ from typing import Literal
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import RELEASES_NAME, ModelFacts, TensorMatch
-from analysis.graph import Graph
-from analysis.limits import DEFAULT_LIMITS, MIB
-from analysis.text import clean_text
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import RELEASES_NAME, ModelFacts, TensorMatch
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.limits import DEFAULT_LIMITS, MIB
+from fusescope.analysis.text import clean_text
 
 SCHEMA_VERSION = 1
 RECORD_NAME = RELEASES_NAME

@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import units
-from analysis.compare.ablation import ablation
-from analysis.compare.comparison import Comparison
-from analysis.report.text import known
-from analysis.wording.ablation import (
+from fusescope.analysis import units
+from fusescope.analysis.compare.ablation import ablation
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.report.text import known
+from fusescope.analysis.wording.ablation import (
     ablation_help,
     ablation_notes,
     ablation_ratio,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis import units
-from analysis.advice import MissedFusion, missed_fusions, unjudged_attention
-from analysis.compare.comparison import Comparison
-from analysis.report.tables import Rows, parted
-from analysis.wording.advice import (
+from fusescope.analysis import units
+from fusescope.analysis.advice import MissedFusion, missed_fusions, unjudged_attention
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.report.tables import Rows, parted
+from fusescope.analysis.wording.advice import (
     attention_sentence,
     near_miss_remedy,
     near_miss_sentence,
@@ -16,7 +16,7 @@ from analysis.wording.advice import (
     own_pass_text,
     pattern_text,
 )
-from analysis.wording.fusion.apart import Apart, apart
+from fusescope.analysis.wording.fusion.apart import Apart, apart
 
 VISIBLE_ROWS = 8
 MAX_ROWS = 200

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis import wording
-from analysis.compare.comparison import Comparison, Figure
-from analysis.messages import listed, say
-from analysis.report.text import unbroken
-from analysis.wording.quantities import MISSING, ONE_SIDED
+from fusescope.analysis import wording
+from fusescope.analysis.compare.comparison import Comparison, Figure
+from fusescope.analysis.messages import listed, say
+from fusescope.analysis.report.text import unbroken
+from fusescope.analysis.wording.quantities import MISSING, ONE_SIDED
 
 # What the cards show, as far as both files have it; the rest stands in the table.
 _ORDER = (

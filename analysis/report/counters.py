@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import units, wording
-from analysis.compare.comparison import Comparison, Figure
-from analysis.metrics.counters import UNITS, total_counters
-from analysis.operators.short_names import short_name
-from analysis.quantity import Quantity
-from analysis.report.tables import MAX_ROWS, Rows, is_by_shape, parted
-from analysis.report.text import known, unbroken
+from fusescope.analysis import units, wording
+from fusescope.analysis.compare.comparison import Comparison, Figure
+from fusescope.analysis.metrics.counters import UNITS, total_counters
+from fusescope.analysis.operators.short_names import short_name
+from fusescope.analysis.quantity import Quantity
+from fusescope.analysis.report.tables import MAX_ROWS, Rows, is_by_shape, parted
+from fusescope.analysis.report.text import known, unbroken
 
 _SIDES = ("baseline", "candidate")
 _NAME_CHARS = 40

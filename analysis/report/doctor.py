@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side
-from analysis.doctor import examine
-from analysis.messages import paragraph, say
-from analysis.wording import doctor as words
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.doctor import examine
+from fusescope.analysis.messages import paragraph, say
+from fusescope.analysis.wording import doctor as words
 
 
 @dataclass(frozen=True)

@@ -9,16 +9,16 @@ from dataclasses import asdict, replace
 
 import msgspec
 
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.side import Side
-from analysis.experiment import RECORD_NAME, Experiment, record_json
-from analysis.graph import graph_json
-from analysis.limits import MIB
-from analysis.readers.packed import report
-from analysis.readers.packed.archive import zipped
-from analysis.readers.packed.tables import packed_trace, packed_within
-from analysis.redaction import all_redacted
-from analysis.trace import Trace
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.experiment import RECORD_NAME, Experiment, record_json
+from fusescope.analysis.graph import graph_json
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.readers.packed import report
+from fusescope.analysis.readers.packed.archive import zipped
+from fusescope.analysis.readers.packed.tables import packed_trace, packed_within
+from fusescope.analysis.redaction import all_redacted
+from fusescope.analysis.trace import Trace
 
 MAX_BYTES = 4 * MIB  # in the page
 # Not worth packing: an execution takes two bytes or more, most of them four.

@@ -8,62 +8,74 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analysis import wording
-from analysis.advice import Findings, Subject, findings
-from analysis.colours import report_sheet
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.compare.multiple.ladder import ladder_of
-from analysis.compare.side import Side, engines_differ
-from analysis.compare.totals import totals
-from analysis.compare.trust import trust
-from analysis.interval import interval_picture
-from analysis.messages import listed, paragraph, say
-from analysis.readers.packed.report import GENERATOR
-from analysis.report import cards, languages, tables
-from analysis.report.ablation import ablation_table
-from analysis.report.blocked import apart_rows, blocked_notes, blocked_rows
-from analysis.report.counters import counters
-from analysis.report.doctor import file_facts
-from analysis.report.embedded import MAX_BYTES, embedded, with_data
-from analysis.report.explanation.rows import explained_rows
-from analysis.report.explanation.summary import summary_parts
-from analysis.report.ledger import ledger_table
-from analysis.report.limits import limits
-from analysis.report.method import method
-from analysis.report.model_tree.rows import tree_rows
-from analysis.report.multiple.ladder import ladder_html
-from analysis.report.multiple.table import (
+from fusescope.analysis import wording
+from fusescope.analysis.advice import Findings, Subject, findings
+from fusescope.analysis.colours import report_sheet
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.compare.multiple.ladder import ladder_of
+from fusescope.analysis.compare.side import Side, engines_differ
+from fusescope.analysis.compare.totals import totals
+from fusescope.analysis.compare.trust import trust
+from fusescope.analysis.interval import interval_picture
+from fusescope.analysis.messages import listed, paragraph, say
+from fusescope.analysis.readers.packed.report import GENERATOR
+from fusescope.analysis.report import cards, languages, tables
+from fusescope.analysis.report.ablation import ablation_table
+from fusescope.analysis.report.blocked import apart_rows, blocked_notes, blocked_rows
+from fusescope.analysis.report.counters import counters
+from fusescope.analysis.report.doctor import file_facts
+from fusescope.analysis.report.embedded import MAX_BYTES, embedded, with_data
+from fusescope.analysis.report.explanation.rows import explained_rows
+from fusescope.analysis.report.explanation.summary import summary_parts
+from fusescope.analysis.report.ledger import ledger_table
+from fusescope.analysis.report.limits import limits
+from fusescope.analysis.report.method import method
+from fusescope.analysis.report.model_tree.rows import tree_rows
+from fusescope.analysis.report.multiple.ladder import ladder_html
+from fusescope.analysis.report.multiple.table import (
     pareto_html,
     recorded_together,
     several_table,
     table_html,
 )
-from analysis.report.origins import origins
-from analysis.report.pages import asset, policy, template
-from analysis.report.pictures.distribution import strip_plot
-from analysis.report.pictures.roofline import roofline
-from analysis.report.pictures.waterfall import waterfall
-from analysis.report.text import model_name, slug, unbroken, unbroken_parts, with_short_labels
-from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
-from analysis.report.tried import tried_table
-from analysis.timeline.highlight import ShownChange, of_changes
-from analysis.timeline.payload import timeline_payload
-from analysis.trace import Diagnostic
-from analysis.wording import findings as finding_words
-from analysis.wording import step as step_words
-from analysis.wording import tried as tried_words
-from analysis.wording.advice import NEAR_MISSES_HELP
-from analysis.wording.counted import runs_of
-from analysis.wording.explanation import details as explained_words
-from analysis.wording.explanation import waterfall as explained_steps
-from analysis.wording.fusion.apart import APART_HELP
-from analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
-from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS
-from analysis.wording.fusion.terms import WATERFALL_HELP
-from analysis.wording.texts import RUN_TIMES
-from analysis.wording.trees.model_tree import TREE_HELP
-from analysis.wording.waterfall import waterfall_terms
+from fusescope.analysis.report.origins import origins
+from fusescope.analysis.report.pages import asset, policy, template
+from fusescope.analysis.report.pictures.distribution import strip_plot
+from fusescope.analysis.report.pictures.roofline import roofline
+from fusescope.analysis.report.pictures.waterfall import waterfall
+from fusescope.analysis.report.text import (
+    model_name,
+    slug,
+    unbroken,
+    unbroken_parts,
+    with_short_labels,
+)
+from fusescope.analysis.report.timelines import (
+    Drawing,
+    drawing,
+    section,
+    style_sheets,
+    timeline_script,
+)
+from fusescope.analysis.report.tried import tried_table
+from fusescope.analysis.timeline.highlight import ShownChange, of_changes
+from fusescope.analysis.timeline.payload import timeline_payload
+from fusescope.analysis.trace import Diagnostic
+from fusescope.analysis.wording import findings as finding_words
+from fusescope.analysis.wording import step as step_words
+from fusescope.analysis.wording import tried as tried_words
+from fusescope.analysis.wording.advice import NEAR_MISSES_HELP
+from fusescope.analysis.wording.counted import runs_of
+from fusescope.analysis.wording.explanation import details as explained_words
+from fusescope.analysis.wording.explanation import waterfall as explained_steps
+from fusescope.analysis.wording.fusion.apart import APART_HELP
+from fusescope.analysis.wording.fusion.groups import KNOWN_BY_HELP, LEDGER_HELP
+from fusescope.analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS
+from fusescope.analysis.wording.fusion.terms import WATERFALL_HELP
+from fusescope.analysis.wording.texts import RUN_TIMES
+from fusescope.analysis.wording.trees.model_tree import TREE_HELP
+from fusescope.analysis.wording.waterfall import waterfall_terms
 
 MAX_HEAD = 18  # characters
 

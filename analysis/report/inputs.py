@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from analysis.experiment import FROM_FILE
-from analysis.messages import Message
+from fusescope.analysis.experiment import FROM_FILE
+from fusescope.analysis.messages import Message
 
 _UNIFORM = re.compile(r"uniform (-?[\d.e+-]{1,30}) to (-?[\d.e+-]{1,30})")
 _EVEN = Message("uniform {low:name} to {high:name}")

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from analysis.messages import language
-from analysis.report.pages import template
+from fusescope.analysis.messages import language
+from fusescope.analysis.report.pages import template
 
 Made = TypeVar("Made")
 

@@ -9,25 +9,25 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Group, Operator
-from analysis.compare.ledger import gain_kind
-from analysis.compare.side import Side
-from analysis.graph import Graph
-from analysis.operators.short_names import short_names
-from analysis.report.pictures.group_svg import group_svg
-from analysis.report.tables import Rows, parted
-from analysis.report.text import known, signed_duration, signed_range, unbroken
-from analysis.wording.counted import whole_text
-from analysis.wording.fusion.became import becomes_text, originals_text
-from analysis.wording.fusion.groups import KNOWN_BY
-from analysis.wording.fusion.joined import JoinedRow, joined_rows
-from analysis.wording.fusion.shares import shown_shares
-from analysis.wording.fusion.terms import TERMS, shown_terms
-from analysis.wording.fusion.terms import Term as TermName
-from analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
-from analysis.wording.noise.slow_executions import slow_note
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Group, Operator
+from fusescope.analysis.compare.ledger import gain_kind
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.operators.short_names import short_names
+from fusescope.analysis.report.pictures.group_svg import group_svg
+from fusescope.analysis.report.tables import Rows, parted
+from fusescope.analysis.report.text import known, signed_duration, signed_range, unbroken
+from fusescope.analysis.wording.counted import whole_text
+from fusescope.analysis.wording.fusion.became import becomes_text, originals_text
+from fusescope.analysis.wording.fusion.groups import KNOWN_BY
+from fusescope.analysis.wording.fusion.joined import JoinedRow, joined_rows
+from fusescope.analysis.wording.fusion.shares import shown_shares
+from fusescope.analysis.wording.fusion.terms import TERMS, shown_terms
+from fusescope.analysis.wording.fusion.terms import Term as TermName
+from fusescope.analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
+from fusescope.analysis.wording.noise.slow_executions import slow_note
 
 VISIBLE_PATTERNS = 10
 MAX_PATTERNS = 300

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.advice import TOP, Finding, Findings
-from analysis.compare.comparison import Comparison
-from analysis.messages import Part
-from analysis.report.text import unbroken, unbroken_parts
-from analysis.timeline.highlight import of_side
-from analysis.wording import findings as words
+from fusescope.analysis.advice import TOP, Finding, Findings
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Part
+from fusescope.analysis.report.text import unbroken, unbroken_parts
+from fusescope.analysis.timeline.highlight import of_side
+from fusescope.analysis.wording import findings as words
 
 
 @dataclass(frozen=True)

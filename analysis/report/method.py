@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from analysis import units, wording
-from analysis.compare.comparison import Comparison
-from analysis.compare.roofs import Roofs
-from analysis.compare.side import Side
-from analysis.compare.timing.latency import are_paired
-from analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
-from analysis.job import Job
-from analysis.messages import Message, listed, say
-from analysis.quantity import Quantity
-from analysis.report.inputs import input_source
-from analysis.report.text import last_part, model_name
-from analysis.trace import Meta
-from analysis.wording.quantities import BASES
+from fusescope.analysis import units, wording
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.roofs import Roofs
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.latency import are_paired
+from fusescope.analysis.experiment import Cache, ExperimentRecord, Spread, VariantRecord
+from fusescope.analysis.job import Job
+from fusescope.analysis.messages import Message, listed, say
+from fusescope.analysis.quantity import Quantity
+from fusescope.analysis.report.inputs import input_source
+from fusescope.analysis.report.text import last_part, model_name
+from fusescope.analysis.trace import Meta
+from fusescope.analysis.wording.quantities import BASES
 
 _SINCE_1970_NS = 10**18  # a start beyond it, of 2001, is one since 1970
 _STAMPED = ("onnxruntime",)

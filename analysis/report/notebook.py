@@ -9,22 +9,22 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analysis import wording
-from analysis.advice import Subject
-from analysis.advice.explanation import explain_subject
-from analysis.colours import NOTEBOOK
-from analysis.compare.comparison import Comparison
-from analysis.compare.trust import trust
-from analysis.messages import Part
-from analysis.report.explanation.group_rows import group_rows
-from analysis.report.explanation.rows import ChangeRow, ExplainedRows, explained_rows
-from analysis.report.explanation.trace_rows import trace_rows
-from analysis.report.pages import template
-from analysis.report.pictures.bars_svg import bars_svg
-from analysis.text import clean_text
-from analysis.units import duration
-from analysis.wording.sentences import verdict_sentence
-from analysis.wording.trust import TRUST, trust_line
+from fusescope.analysis import wording
+from fusescope.analysis.advice import Subject
+from fusescope.analysis.advice.explanation import explain_subject
+from fusescope.analysis.colours import NOTEBOOK
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.trust import trust
+from fusescope.analysis.messages import Part
+from fusescope.analysis.report.explanation.group_rows import group_rows
+from fusescope.analysis.report.explanation.rows import ChangeRow, ExplainedRows, explained_rows
+from fusescope.analysis.report.explanation.trace_rows import trace_rows
+from fusescope.analysis.report.pages import template
+from fusescope.analysis.report.pictures.bars_svg import bars_svg
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.units import duration
+from fusescope.analysis.wording.sentences import verdict_sentence
+from fusescope.analysis.wording.trust import TRUST, trust_line
 
 MAX_ROWS = 5
 _CHARS, _NAME = 1000, 80  # of a sentence and of the name of a side, which come from files

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side, holds_several
-from analysis.messages import say
-from analysis.report.method import profile_date, recorded
-from analysis.text import clean_text
-from analysis.wording import engines_text, files_text
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Side, holds_several
+from fusescope.analysis.messages import say
+from fusescope.analysis.report.method import profile_date, recorded
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording import engines_text, files_text
 
 _CHARS = 300  # of a line, which holds names from a file
 

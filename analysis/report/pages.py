@@ -12,9 +12,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from analysis import units
-from analysis.messages import say
-from analysis.text import clean_text
+from fusescope.analysis import units
+from fusescope.analysis.messages import say
+from fusescope.analysis.text import clean_text
 
 MAX_SHOWN = 4000  # characters of one text; readers cut names far below
 

@@ -10,20 +10,20 @@ import msgspec
 import pandas as pd
 from markupsafe import Markup
 
-from analysis.colours import report_sheet
-from analysis.compare.timing.verdict import Verdict
-from analysis.messages import language, say
-from analysis.recipes import Cell, Recipe, RecipeTable, Step
-from analysis.recipes.notes import FROM_PROFILE
-from analysis.report.exports.markdown import plain, table_row
-from analysis.report.exports.table_csv import table_csv
-from analysis.report.languages import in_every_language, style, switch
-from analysis.report.method import without_folders
-from analysis.report.pages import asset, template
-from analysis.report.text import unbroken
-from analysis.text import clean_text
-from analysis.wording import recipes as words
-from analysis.wording.sentences import verdict_basis
+from fusescope.analysis.colours import report_sheet
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.messages import language, say
+from fusescope.analysis.recipes import Cell, Recipe, RecipeTable, Step
+from fusescope.analysis.recipes.notes import FROM_PROFILE
+from fusescope.analysis.report.exports.markdown import plain, table_row
+from fusescope.analysis.report.exports.table_csv import table_csv
+from fusescope.analysis.report.languages import in_every_language, style, switch
+from fusescope.analysis.report.method import without_folders
+from fusescope.analysis.report.pages import asset, template
+from fusescope.analysis.report.text import unbroken
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording import recipes as words
+from fusescope.analysis.wording.sentences import verdict_basis
 
 SCHEMA_VERSION = 2
 _GRAPH = "graph"

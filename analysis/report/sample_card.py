@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from analysis.advice.explanation.explanation import TraceExplanation
-from analysis.compare.comparison import Comparison
-from analysis.messages import Part, language, passage
-from analysis.wording import fusion_parts, verdict_parts
-from analysis.wording.explanation import cause_parts
-from analysis.wording.explanation.trace import lead_said
+from fusescope.analysis.advice.explanation.explanation import TraceExplanation
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Part, language, passage
+from fusescope.analysis.wording import fusion_parts, verdict_parts
+from fusescope.analysis.wording.explanation import cause_parts
+from fusescope.analysis.wording.explanation.trace import lead_said
 
 FILE = "cards.json"
 

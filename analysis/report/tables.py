@@ -8,16 +8,16 @@ from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.doubts import BIASED_BELOW_NS
-from analysis.compare.joining.launchers import launchers_that_differ
-from analysis.compare.ledger import gain_kind
-from analysis.compare.ledger.modules import modules
-from analysis.messages import say
-from analysis.operators.short_names import short_names
-from analysis.report.text import known, signed_duration, unbroken, with_shown_shares
-from analysis.wording import NO_MODULE
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.doubts import BIASED_BELOW_NS
+from fusescope.analysis.compare.joining.launchers import launchers_that_differ
+from fusescope.analysis.compare.ledger import gain_kind
+from fusescope.analysis.compare.ledger.modules import modules
+from fusescope.analysis.messages import say
+from fusescope.analysis.operators.short_names import short_names
+from fusescope.analysis.report.text import known, signed_duration, unbroken, with_shown_shares
+from fusescope.analysis.wording import NO_MODULE
 
 VISIBLE_ROWS = 20
 MAX_ROWS = 500

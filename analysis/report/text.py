@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.experiment import ModelFacts
-from analysis.messages import Part, say
-from analysis.text import clean_text
-from analysis.units import shares_of_whole
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.experiment import ModelFacts
+from fusescope.analysis.messages import Part, say
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.units import shares_of_whole
 
 LABEL_CHARS = 44
 

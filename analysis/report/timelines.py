@@ -9,14 +9,14 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analysis.report import languages
-from analysis.report.pages import template
-from analysis.report.pictures.still import still
-from analysis.timeline import script
-from analysis.timeline.drawing import Layers, packed
-from analysis.timeline.packing import Columns, json_text
-from analysis.timeline.payload import texts
-from analysis.wording.timeline import drawn as wording
+from fusescope.analysis.report import languages
+from fusescope.analysis.report.pages import template
+from fusescope.analysis.report.pictures.still import still
+from fusescope.analysis.timeline import script
+from fusescope.analysis.timeline.drawing import Layers, packed
+from fusescope.analysis.timeline.packing import Columns, json_text
+from fusescope.analysis.timeline.payload import texts
+from fusescope.analysis.wording.timeline import drawn as wording
 
 MAX_DRAWING = 900_000  # characters of the timelines, so that a report stays below 2 MB
 _MOST_CALLS = 240_000  # of which it is tried whether they fit

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.advice.tried import tried
-from analysis.compare.comparison import Comparison
-from analysis.messages import Part, paragraph
-from analysis.report.text import unbroken
-from analysis.wording import tried as words
+from fusescope.analysis.advice.tried import tried
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Part, paragraph
+from fusescope.analysis.report.text import unbroken
+from fusescope.analysis.wording import tried as words
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from analysis.errors import FuseScopeError
-from analysis.limits import MIB
-from analysis.sql import question
-from analysis.text import clean_text
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.sql import question
+from fusescope.analysis.text import clean_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,7 +80,7 @@ class Database:
         except ImportError as error:
             raise FuseScopeError("package_missing", package="duckdb", extra="tables") from error
         try:
-            from analysis.sql.kept_files import PROTOCOL, KeptFiles
+            from fusescope.analysis.sql.kept_files import PROTOCOL, KeptFiles
         except ImportError as error:
             raise FuseScopeError("package_missing", package="fsspec", extra="tables") from error
         self._duckdb = duckdb

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from analysis.errors import FuseScopeError
-from analysis.text import clean_text
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import clean_text
 
 # Parts that read. Any other part, such as a COPY or an INSERT behind WITH, may write.
 _READING = ("SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE")

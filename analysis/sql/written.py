@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.report.exports.table_csv import csv_bytes
-from analysis.sql.database import Stream
-from analysis.text import clean_text
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.report.exports.table_csv import csv_bytes
+from fusescope.analysis.sql.database import Stream
+from fusescope.analysis.text import clean_text
 
 SCHEMA_VERSION = 1
 _NUMBERS = ("INT", "DOUBLE", "FLOAT", "DECIMAL", "REAL", "NUMBER")

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from analysis.operators.classes import OP_CLASSES
-from analysis.timeline.host_lane import HostLane
-from analysis.timeline.levels import MAX_LEVEL, Row, View, kinds, shares
+from fusescope.analysis.operators.classes import OP_CLASSES
+from fusescope.analysis.timeline.host_lane import HostLane
+from fusescope.analysis.timeline.levels import MAX_LEVEL, Row, View, kinds, shares
 
 # The classes as the script numbers them.
 KINDS = (*OP_CLASSES[:-1], "other", OP_CLASSES[-1])

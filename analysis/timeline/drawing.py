@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from analysis.messages import language
-from analysis.timeline.detail import MOST_ITEMS, Levels, facts, level_of, shown
-from analysis.timeline.host_lane import HostLane
-from analysis.timeline.packing import (
+from fusescope.analysis.messages import language
+from fusescope.analysis.timeline.detail import MOST_ITEMS, Levels, facts, level_of, shown
+from fusescope.analysis.timeline.host_lane import HostLane
+from fusescope.analysis.timeline.packing import (
     Columns,
     container,
     json_text,
@@ -25,10 +25,10 @@ from analysis.timeline.packing import (
     shown_side,
     whole_side,
 )
-from analysis.timeline.payload import texts
-from analysis.timeline.question import Mark, Question, Search
-from analysis.timeline.search import find
-from analysis.timeline.sums import sums
+from fusescope.analysis.timeline.payload import texts
+from fusescope.analysis.timeline.question import Mark, Question, Search
+from fusescope.analysis.timeline.search import find
+from fusescope.analysis.timeline.sums import sums
 
 # Calls of all sides that are sent whole; and where fusion groups lead from one side to the other,
 # which is drawn of all calls alone.

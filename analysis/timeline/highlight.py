@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.explanation.places import (
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.explanation.places import (
     Place,
     ShownPair,
     ShownRun,
     places_of,
     places_of_calls,
 )
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.stretch import Stretch
-from analysis.timeline.payload import drawn_at
-from analysis.trace import Trace
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.timeline.payload import drawn_at
+from fusescope.analysis.trace import Trace
 
 Span = tuple[int, int]  # from and to, in ns from the start of what a side shows
 

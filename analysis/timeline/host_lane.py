@@ -10,12 +10,12 @@ from typing import Any, get_args
 
 import numpy as np
 
-from analysis import units
-from analysis.host.causes import Cause, CauseKind
-from analysis.host.idle import HostIdle, idle_by_host, without_unrecorded_work
-from analysis.metrics.spans import lacks_kernels
-from analysis.timeline.levels import MAX_LEVEL, Row, View, kinds, shares
-from analysis.trace import Trace
+from fusescope.analysis import units
+from fusescope.analysis.host.causes import Cause, CauseKind
+from fusescope.analysis.host.idle import HostIdle, idle_by_host, without_unrecorded_work
+from fusescope.analysis.metrics.spans import lacks_kernels
+from fusescope.analysis.timeline.levels import MAX_LEVEL, Row, View, kinds, shares
+from fusescope.analysis.trace import Trace
 
 # The kinds of causes as the script numbers them.
 HOST_KINDS: tuple[CauseKind, ...] = get_args(CauseKind)

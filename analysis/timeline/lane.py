@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.messages import Message, say
+from fusescope.analysis.messages import Message, say
 
 # A lane with less than this part of the side's time is folded, where at least FOLD_FROM are.
 SMALL_SHARE = 0.005

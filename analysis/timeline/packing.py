@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.timeline.host_lane import HostLane, HostShown
+from fusescope.analysis.timeline.host_lane import HostLane, HostShown
 
 _SMALLEST = (("u1", 2**8), ("u2", 2**16), ("u4", 2**32))
 _ALIGNED = 8  # columns begin at multiples of it, as typed arrays must

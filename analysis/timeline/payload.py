@@ -9,28 +9,28 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Operator, group_places
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.compare.side import Side, ranks_of
-from analysis.compare.single import unprofiled_ns
-from analysis.messages import Said
-from analysis.metrics.breakdown import by_operator, distinct_operators, steady_calls
-from analysis.metrics.spans import run_spans
-from analysis.metrics.step import place_of_shown, shown_run
-from analysis.metrics.stretch import Stretch
-from analysis.metrics.warmup import steady_runs
-from analysis.operators.classes import LABELS, OP_CLASSES
-from analysis.quantity import Quantity
-from analysis.ranks.waits import Waits, waits_of, waits_of_pair
-from analysis.timeline.depth import MAX_DEPTH, rows_of
-from analysis.timeline.host_lane import HostLane, host_lane
-from analysis.timeline.lane import Lane, lanes, spoken_name
-from analysis.trace import Trace
-from analysis.wording.timeline import drawn as wording
-from analysis.wording.timeline.script import script_words
-from analysis.work_units import run_word
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Operator, group_places
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.compare.side import Side, ranks_of
+from fusescope.analysis.compare.single import unprofiled_ns
+from fusescope.analysis.messages import Said
+from fusescope.analysis.metrics.breakdown import by_operator, distinct_operators, steady_calls
+from fusescope.analysis.metrics.spans import run_spans
+from fusescope.analysis.metrics.step import place_of_shown, shown_run
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.operators.classes import LABELS, OP_CLASSES
+from fusescope.analysis.quantity import Quantity
+from fusescope.analysis.ranks.waits import Waits, waits_of, waits_of_pair
+from fusescope.analysis.timeline.depth import MAX_DEPTH, rows_of
+from fusescope.analysis.timeline.host_lane import HostLane, host_lane
+from fusescope.analysis.timeline.lane import Lane, lanes, spoken_name
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.timeline import drawn as wording
+from fusescope.analysis.wording.timeline.script import script_words
+from fusescope.analysis.work_units import run_word
 
 # Characters of the names, or shapes, of all operators: beyond it each is cut in the middle.
 MAX_CHARS = 2_000_000

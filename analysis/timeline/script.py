@@ -12,7 +12,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from analysis.colours import timeline_sheet
+from fusescope.analysis.colours import timeline_sheet
 
 _IMPORT = re.compile(r'^import \{[^}]*\} from "(?P<file>\.[\w./]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default\b)", re.MULTILINE)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.timeline.question import Search
+from fusescope.analysis.timeline.question import Search
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ must use a sink that does not interpret markup.
 
 from __future__ import annotations
 
-from analysis.wording.ablation import ablation_notes, ablation_ratio
-from analysis.wording.counted import (
+from fusescope.analysis.wording.ablation import ablation_notes, ablation_ratio
+from fusescope.analysis.wording.counted import (
     counted,
     counts_of,
     drawn_text,
@@ -19,12 +19,12 @@ from analysis.wording.counted import (
     time_of_sum,
     timelines_help,
 )
-from analysis.wording.diagnostics import (
+from fusescope.analysis.wording.diagnostics import (
     diagnostic_headline,
     diagnostic_sentence,
 )
-from analysis.wording.fusion.became import becomes_cell, becomes_text, originals_text
-from analysis.wording.fusion.groups import (
+from fusescope.analysis.wording.fusion.became import becomes_cell, becomes_text, originals_text
+from fusescope.analysis.wording.fusion.groups import (
     KINDS,
     KNOWN_BY,
     KNOWN_BY_HELP,
@@ -33,8 +33,12 @@ from analysis.wording.fusion.groups import (
     NO_MODULE,
     coverage_sentence,
 )
-from analysis.wording.fusion.statements import fusion_parts, fusion_sentence, headline_and_rest
-from analysis.wording.fusion.terms import (
+from fusescope.analysis.wording.fusion.statements import (
+    fusion_parts,
+    fusion_sentence,
+    headline_and_rest,
+)
+from fusescope.analysis.wording.fusion.terms import (
     NO_WATERFALL,
     WATERFALL_HELP,
     beside_explanation,
@@ -45,16 +49,16 @@ from analysis.wording.fusion.terms import (
     sum_sentence,
     waterfall_basis,
 )
-from analysis.wording.fusion.title import came_from_parts, change_parts, change_title
-from analysis.wording.noise.slow_executions import slow_in_means, slow_parts
-from analysis.wording.roofline import (
+from fusescope.analysis.wording.fusion.title import came_from_parts, change_parts, change_title
+from fusescope.analysis.wording.noise.slow_executions import slow_in_means, slow_parts
+from fusescope.analysis.wording.roofline import (
     ROOFLINE_HELP,
     device_note,
     no_roofline,
     product_sentences,
     roofline_notes,
 )
-from analysis.wording.sentences import (
+from fusescope.analysis.wording.sentences import (
     agreement_text,
     assumptions_sentence,
     basis_beside_others,
@@ -82,14 +86,14 @@ from analysis.wording.sentences import (
     verdict_sentence,
     why_not_told,
 )
-from analysis.wording.single import (
+from fusescope.analysis.wording.single import (
     opened_sentence,
     trace_facts,
     trace_parts,
     units_opened_text,
     units_text,
 )
-from analysis.wording.texts import (
+from fusescope.analysis.wording.texts import (
     ASCEND_HELP,
     CANNOT_TELL,
     COUNTERS_HELP,
@@ -101,9 +105,9 @@ from analysis.wording.texts import (
     RUN_TIMES_HELP,
     TIME_SOURCES,
 )
-from analysis.wording.timeline.drawn import PICKED_IS_HIDDEN
-from analysis.wording.totals import total_basis, total_label, total_of, totals_title
-from analysis.wording.trust import (
+from fusescope.analysis.wording.timeline.drawn import PICKED_IS_HIDDEN
+from fusescope.analysis.wording.totals import total_basis, total_label, total_of, totals_title
+from fusescope.analysis.wording.trust import (
     TRUST,
     all_of_them,
     doubts_counted,

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from analysis.messages import Message, say
-from analysis.wording.sentences import level_text
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.wording.sentences import level_text
 
 ABLATION_HELP = Message(
     "What each optimizer of the engine is worth in this model. Slower without it: time with all "

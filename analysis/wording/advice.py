@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from analysis.messages import Message, Shown, paragraph, say
-from analysis.patterns.pattern import Blocker, Fact
+from fusescope.analysis.messages import Message, Shown, paragraph, say
+from fusescope.analysis.patterns.pattern import Blocker, Fact
 
 Facts = Mapping[str, Fact]
 _NAME_CHARS = 80

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.trust import trust
-from analysis.messages import Part
-from analysis.text import clean_text
-from analysis.wording.fusion.statements import fusion_sentence
-from analysis.wording.sentences import change_sentence, verdict_basis, verdict_sentence
-from analysis.wording.trust import TRUST, trust_line
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.trust import trust
+from fusescope.analysis.messages import Part
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.fusion.statements import fusion_sentence
+from fusescope.analysis.wording.sentences import change_sentence, verdict_basis, verdict_sentence
+from fusescope.analysis.wording.trust import TRUST, trust_line
 
 _CHARS = 1000  # of a line: names in it come from files
 
@@ -33,7 +33,7 @@ def _causes(comparison: Comparison) -> list[str]:
     """Return a line for each cause; of recordings what fusion bought."""
     if comparison.explanation is None:
         return [fusion_sentence(comparison)]
-    from analysis.wording.explanation import explained_parts
+    from fusescope.analysis.wording.explanation import explained_parts
 
     lead, *others = map(_text, explained_parts(comparison.explanation))
     return [lead, *(f"- {text}" for text in others)]

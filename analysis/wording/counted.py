@@ -6,12 +6,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message, Said, paragraph, say
-from analysis.trace import RunWord
-from analysis.wording.noise.unknown_noise import OF_FILES
-from analysis.wording.texts import FIGURES, PER_WORD, TIME_SOURCES, TIMES_FIRST, FigureText
-from analysis.work_units import run_word
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message, Said, paragraph, say
+from fusescope.analysis.trace import RunWord
+from fusescope.analysis.wording.noise.unknown_noise import OF_FILES
+from fusescope.analysis.wording.texts import (
+    FIGURES,
+    PER_WORD,
+    TIME_SOURCES,
+    TIMES_FIRST,
+    FigureText,
+)
+from fusescope.analysis.work_units import run_word
 
 FILE_TIME = Message("time in operators")
 _PER_FILE = Message("per file")

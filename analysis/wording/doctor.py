@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.doctor import FOUND_RUNS, Answer, AnswerCode, Examination, FigureCode
-from analysis.messages import Message, language, listed, paragraph, say
-from analysis.messages.formats import shown
-from analysis.trace import Diagnostic
-from analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.doctor import FOUND_RUNS, Answer, AnswerCode, Examination, FigureCode
+from fusescope.analysis.messages import Message, language, listed, paragraph, say
+from fusescope.analysis.messages.formats import shown
+from fusescope.analysis.trace import Diagnostic
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
 
 DOCTOR_HELP = Message(
     "What FuseScope read in each file, what it left out or repaired, and which figures the file "

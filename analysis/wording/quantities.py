@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.messages import Message, Said
-from analysis.quantity import Basis
-from analysis.units import duration
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.quantity import Basis
+from fusescope.analysis.units import duration
 
 BASES: Mapping[Basis, Message] = {
     "measured": Message("measured"),

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from analysis import units
-from analysis.compare.timing.verdict import Verdict
-from analysis.experiment import ExperimentRecord
-from analysis.messages import Message, Part, Shown, paragraph, say
-from analysis.quantity import Basis, Quantity, ratio, relative_change
-from analysis.recipes import Cell, Note, Published, Recipe, RecipeTable, Step
-from analysis.recipes.notes import FROM_PROFILE, NoteCode
-from analysis.trace import Diagnostic, DiagnosticCode, Severity
-from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.diagnostics.attribution import (
+from fusescope.analysis import units
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.experiment import ExperimentRecord
+from fusescope.analysis.messages import Message, Part, Shown, paragraph, say
+from fusescope.analysis.quantity import Basis, Quantity, ratio, relative_change
+from fusescope.analysis.recipes import Cell, Note, Published, Recipe, RecipeTable, Step
+from fusescope.analysis.recipes.notes import FROM_PROFILE, NoteCode
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Severity
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.wording.diagnostics.attribution import (
     BESIDE_OPERATORS,
     MEAN_RUN_CHANGED,
     terms_beside_operators,
 )
-from analysis.wording.diagnostics.text import NoteText, told
-from analysis.wording.sentences import pair_parts, quantity_text, verdict_interval
-from analysis.wording.texts import FIGURES, REASONS, FigureText
+from fusescope.analysis.wording.diagnostics.text import NoteText, told
+from fusescope.analysis.wording.sentences import pair_parts, quantity_text, verdict_interval
+from fusescope.analysis.wording.texts import FIGURES, REASONS, FigureText
 
 COLUMNS: Mapping[str, FigureText] = {
     **FIGURES,

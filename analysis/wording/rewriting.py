@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, Protocol, cast
 
-from analysis.messages import Message
-from analysis.patterns.pattern import Blocker, HeldBack
-from analysis.wording.advice import Facts, NearMiss, near_miss_sentence
+from fusescope.analysis.messages import Message
+from fusescope.analysis.patterns.pattern import Blocker, HeldBack
+from fusescope.analysis.wording.advice import Facts, NearMiss, near_miss_sentence
 
 
 class Held(Protocol):

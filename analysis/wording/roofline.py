@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from analysis import units
-from analysis.messages import Message, Said, Shown, say
-from analysis.quantity import Reason
-from analysis.wording.texts import REASONS
+from fusescope.analysis import units
+from fusescope.analysis.messages import Message, Said, Shown, say
+from fusescope.analysis.quantity import Reason
+from fusescope.analysis.wording.texts import REASONS
 
 if TYPE_CHECKING:
-    from analysis.compare.comparison import Comparison
-    from analysis.compare.roofline import Dot, Line, Picture
-    from analysis.compare.roofs import Product, Roofs
+    from fusescope.analysis.compare.comparison import Comparison
+    from fusescope.analysis.compare.roofline import Dot, Line, Picture
+    from fusescope.analysis.compare.roofs import Product, Roofs
 
 ROOFLINE_HELP = Message(
     "Operators with counted FLOPs (convolutions, matrix products, attention). Horizontal: "

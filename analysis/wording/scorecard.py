@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analysis.advice.finding import Gain
-from analysis.advice.scorecard import Scorecard
-from analysis.messages import Message, paragraph, say
-from analysis.wording.noise.slow_executions import SLOW_IS_TOLD
+from fusescope.analysis.advice.finding import Gain
+from fusescope.analysis.advice.scorecard import Scorecard
+from fusescope.analysis.messages import Message, paragraph, say
+from fusescope.analysis.wording.noise.slow_executions import SLOW_IS_TOLD
 
 SCORECARD_TITLE = Message("What was predicted, and what came")
 SCORECARD_HELP = Message(

@@ -8,22 +8,28 @@ from typing import Literal
 
 import pandas as pd
 
-from analysis import units
-from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.side import Role, Side, engines_differ
-from analysis.compare.timing.latency import are_paired
-from analysis.compare.timing.verdict import Pairing, Verdict, VerdictReason
-from analysis.experiment import ExperimentRecord
-from analysis.messages import Message, Part, Shown, listed, paragraph, passage, say
-from analysis.quantity import Quantity
-from analysis.trace import RunWord
-from analysis.wording.counted import counts_of, has_copies, mean_text
-from analysis.wording.fusion.groups import MODULES_HELP
-from analysis.wording.noise.runs_apart import apart_text
-from analysis.wording.noise.slow_executions import slow_in_means
-from analysis.wording.noise.unknown_noise import OF_FILES, times_text, unknown_noise
-from analysis.wording.quantities import BASES
-from analysis.wording.texts import CANNOT_TELL, NEARLY_EQUAL, REASONS, TIME_SOURCES, TIMES_FIRST
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison, Figure
+from fusescope.analysis.compare.side import Role, Side, engines_differ
+from fusescope.analysis.compare.timing.latency import are_paired
+from fusescope.analysis.compare.timing.verdict import Pairing, Verdict, VerdictReason
+from fusescope.analysis.experiment import ExperimentRecord
+from fusescope.analysis.messages import Message, Part, Shown, listed, paragraph, passage, say
+from fusescope.analysis.quantity import Quantity
+from fusescope.analysis.trace import RunWord
+from fusescope.analysis.wording.counted import counts_of, has_copies, mean_text
+from fusescope.analysis.wording.fusion.groups import MODULES_HELP
+from fusescope.analysis.wording.noise.runs_apart import apart_text
+from fusescope.analysis.wording.noise.slow_executions import slow_in_means
+from fusescope.analysis.wording.noise.unknown_noise import OF_FILES, times_text, unknown_noise
+from fusescope.analysis.wording.quantities import BASES
+from fusescope.analysis.wording.texts import (
+    CANNOT_TELL,
+    NEARLY_EQUAL,
+    REASONS,
+    TIME_SOURCES,
+    TIMES_FIRST,
+)
 
 _FASTER = Message("{candidate:name} is **{factor:factor} faster** than {baseline:name}")
 _SLOWER = Message("{candidate:name} is **{factor:factor} slower** than {baseline:name}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.messages import Message, say
+from fusescope.analysis.messages import Message, say
 
 _SAMPLES: Mapping[tuple[bool, bool], Message] = {
     (True, True): Message("Sample: a recording that comes with FuseScope, not one of yours."),

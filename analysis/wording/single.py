@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.compare.doubts import control_doubt
-from analysis.compare.side import Side, units_of
-from analysis.compare.single import RunFacts, run_facts
-from analysis.experiment import Experiment
-from analysis.memory import MemoryUse
-from analysis.messages import Message, Part, paragraph, say
-from analysis.messages.formats import shown
-from analysis.trace import DiagnosticCode, RunWord, Trace
-from analysis.units import duration
-from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.diagnostics.early_end import early_end_parts, early_end_text
-from analysis.work_units import run_word
+from fusescope.analysis.compare.doubts import control_doubt
+from fusescope.analysis.compare.side import Side, units_of
+from fusescope.analysis.compare.single import RunFacts, run_facts
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.messages import Message, Part, paragraph, say
+from fusescope.analysis.messages.formats import shown
+from fusescope.analysis.trace import DiagnosticCode, RunWord, Trace
+from fusescope.analysis.units import duration
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.wording.diagnostics.early_end import early_end_parts, early_end_text
+from fusescope.analysis.work_units import run_word
 
 _RUN = Message("A run of {side:name} takes **{time:duration}**")
 _PROFILED = Message("A run of {side:name} takes **{time:duration}** as profiled")

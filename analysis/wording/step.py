@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Role, Side
-from analysis.compare.step import (
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Role, Side
+from fusescope.analysis.compare.step import (
     PARTS,
     StepPart,
     mean_steps,
@@ -17,9 +17,9 @@ from analysis.compare.step import (
     step_change,
     why_no_parts,
 )
-from analysis.messages import Message, Part, listed, paragraph, say
-from analysis.trace import RunWord
-from analysis.work_units import run_word
+from fusescope.analysis.messages import Message, Part, listed, paragraph, say
+from fusescope.analysis.trace import RunWord
+from fusescope.analysis.work_units import run_word
 
 TITLES: Mapping[RunWord, Message] = {
     "runs": Message("Where the time of a run goes"),

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from analysis.compare.timing.statistics import Statistic
-from analysis.compare.timing.verdict import TimeSource, VerdictReason
-from analysis.messages import Message, Said, say
-from analysis.quantity import Reason
-from analysis.trace import RunWord
+from fusescope.analysis.compare.timing.statistics import Statistic
+from fusescope.analysis.compare.timing.verdict import TimeSource, VerdictReason
+from fusescope.analysis.messages import Message, Said, say
+from fusescope.analysis.quantity import Reason
+from fusescope.analysis.trace import RunWord
 
 # What times and counts are of, for texts with {per} and {mean}.
 PER_RUN: Mapping[str, Message | Said] = {"per": Message("per run"), "mean": Message("mean per run")}

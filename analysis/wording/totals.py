@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from analysis import units
-from analysis.messages import Message, listed, say
-from analysis.wording.counted import FILE_TIME, mean_text, times_are_of_files
-from analysis.wording.texts import TIME_SOURCES
+from fusescope.analysis import units
+from fusescope.analysis.messages import Message, listed, say
+from fusescope.analysis.wording.counted import FILE_TIME, mean_text, times_are_of_files
+from fusescope.analysis.wording.texts import TIME_SOURCES
 
 if TYPE_CHECKING:
-    from analysis.compare.comparison import Comparison
-    from analysis.compare.side import Role
-    from analysis.compare.totals import Kind, Total
+    from fusescope.analysis.compare.comparison import Comparison
+    from fusescope.analysis.compare.side import Role
+    from fusescope.analysis.compare.totals import Kind, Total
 
 TOTALS_TITLE = Message("Which time is which")
 _OF_SIDE: Mapping[Role, Message] = {
@@ -108,7 +108,7 @@ def total_basis(total: Total, comparison: Comparison) -> str:
 def totals_title(comparison: Comparison) -> str:
     """'Which time is which: 10.6 ms, 11.7 ms, 12.4 ms, 13.3 ms of the baseline'; the candidate's
     where the baseline has none."""
-    from analysis.compare.totals import totals
+    from fusescope.analysis.compare.totals import totals
 
     found = totals(comparison)
     for side, message in _OF_SIDE.items():

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.advice import Findings, Subject, missed_fusions
-from analysis.advice.remedies import SPIN, held, remedies, tried_before
-from analysis.advice.settings import conditions_of
-from analysis.advice.tried import Outcome, Tried, kept
-from analysis.compare.timing.verdict import Verdict
-from analysis.experiment import FROM_FILE, ExperimentRecord, Try
-from analysis.messages import Message, listed, paragraph, say
-from analysis.wording.findings.texts import TEXTS
-from analysis.wording.scorecard import interval_text
-from analysis.wording.sentences import pair_parts, verdict_interval
+from fusescope.analysis.advice import Findings, Subject, missed_fusions
+from fusescope.analysis.advice.remedies import SPIN, held, remedies, tried_before
+from fusescope.analysis.advice.settings import conditions_of
+from fusescope.analysis.advice.tried import Outcome, Tried, kept
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.experiment import FROM_FILE, ExperimentRecord, Try
+from fusescope.analysis.messages import Message, listed, paragraph, say
+from fusescope.analysis.wording.findings.texts import TEXTS
+from fusescope.analysis.wording.scorecard import interval_text
+from fusescope.analysis.wording.sentences import pair_parts, verdict_interval
 
 TITLE = Message("Tried beside {best:name}")
 _ALL_FUSED = Message("Nothing is left here that a fusion of ONNX Runtime would fuse.")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analysis.messages import Message, paragraph
-from analysis.trace import Diagnostic
-from analysis.wording.diagnostics import diagnostic_headline, diagnostic_sentence
-from analysis.wording.diagnostics.ranks import WAITS
+from fusescope.analysis.messages import Message, paragraph
+from fusescope.analysis.trace import Diagnostic
+from fusescope.analysis.wording.diagnostics import diagnostic_headline, diagnostic_sentence
+from fusescope.analysis.wording.diagnostics.ranks import WAITS
 
 if TYPE_CHECKING:
-    from analysis.compare.trust import Trust
+    from fusescope.analysis.compare.trust import Trust
 
 TRUST = Message("Can I trust this?")
 GENERAL_DOUBT = Message("The files are two separate recordings.")

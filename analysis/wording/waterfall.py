@@ -6,15 +6,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.ledger import Ledger, gain_kind
-from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
-from analysis.compare.side import Role
-from analysis.messages import Message, listed, say
-from analysis.wording.fusion.became import becomes_text, originals_text
-from analysis.wording.fusion.terms import SHOWN_ROUNDING_NS, TERMS, Term
-from analysis.wording.noise.slow_executions import slow_note
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.ledger import Ledger, gain_kind
+from fusescope.analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
+from fusescope.analysis.compare.side import Role
+from fusescope.analysis.messages import Message, listed, say
+from fusescope.analysis.wording.fusion.became import becomes_text, originals_text
+from fusescope.analysis.wording.fusion.terms import SHOWN_ROUNDING_NS, TERMS, Term
+from fusescope.analysis.wording.noise.slow_executions import slow_note
 
 MAX_PATTERNS = 6
 SMALL_SHARE = 0.01  # of the largest pattern: smaller ones share a bar

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from analysis.work_units.finding import (
+from fusescope.analysis.work_units.finding import (
     are_two_phases,
     common_units,
     same_work,
     steady_units,
     units_of,
 )
-from analysis.work_units.runs import run_word, with_common_runs, with_unit_runs
-from analysis.work_units.units import UnitKind, Units
-from analysis.work_units.work import Work
+from fusescope.analysis.work_units.runs import run_word, with_common_runs, with_unit_runs
+from fusescope.analysis.work_units.units import UnitKind, Units
+from fusescope.analysis.work_units.work import Work
 
 __all__ = [
     "UnitKind",

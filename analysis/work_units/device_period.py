@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.metrics.spans import call_times
-from analysis.trace import Trace
+from fusescope.analysis.metrics.spans import call_times
+from fusescope.analysis.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.metrics.spans import call_times, union_ns
-from analysis.trace import Trace
-from analysis.work_units.units import OUTSIDE, Units
+from fusescope.analysis.metrics.spans import call_times, union_ns
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units.units import OUTSIDE, Units
 
 _MUCH = 0.05  # of a unit, in which the device runs what was launched before the file begins
 _LAUNCHED = 0.5  # of the calls of a device: with fewer, the file does not say what was launched

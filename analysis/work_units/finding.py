@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.metrics.warmup import steady_runs
-from analysis.trace import Trace
-from analysis.work_units.earlier import behind_earlier
-from analysis.work_units.marked import units_of_annotations, units_of_runs
-from analysis.work_units.units import Units, whole_file
-from analysis.work_units.work import Work
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units.earlier import behind_earlier
+from fusescope.analysis.work_units.marked import units_of_annotations, units_of_runs
+from fusescope.analysis.work_units.units import Units, whole_file
+from fusescope.analysis.work_units.work import Work
 
 
 def units_of(trace: Trace) -> Units:
@@ -18,7 +18,7 @@ def units_of(trace: Trace) -> Units:
     units = _named(trace)
     if units is not None:
         return units
-    from analysis.work_units.repeated import units_of_repeats
+    from fusescope.analysis.work_units.repeated import units_of_repeats
 
     units = units_of_repeats(trace)
     return units if units is not None else whole_file(trace)
@@ -34,7 +34,7 @@ def common_units(before: Trace, after: Trace) -> tuple[Units, Units]:
         if first.is_behind != second.is_behind:
             first, second = behind_earlier(before, first, 0), behind_earlier(after, second, 0)
         return first, second
-    from analysis.work_units.repeated import common_repeats
+    from fusescope.analysis.work_units.repeated import common_repeats
 
     repeats = common_repeats(before, after)
     if repeats is not None:

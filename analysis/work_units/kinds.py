@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.metrics.memo import once
-from analysis.trace import Trace
-from analysis.work_units.marked import units_of_annotations, units_of_runs
-from analysis.work_units.work import Work
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units.marked import units_of_annotations, units_of_runs
+from fusescope.analysis.work_units.work import Work
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.host_activity import ANNOTATION, HostActivity
-from analysis.metrics.spans import busy_until, call_times
-from analysis.trace import UNIT_RUNS, Trace
-from analysis.work_units.device_period import device_windows, launch_times
-from analysis.work_units.earlier import behind_earlier
-from analysis.work_units.units import NUMBER, OUTSIDE, UnitKind, Units, title_of
+from fusescope.analysis.host_activity import ANNOTATION, HostActivity
+from fusescope.analysis.metrics.spans import busy_until, call_times
+from fusescope.analysis.trace import UNIT_RUNS, Trace
+from fusescope.analysis.work_units.device_period import device_windows, launch_times
+from fusescope.analysis.work_units.earlier import behind_earlier
+from fusescope.analysis.work_units.units import NUMBER, OUTSIDE, UnitKind, Units, title_of
 
 _COVERED = 0.5  # of the launches, which annotations must hold to be units of work
 _UNSEEN = 0.5  # of a unit, in which its first kernel waits for what the file does not show

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.metrics.spans import call_times
-from analysis.trace import Trace
-from analysis.work_units.units import Units
+from fusescope.analysis.metrics.spans import call_times
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units.units import Units
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,16 +8,16 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analysis.align.repeats import Repeat, best_period
-from analysis.host.idle import idle_by_host
-from analysis.metrics.device import copies_of
-from analysis.metrics.heavy_work import Work, heavy_work
-from analysis.metrics.kernel_types import kernel_types
-from analysis.metrics.memo import once
-from analysis.metrics.spans import busy_until, call_times
-from analysis.operators.kernel_names import memory_type
-from analysis.trace import Trace
-from analysis.work_units.units import OUTSIDE, UnitEnd, Units
+from fusescope.analysis.align.repeats import Repeat, best_period
+from fusescope.analysis.host.idle import idle_by_host
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.heavy_work import Work, heavy_work
+from fusescope.analysis.metrics.kernel_types import kernel_types
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.spans import busy_until, call_times
+from fusescope.analysis.operators.kernel_names import memory_type
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units.units import OUTSIDE, UnitEnd, Units
 
 _COVERED = 0.5  # of the kernels of the busiest stream, which repeats must hold
 _ROCM_COPIES = "__amd_rocclr_"  # ROCm copies and fills memory by kernels of these names

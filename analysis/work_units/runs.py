@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.host_activity import call_lengths
-from analysis.metrics.device import copies_of
-from analysis.metrics.spans import call_times, lacks_kernels
-from analysis.text import clean_text
-from analysis.trace import (
+from fusescope.analysis.host_activity import call_lengths
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.spans import call_times, lacks_kernels
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import (
     UNIT_RUNS,
     Diagnostic,
     DiagnosticCode,
@@ -23,10 +23,10 @@ from analysis.trace import (
     noted,
     runs_frame,
 )
-from analysis.work_units.earlier import launched_earlier
-from analysis.work_units.finding import are_two_phases, common_units, same_work, units_of
-from analysis.work_units.units import Units
-from analysis.work_units.work import Work
+from fusescope.analysis.work_units.earlier import launched_earlier
+from fusescope.analysis.work_units.finding import are_two_phases, common_units, same_work, units_of
+from fusescope.analysis.work_units.units import Units
+from fusescope.analysis.work_units.work import Work
 
 _CHARS = 80  # of an annotation in a note
 _BESIDE = 0.001  # of the time of all runs: what a file shows beside them is not told below it

@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.metrics.spans import call_times
-from analysis.trace import Trace
-from analysis.work_units.work import Work, work_of
+from fusescope.analysis.metrics.spans import call_times
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units.work import Work, work_of
 
 # *earlier* is what a device ran before its only step: work that was launched before the file began.
 UnitKind = Literal["step", "annotation", "repeat", "file", "earlier"]

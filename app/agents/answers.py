@@ -9,26 +9,26 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.advice import Subject, findings
-from analysis.advice.explanation import explain_subject
-from analysis.advice.sides import advised
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side
-from analysis.experiment import Experiment
-from analysis.metrics.breakdown import by_operator
-from analysis.redaction import redacted, redacted_sides, text_without_paths
-from analysis.report.explanation.diagnostics_json import diagnostics
-from analysis.report.explanation.explanation_json import explanation_values
-from analysis.report.explanation.trace_json import trace_explanation_values
-from analysis.report.exports.comparison_json import side_values, verdict_values
-from analysis.report.exports.comparison_tables import comparison_tables
-from analysis.report.exports.findings_json import findings_values
-from analysis.report.exports.inspection import inspection
-from analysis.trace import Trace
-from analysis.wording.answer import answer_lines
-from app.agents.files import Files
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.advice.explanation import explain_subject
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.redaction import redacted, redacted_sides, text_without_paths
+from fusescope.analysis.report.explanation.diagnostics_json import diagnostics
+from fusescope.analysis.report.explanation.explanation_json import explanation_values
+from fusescope.analysis.report.explanation.trace_json import trace_explanation_values
+from fusescope.analysis.report.exports.comparison_json import side_values, verdict_values
+from fusescope.analysis.report.exports.comparison_tables import comparison_tables
+from fusescope.analysis.report.exports.findings_json import findings_values
+from fusescope.analysis.report.exports.inspection import inspection
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.answer import answer_lines
+from fusescope.app.agents.files import Files
 
 MAX_ROWS = 100  # of one page of operators, and of one answer in SQL
 _CAUSES, _KERNELS = 12, 8  # changes of an answer, and kernels of each
@@ -121,7 +121,7 @@ class Answers:
 
     def sql(self, question: str) -> dict[str, Any]:
         """Return the first rows that a question about the library gives."""
-        from app.library.query import opened
+        from fusescope.app.library.query import opened
 
         with opened(_SECONDS) as prepared:
             answer = prepared.answer(question, MAX_ROWS + 1)
@@ -134,7 +134,7 @@ class Answers:
 
     def search_library(self, words: str) -> dict[str, Any]:
         """Return what is in the library and has these words, the newest first."""
-        from app.library.items import items, matching, values_of
+        from fusescope.app.library.items import items, matching, values_of
 
         found = [values_of(item) for item in matching(items(), words)]
         return {

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from analysis.text import clean_text
+from fusescope.analysis.text import clean_text
 
 MAX_BYTES = 24_000  # of an answer as JSON: some 8,000 tokens
 MAX_CHARS = 1_000  # of one text

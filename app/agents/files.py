@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers import read_path
-from analysis.trace import Trace
-from app.library import baselines
-from app.library.reading import IN_LIBRARY, read_at
-from app.sources import places
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Trace
+from fusescope.app.library import baselines
+from fusescope.app.library.reading import IN_LIBRARY, read_at
+from fusescope.app.sources import places
 
 _HELD = 4  # files that are kept in memory, so that several questions on one read it once
 

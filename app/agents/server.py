@@ -12,10 +12,10 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import Field
 
-from analysis.errors import FuseScopeError
-from analysis.messages import language
-from app.agents.answers import Answers
-from app.agents.bounds import bounded
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import language
+from fusescope.app.agents.answers import Answers
+from fusescope.app.agents.bounds import bounded
 
 INSTRUCTIONS = """\
 FuseScope says which change made a model faster or slower, where, and whether to trust it. Start

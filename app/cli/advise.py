@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from analysis.errors import FuseScopeError
-from analysis.messages import say
-from app.cli import memory, streams
-from app.cli.limits import LimitOption
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import say
+from fusescope.app.cli import memory, streams
+from fusescope.app.cli.limits import LimitOption
 
 
 def advise(
@@ -73,14 +73,14 @@ def advise(
 ) -> None:
     """Say what limits a trace or variant now, what to try, and what that would bring."""
     if try_most is not None:
-        from app.cli.recording.trying import Trial, try_out
+        from fusescope.app.cli.recording.trying import Trial, try_out
 
         for option, is_given in (("--redact", redact), ("--html", html is not None)):
             if is_given:
                 raise FuseScopeError("options_exclude", first="--try", second=option)
         try_out(Trial(path, model, variant, try_most, seconds, out or Path.cwd(), json))
         return
-    from app.cli.recording.models import Asked, collection_at, rank
+    from fusescope.app.cli.recording.models import Asked, collection_at, rank
 
     collection = collection_at(path)
     if collection is not None and model is None:
@@ -93,21 +93,21 @@ def advise(
         if given is not None:
             raise FuseScopeError("option_needs_other", option=option, needed="--try")
     with memory.lasting():
-        from analysis.advice import findings
-        from analysis.advice.explanation import explain_subject
-        from analysis.advice.explanation.model_tree import tree_of_trace
-        from analysis.advice.scorecard import scorecard
-        from analysis.advice.sides import advised, advised_names
-        from analysis.advice.subject import Subject
-        from analysis.compare import compare
-        from analysis.experiment import Experiment
-        from analysis.report.one_trace.advice_json import advice_json
-        from analysis.work_units.kinds import WorkKind, kinds_of_work
-        from app.cli.given import reports
-        from app.cli.given.work import work_named
-        from app.cli.reading import read_given
-        from app.cli.writing.outputs import print_report, refuse_lost, write_whole
-        from app.library.reading import named_by_path
+        from fusescope.analysis.advice import findings
+        from fusescope.analysis.advice.explanation import explain_subject
+        from fusescope.analysis.advice.explanation.model_tree import tree_of_trace
+        from fusescope.analysis.advice.scorecard import scorecard
+        from fusescope.analysis.advice.sides import advised, advised_names
+        from fusescope.analysis.advice.subject import Subject
+        from fusescope.analysis.compare import compare
+        from fusescope.analysis.experiment import Experiment
+        from fusescope.analysis.report.one_trace.advice_json import advice_json
+        from fusescope.analysis.work_units.kinds import WorkKind, kinds_of_work
+        from fusescope.app.cli.given import reports
+        from fusescope.app.cli.given.work import work_named
+        from fusescope.app.cli.reading import read_given
+        from fusescope.app.cli.writing.outputs import print_report, refuse_lost, write_whole
+        from fusescope.app.library.reading import named_by_path
 
     refuse_lost({"--html": html}, [path])
     # Placeholders are numbered over all variants, so that they are the same in every answer.
@@ -116,7 +116,7 @@ def advise(
     if held is not None:
         sides = reports.sides_of(held, candidate=variant)
         if redact:
-            from analysis.redaction import redacted_sides
+            from fusescope.analysis.redaction import redacted_sides
 
             sides = redacted_sides(*sides)
         comparison = compare(*sides, reports.assumptions_of(held))
@@ -125,7 +125,7 @@ def advise(
         wanted = None if redact else lambda record: advised_names(record, variant)
         value = read_given(path, wanted)
         if redact:
-            from analysis.redaction import redacted
+            from fusescope.analysis.redaction import redacted
 
             value = redacted(value)
         kinds = () if isinstance(value, Experiment) else kinds_of_work(value)
@@ -135,7 +135,7 @@ def advise(
             [side] = named_by_path([subject.side], [path])
             subject = replace(subject, side=side)
     if html is not None:
-        from analysis.report.one_trace.html import trace_html
+        from fusescope.analysis.report.one_trace.html import trace_html
 
         write_whole(html, trace_html(subject).encode(), option="--html", code="report_unwritable")
     found = findings(subject)
@@ -145,7 +145,7 @@ def advise(
     if json:
         streams.write_json(advice_json(subject.side, found, card, explained, kinds, tree))
         return
-    from app.cli.printing.findings import print_findings
+    from fusescope.app.cli.printing.findings import print_findings
 
     print_findings(subject.side, found, card, explained, tree)
     if html is not None:

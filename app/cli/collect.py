@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from analysis.messages import Said, say
-from app.cli.recording import run as recording_run
-from app.cli.recording.command import typed_command
-from app.recording import sweep as sweeping
+from fusescope.analysis.messages import Said, say
+from fusescope.app.cli.recording import run as recording_run
+from fusescope.app.cli.recording.command import typed_command
+from fusescope.app.recording import sweep as sweeping
 
 _Model = Annotated[
     str,
@@ -160,12 +160,12 @@ def collect(
 ) -> None:
     """Record a model's variants and write one experiment file."""
     try:
-        from analysis.errors import FuseScopeError
-        from app.recording.shapes import shape_of
-        from app.sources.model_files import read_models
-        from app.sources.rule_files import read_variants
-        from collectors.record import OWN, Recording
-        from collectors.zoo.catalogue import chosen
+        from fusescope.analysis.errors import FuseScopeError
+        from fusescope.app.recording.shapes import shape_of
+        from fusescope.app.sources.model_files import read_models
+        from fusescope.app.sources.rule_files import read_variants
+        from fusescope.collectors.record import OWN, Recording
+        from fusescope.collectors.zoo.catalogue import chosen
     except ImportError as error:
         raise recording_run.missing_package(error) from None
 
@@ -232,7 +232,7 @@ def _print_next(path: Path, verb: str) -> None:
 def _names(
     variants: str | None, ablate: bool, runtime: str, engines: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    from collectors.record import first_of_several, first_variants
+    from fusescope.collectors.record import first_of_several, first_variants
 
     if variants is None and engines:
         return first_of_several(engines)
@@ -258,6 +258,6 @@ def _named(text: str, option: str, form: str) -> tuple[str, list[str]]:
 
 
 def _malformed(text: str, option: str, form: str) -> Exception:
-    from analysis.errors import FuseScopeError
+    from fusescope.analysis.errors import FuseScopeError
 
     return FuseScopeError("option_malformed", option=option, given=text[:60], form=form)

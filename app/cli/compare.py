@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli import memory, streams
-from app.cli.limits import LimitOption
+from fusescope.app.cli import memory, streams
+from fusescope.app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
-    from analysis.compare.comparison import Comparison
+    from fusescope.analysis.compare.comparison import Comparison
 
 
 def compare(
@@ -114,16 +114,16 @@ def compare(
 ) -> None:
     """Compare two traces, or two variants of an experiment."""
     with memory.lasting():
-        from analysis.compare import compare as compare_sides
-        from analysis.compare.assumptions import Assumptions
-        from analysis.compare.choice import choose_sides, chosen_names
-        from analysis.errors import FuseScopeError
-        from app.cli.given import reports
-        from app.cli.given.saved import saved_baseline
-        from app.cli.given.sides import refuse_runs, sides_of, variant_of
-        from app.cli.reading import read_given, reading_ahead
-        from app.cli.writing.outputs import print_report, refuse_lost
-        from app.library.reading import named_by_path
+        from fusescope.analysis.compare import compare as compare_sides
+        from fusescope.analysis.compare.assumptions import Assumptions
+        from fusescope.analysis.compare.choice import choose_sides, chosen_names
+        from fusescope.analysis.errors import FuseScopeError
+        from fusescope.app.cli.given import reports
+        from fusescope.app.cli.given.saved import saved_baseline
+        from fusescope.app.cli.given.sides import refuse_runs, sides_of, variant_of
+        from fusescope.app.cli.reading import read_given, reading_ahead
+        from fusescope.app.cli.writing.outputs import print_report, refuse_lost
+        from fusescope.app.library.reading import named_by_path
 
     if top is not None and not json:
         raise FuseScopeError("option_needs_other", option="--top", needed="--json")
@@ -133,7 +133,7 @@ def compare(
     held = reports.report_at(baseline) if baseline and candidate is None else None
     is_several = held is not None and held.manifest.more and candidate_variant is None
     if baseline is not None and (more or variants is not None or is_several):
-        from app.cli.multiple.several import print_several
+        from fusescope.app.cli.multiple.several import print_several
 
         refused: dict[str, object] = {
             "--candidate": candidate_variant, "--baseline-runs": baseline_runs,
@@ -186,42 +186,42 @@ def compare(
     entered = assumptions.runs
     runs = (baseline_runs or entered[0], candidate_runs or entered[1])
     if redact:
-        from analysis.redaction import redacted_sides
+        from fusescope.analysis.redaction import redacted_sides
 
         sides = redacted_sides(*sides)
     chosen = assumptions.work
     if work is not None:
-        from analysis.work_units.kinds import common_kinds
-        from app.cli.given.work import work_named
+        from fusescope.analysis.work_units.kinds import common_kinds
+        from fusescope.app.cli.given.work import work_named
 
         kinds = common_kinds(sides[0].trace, sides[1].trace)
         chosen = work_named(work, (kind.work for kind, _ in kinds))
     comparison = compare_sides(*sides, replace(assumptions, runs=runs, work=chosen))
     if ascend is not None:
-        from app.cli.writing.ascend import write_ascend
+        from fusescope.app.cli.writing.ascend import write_ascend
 
         pair = {"baseline": sides[0].trace, "candidate": sides[1].trace}
         for sentence in write_ascend(ascend, pair, given):
             print(sentence, file=sys.stderr)
     _write(comparison, files)
     if csv is not None:
-        from analysis.report.exports.comparison_csv import comparison_csv
-        from app.cli.writing.folders import write_files
+        from fusescope.analysis.report.exports.comparison_csv import comparison_csv
+        from fusescope.app.cli.writing.folders import write_files
 
         tables = {csv / name: data for name, data in comparison_csv(comparison).items()}
         write_files(tables, given, option="--csv", code="tables_unwritable")
     if parquet is not None:
-        from analysis.report.exports.comparison_parquet import comparison_parquet
-        from app.cli.writing.folders import write_files
+        from fusescope.analysis.report.exports.comparison_parquet import comparison_parquet
+        from fusescope.app.cli.writing.folders import write_files
 
         tables = {parquet / name: data for name, data in comparison_parquet(comparison).items()}
         write_files(tables, given, option="--parquet", code="tables_unwritable")
     if json:
-        from analysis.report.exports.comparison_json import comparison_parts
+        from fusescope.analysis.report.exports.comparison_json import comparison_parts
 
         streams.write_json_parts(comparison_parts(comparison, top))
     else:
-        from app.cli.printing.comparison import print_comparison
+        from fusescope.app.cli.printing.comparison import print_comparison
 
         others = _others(comparison) if candidate is None else []
         print_comparison(comparison, others, is_brief=brief)
@@ -233,7 +233,7 @@ def _write(comparison: Comparison, files: Mapping[str, Path | None]) -> None:
     """Each file that was asked for, by its option."""
     for option, path in files.items():
         if path is not None:
-            from app.cli.writing.outputs import write_whole
+            from fusescope.app.cli.writing.outputs import write_whole
 
             data = _made(option, comparison)
             write_whole(path, data, option=option, code="report_unwritable")
@@ -241,21 +241,21 @@ def _write(comparison: Comparison, files: Mapping[str, Path | None]) -> None:
 
 def _made(option: str, comparison: Comparison) -> bytes:
     if option == "--markdown":
-        from analysis.report.exports.comparison_markdown import comparison_markdown
+        from fusescope.analysis.report.exports.comparison_markdown import comparison_markdown
 
         return comparison_markdown(comparison).encode()
     if option == "--perfetto":
-        from analysis.report.exports.perfetto import perfetto_json
+        from fusescope.analysis.report.exports.perfetto import perfetto_json
 
         return perfetto_json(comparison)
-    from analysis.report.html import report_html
+    from fusescope.analysis.report.html import report_html
 
     return report_html(comparison).encode()
 
 
 def _others(comparison: Comparison) -> list[str]:
     """The variants of a recording that are on neither side, fit to be shown."""
-    from analysis.text import clean_text
+    from fusescope.analysis.text import clean_text
 
     experiment = comparison.candidate.experiment
     shown = (comparison.baseline.label, comparison.candidate.label)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from analysis.messages import paragraph, say
-from app.cli import interruption, streams
-from app.cli.recording import run as recording_run
+from fusescope.analysis.messages import paragraph, say
+from fusescope.app.cli import interruption, streams
+from fusescope.app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from collectors.fuse import Fused, Opportunity, Outcome, Report
+    from fusescope.collectors.fuse import Fused, Opportunity, Outcome, Report
 
 _NAME_CHARS = 200
 _OPERATORS = 6  # named in a line
@@ -64,10 +64,10 @@ def fuse(
     """Fuse operators of a model by rules, verify the result, and say what was not fused and why."""
     interruption.heed()  # before anything is imported, which tries the temporary folder
     try:
-        from app.recording.shapes import shape_of
-        from app.sources.rule_files import read_rules
-        from collectors.fuse import Fusing
-        from collectors.fuse import fuse as run
+        from fusescope.app.recording.shapes import shape_of
+        from fusescope.app.sources.rule_files import read_rules
+        from fusescope.collectors.fuse import Fusing
+        from fusescope.collectors.fuse import fuse as run
     except ImportError as error:
         raise recording_run.missing_package(error) from None
 
@@ -131,9 +131,9 @@ def _print(done: Fused, *, explain: bool) -> None:
 def _print_patterns(console: Console, report: Report) -> None:
     from rich.table import Table
 
-    from analysis import units
-    from analysis.text import clean_text
-    from analysis.wording.rewriting import held_back_sentence
+    from fusescope.analysis import units
+    from fusescope.analysis.text import clean_text
+    from fusescope.analysis.wording.rewriting import held_back_sentence
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("Fused"))
@@ -159,9 +159,9 @@ def _print_patterns(console: Console, report: Report) -> None:
 def _print_opportunities(console: Console, report: Report) -> None:
     from rich.table import Table
 
-    from analysis import units
-    from analysis.text import clean_text
-    from analysis.wording.rewriting import OUTCOMES, held_back_sentence
+    from fusescope.analysis import units
+    from fusescope.analysis.text import clean_text
+    from fusescope.analysis.wording.rewriting import OUTCOMES, held_back_sentence
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column(say("Opportunity"))
@@ -196,7 +196,7 @@ def _print_opportunities(console: Console, report: Report) -> None:
 
 def _place(row: Opportunity) -> str:
     """The module that it lies in, else its operators."""
-    from analysis.text import clean_text
+    from fusescope.analysis.text import clean_text
 
     names = [clean_text(name, _NAME_CHARS) for name in row.operators[:_OPERATORS]]
     more = ", …" if len(row.operators) > _OPERATORS else ""
@@ -204,7 +204,7 @@ def _place(row: Opportunity) -> str:
 
 
 def _print_verification(console: Console, report: Report) -> None:
-    from analysis.wording.rewriting import VERIFIED_HELP
+    from fusescope.analysis.wording.rewriting import VERIFIED_HELP
 
     if report.taken_back:
         count = len(report.taken_back)
@@ -223,7 +223,7 @@ def _print_verification(console: Console, report: Report) -> None:
 
 
 def _say_where(done: Fused, asked: Path | None, to: TextIO) -> None:
-    from analysis.text import clean_text
+    from fusescope.analysis.text import clean_text
 
     path = Path(str(done.path))
     print(say("Model: {file:name}", file=recording_run.relative(path)), file=to)

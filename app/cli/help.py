@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from analysis.messages import language, mark
+from fusescope.analysis.messages import language, mark
 
 # Texts of typer's own: the heads of its panels, and what it says behind an option.
 _HEADS = {

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from analysis.messages import say
-from app.cli import memory, streams
-from app.cli.limits import LimitOption
+from fusescope.analysis.messages import say
+from fusescope.app.cli import memory, streams
+from fusescope.app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from analysis.doctor import Examination
-    from analysis.experiment import Experiment
-    from analysis.trace import Trace
+    from fusescope.analysis.doctor import Examination
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.trace import Trace
 
 
 def inspect(
@@ -37,22 +37,22 @@ def inspect(
 ) -> None:
     """Say what is in a trace or experiment, what was dropped, and what it can and cannot answer."""
     with memory.lasting():
-        from app.cli.given import reports
-        from app.cli.reading import read_given
+        from fusescope.app.cli.given import reports
+        from fusescope.app.cli.reading import read_given
 
     held = reports.report_at(path)
     values = {"": read_given(path)} if held is None else reports.values_of(held)
     if redact:
-        from analysis.redaction import redacted_all
+        from fusescope.analysis.redaction import redacted_all
 
         values = redacted_all(values)
     if ascend is not None:
-        from app.cli.writing.ascend import write_ascend
+        from fusescope.app.cli.writing.ascend import write_ascend
 
         for sentence in write_ascend(ascend, _by_folder(values), [path]):
             print(sentence, file=sys.stderr)
     if json:
-        from analysis.report.exports.inspection import inspection_json, report_json
+        from fusescope.analysis.report.exports.inspection import inspection_json, report_json
 
         (only, *others) = values.values()
         streams.write_json(report_json(values) if others else inspection_json(only))
@@ -65,11 +65,11 @@ def _print(value: Trace | Experiment, folder: str) -> None:
     """Print what a file or the files of a folder of that name contain."""
     from rich.console import Console
 
-    from analysis.doctor import examine
-    from analysis.experiment import Experiment
-    from analysis.text import display_name
-    from analysis.wording import engines_text
-    from analysis.wording.doctor import recognised_sentence
+    from fusescope.analysis.doctor import examine
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.text import display_name
+    from fusescope.analysis.wording import engines_text
+    from fusescope.analysis.wording.doctor import recognised_sentence
 
     console = Console(highlight=False, markup=False, emoji=False)
     if isinstance(value, Experiment):
@@ -110,17 +110,17 @@ def _print(value: Trace | Experiment, folder: str) -> None:
 
 def _measured(value: Trace | Experiment) -> Trace | Experiment:
     """Return a trace by its units of work, of which its figures are."""
-    from analysis.compare.runs.units import with_runs
-    from analysis.compare.side import side_of_trace
-    from analysis.experiment import Experiment
+    from fusescope.analysis.compare.runs.units import with_runs
+    from fusescope.analysis.compare.side import side_of_trace
+    from fusescope.analysis.experiment import Experiment
 
     return value if isinstance(value, Experiment) else with_runs(side_of_trace(value)).trace
 
 
 def _print_explanation(console: Console, trace: Trace) -> None:
-    from analysis.advice.explanation import explain_subject
-    from analysis.advice.sides import advised
-    from app.cli.printing.explained import print_explanation
+    from fusescope.analysis.advice.explanation import explain_subject
+    from fusescope.analysis.advice.sides import advised
+    from fusescope.app.cli.printing.explained import print_explanation
 
     explained = explain_subject(advised(trace))
     if explained is not None:
@@ -128,7 +128,7 @@ def _print_explanation(console: Console, trace: Trace) -> None:
 
 
 def _by_folder(values: Mapping[str, Trace | Experiment]) -> dict[str, Trace]:
-    from analysis.trace import Trace
+    from fusescope.analysis.trace import Trace
 
     several = len(values) > 1
     found: dict[str, Trace] = {}
@@ -142,10 +142,14 @@ def _by_folder(values: Mapping[str, Trace | Experiment]) -> dict[str, Trace]:
 def _print_trace(console: Console, trace: Trace) -> None:
     from rich.table import Table
 
-    from analysis import units
-    from analysis.metrics.warmup import steady_runs
-    from analysis.report.exports.inspection import inspection
-    from analysis.wording.diagnostics.early_end import early_end_text, early_end_title, end_caution
+    from fusescope.analysis import units
+    from fusescope.analysis.metrics.warmup import steady_runs
+    from fusescope.analysis.report.exports.inspection import inspection
+    from fusescope.analysis.wording.diagnostics.early_end import (
+        early_end_text,
+        early_end_title,
+        end_caution,
+    )
 
     facts = inspection(trace)
     if trace.ends_early:
@@ -243,7 +247,7 @@ def _print_doctor(console: Console, found: Examination) -> None:
     """What was read, dropped and repaired, what the file holds and lacks, what it can feed."""
     from rich.table import Table
 
-    from analysis.wording import doctor as words
+    from fusescope.analysis.wording import doctor as words
 
     console.print(say("What the file says"), style="bold")
     for sentence in (words.read_sentence(found), words.files_sentence(found)):

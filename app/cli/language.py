@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from analysis.errors import FuseScopeError
-from analysis.messages import language, mark, say
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import language, mark, say
 
 OPTION = "--lang"
 VARIABLE = "FUSESCOPE_LANG"
@@ -54,7 +54,7 @@ def speak(asked: str | None, environment: Mapping[str, str] = os.environ) -> Non
             code = language.ENGLISH
     language.speak_everywhere(code)
     if code != language.ENGLISH:
-        from app.cli.printing.wrapping import break_between_letters  # imports rich
+        from fusescope.app.cli.printing.wrapping import break_between_letters  # imports rich
 
         break_between_letters()
     if language.is_damaged(code):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from analysis.messages import mark
+from fusescope.analysis.messages import mark
 
 METAVAR = "NAME=N"
 HELP = mark("Set a limit of reading (docs/limits.md). Repeatable.")
@@ -16,7 +16,7 @@ HELP = mark("Set a limit of reading (docs/limits.md). Repeatable.")
 
 def set_limits(given: Sequence[str]) -> None:
     """Put limits into force for this process. Raises FuseScopeError for one that does not exist."""
-    from app.sources import places
+    from fusescope.app.sources import places
 
     # The pages of the dashboard read them from the environment of this process.
     told = [os.environ.get(places.LIMITS_VARIABLE, ""), *given]

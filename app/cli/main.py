@@ -9,11 +9,11 @@ import os
 import re
 import sys
 
-from analysis.errors import FuseScopeError
-from analysis.messages import say
-from app.cli import interruption, language, memory, streams
-from app.cli.help import command_of
-from app.cli.verbs import command_line
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import say
+from fusescope.app.cli import interruption, language, memory, streams
+from fusescope.app.cli.help import command_of
+from fusescope.app.cli.verbs import command_line
 
 _MAX_CHARS = 1000  # of an error: names in it come from files
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
@@ -57,11 +57,11 @@ def _run() -> int:
         streams.tell(error.text)
         return 2
     except FuseScopeError as error:
-        from analysis.text import clean_text
+        from fusescope.analysis.text import clean_text
 
         streams.tell(clean_text(error.text, _MAX_CHARS))
         if "--json" in sys.argv:
-            from analysis.report.exports.error_json import error_json
+            from fusescope.analysis.report.exports.error_json import error_json
 
             with contextlib.suppress(OSError):
                 streams.write_json(error_json(error))
@@ -80,7 +80,7 @@ def _said_of(error: Exception) -> str:
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
         return memory.too_little()
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
-        from analysis.units import middle_cut
+        from fusescope.analysis.units import middle_cut
 
         path = middle_cut(ascii(error.filename), 60)
         return say("A path is too long ({path:name}). Shorten it.", path=path)

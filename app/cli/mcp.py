@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from app.cli import memory
-from app.cli.limits import LimitOption
+from fusescope.app.cli import memory
+from fusescope.app.cli.limits import LimitOption
 
 
 def mcp(
@@ -25,11 +25,11 @@ def mcp(
     """Answer questions of an agent about traces, over the Model Context Protocol."""
     try:
         with memory.lasting():
-            from app.agents.answers import Answers
-            from app.agents.files import Files
-            from app.agents.server import server
+            from fusescope.app.agents.answers import Answers
+            from fusescope.app.agents.files import Files
+            from fusescope.app.agents.server import server
     except ModuleNotFoundError as error:
-        from app.cli.recording.run import missing_package
+        from fusescope.app.cli.recording.run import missing_package
 
         raise missing_package(error, "agents") from None
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 
 _MIN_BYTES = 450_000_000  # of address space: what the libraries of `compare` map
 DASHBOARD_BYTES = 800_000_000  # what the server maps with its first page open

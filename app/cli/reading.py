@@ -10,16 +10,16 @@ from pathlib import Path
 
 import typer
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.messages import say
-from analysis.readers.experiment import Wanted
-from analysis.text import display_name
-from analysis.trace import Trace
-from app.cli import streams
-from app.library.reading import read_at
-from app.sources import nsys, places
-from app.store import keeping
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.messages import say
+from fusescope.analysis.readers.experiment import Wanted
+from fusescope.analysis.text import display_name
+from fusescope.analysis.trace import Trace
+from fusescope.app.cli import streams
+from fusescope.app.library.reading import read_at
+from fusescope.app.sources import nsys, places
+from fusescope.app.store import keeping
 
 _FIRST_FIELD = 0x08  # ir_version, a number, stands first in what exporters write
 _NEXT_FIELDS = frozenset(b"\x12\x1a\x22\x28\x32\x3a\x42")  # producer, domain, version, graph, …

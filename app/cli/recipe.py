@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from analysis.messages import listed, say
-from app.cli import streams
-from app.cli.limits import LimitOption
-from app.cli.recording import run as recording_run
+from fusescope.analysis.messages import listed, say
+from fusescope.app.cli import streams
+from fusescope.app.cli.limits import LimitOption
+from fusescope.app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from analysis.experiment import Experiment
-    from analysis.recipes import Recipe, RecipeTable
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.recipes import Recipe, RecipeTable
 
 Writer = Callable[["RecipeTable"], bytes]
 
@@ -61,10 +61,15 @@ def recipe(
     limit: LimitOption = None,  # in force by now
 ) -> None:
     """List the published fusion recipes, or record one and print its table."""
-    from analysis.errors import FuseScopeError
-    from analysis.recipes import find, recipe_table
-    from analysis.report.recipe import recipe_csv, recipe_html, recipe_markdown, table_json
-    from app.cli.writing.outputs import refuse_lost, write_whole
+    from fusescope.analysis.errors import FuseScopeError
+    from fusescope.analysis.recipes import find, recipe_table
+    from fusescope.analysis.report.recipe import (
+        recipe_csv,
+        recipe_html,
+        recipe_markdown,
+        table_json,
+    )
+    from fusescope.app.cli.writing.outputs import refuse_lost, write_whole
 
     if name is None:
         given = {"--out": out, "--blocks": blocks, "--seconds": seconds, "--from": from_,
@@ -108,7 +113,7 @@ def recipe(
 def _refuse(
     given: Mapping[str, object], code: Literal["option_needs_recipe", "option_of_recordings"]
 ) -> None:
-    from analysis.errors import FuseScopeError
+    from fusescope.analysis.errors import FuseScopeError
 
     for option, value in given.items():
         if value is not None:
@@ -116,7 +121,7 @@ def _refuse(
 
 
 def _record(recipe: Recipe, out: Path | None, blocks: int | None, seconds: float | None) -> Path:
-    from app.recipes.request import recording
+    from fusescope.app.recipes.request import recording
 
     path = out if out is not None else Path(f"{recipe.name}-{date.today():%Y-%m-%d}.zip")
     try:
@@ -127,10 +132,10 @@ def _record(recipe: Recipe, out: Path | None, blocks: int | None, seconds: float
 
 
 def _experiment(path: Path) -> Experiment:
-    from analysis import experiment
-    from analysis.errors import FuseScopeError
-    from analysis.readers import read_path
-    from app.sources import places
+    from fusescope.analysis import experiment
+    from fusescope.analysis.errors import FuseScopeError
+    from fusescope.analysis.readers import read_path
+    from fusescope.app.sources import places
 
     value = read_path(path, places.limits())
     if not isinstance(value, experiment.Experiment):
@@ -145,13 +150,13 @@ def _console() -> Console:
 
 
 def _list(*, as_json: bool) -> None:
-    from analysis.recipes import RECIPES
-    from analysis.wording.recipes import length_text, step_text
+    from fusescope.analysis.recipes import RECIPES
+    from fusescope.analysis.wording.recipes import length_text, step_text
 
     if as_json:
         import msgspec
 
-        from analysis.report.recipe import SCHEMA_VERSION, recipe_values
+        from fusescope.analysis.report.recipe import SCHEMA_VERSION, recipe_values
 
         values = {"schema_version": SCHEMA_VERSION, "recipes": [recipe_values(r) for r in RECIPES]}
         streams.write_json(msgspec.json.format(msgspec.json.encode(values), indent=2))
@@ -175,11 +180,11 @@ def _list(*, as_json: bool) -> None:
 def _print(table: RecipeTable) -> None:
     from rich.table import Table
 
-    from analysis.report.recipe import lines
-    from analysis.text import clean_text
-    from analysis.wording import recipes as words
-    from analysis.wording.quantities import MISSING
-    from analysis.wording.sentences import verdict_basis
+    from fusescope.analysis.report.recipe import lines
+    from fusescope.analysis.text import clean_text
+    from fusescope.analysis.wording import recipes as words
+    from fusescope.analysis.wording.quantities import MISSING
+    from fusescope.analysis.wording.sentences import verdict_basis
 
     recipe = table.recipe
     console = _console()

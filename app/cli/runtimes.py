@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analysis import units
-from analysis.errors import FuseScopeError
-from analysis.messages import paragraph, say
-from app.cli import interruption
+from fusescope.analysis import units
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import paragraph, say
+from fusescope.app.cli import interruption
 
 if TYPE_CHECKING:
-    from analysis.messages import Said
-    from collectors.environments.adding import Addition
-    from collectors.environments.catalogue import Engine
-    from collectors.environments.state import State
+    from fusescope.analysis.messages import Said
+    from fusescope.collectors.environments.adding import Addition
+    from fusescope.collectors.environments.catalogue import Engine
+    from fusescope.collectors.environments.state import State
 
 runtimes = typer.Typer(help="List the engines, or add or remove one that is installed apart.")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON (docs/engines.md).")]
@@ -28,12 +28,12 @@ NameArgument = Annotated[
 @runtimes.callback(invoke_without_command=True)
 def listing(context: typer.Context, json: JsonOption = False) -> None:
     """List the engines: ready, or the command that makes one so, or why it cannot be added."""
-    from app.cli.printing import runtimes as printing
+    from fusescope.app.cli.printing import runtimes as printing
 
     if context.invoked_subcommand is not None:
         return
-    from collectors.environments import state
-    from collectors.environments.catalogue import ENGINES
+    from fusescope.collectors.environments import state
+    from fusescope.collectors.environments.catalogue import ENGINES
 
     if json:
         rows = [printing.own(), *(printing.row(engine) for engine in ENGINES.values())]
@@ -49,9 +49,9 @@ def add(
     json: JsonOption = False,
 ) -> None:
     """Install an engine into an environment of its own. Says first what it takes."""
-    from collectors.environments import adding
-    from collectors.environments.catalogue import OWN, engine_of
-    from collectors.environments.state import State
+    from fusescope.collectors.environments import adding
+    from fusescope.collectors.environments.catalogue import OWN, engine_of
+    from fusescope.collectors.environments.state import State
 
     if name == OWN:
         _tell_own(json)
@@ -81,9 +81,9 @@ def add(
 @runtimes.command(help="Remove an engine that was installed apart from FuseScope.")
 def remove(name: NameArgument, json: JsonOption = False) -> None:
     """Remove an engine's environment."""
-    from app.cli.printing import runtimes as printing
-    from collectors.environments import adding
-    from collectors.environments.catalogue import OWN, engine_of
+    from fusescope.app.cli.printing import runtimes as printing
+    from fusescope.collectors.environments import adding
+    from fusescope.collectors.environments.catalogue import OWN, engine_of
 
     if name == OWN:
         raise FuseScopeError("runtime_own", engine=name)
@@ -98,7 +98,7 @@ def remove(name: NameArgument, json: JsonOption = False) -> None:
 
 
 def _tell_own(json: bool) -> None:
-    from app.cli.printing import runtimes as printing
+    from fusescope.app.cli.printing import runtimes as printing
 
     own = printing.own()
     if own["error"] is not None:
@@ -139,7 +139,7 @@ def _is_agreed() -> bool:
 
 
 def _tell_ready(engine: Engine, found: State, *, is_new: bool, json: bool) -> None:
-    from app.cli.printing import runtimes as printing
+    from fusescope.app.cli.printing import runtimes as printing
 
     if json:
         printing.print_json({"engines": [printing.row(engine, found)]})

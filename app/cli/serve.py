@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from analysis.messages import say
-from app.cli.limits import LimitOption
+from fusescope.analysis.messages import say
+from fusescope.app.cli.limits import LimitOption
 
 DEFAULT_PORT = 8501
 
@@ -42,10 +42,10 @@ def serve(
     limit: LimitOption = None,  # in force by now
 ) -> None:
     """Start the dashboard and print its address; Ctrl-C ends it."""
-    from analysis.errors import FuseScopeError
-    from app.cli import memory
-    from app.cli.recording import run as recording_run
-    from app.sources import places
+    from fusescope.analysis.errors import FuseScopeError
+    from fusescope.app.cli import memory
+    from fusescope.app.cli.recording import run as recording_run
+    from fusescope.app.sources import places
 
     memory.check(memory.DASHBOARD_BYTES)
     given = [path.absolute() for path in paths or ()]
@@ -66,8 +66,8 @@ def serve(
     places.add_to(places.FLEETS_VARIABLE, fleets)
     places.add_to(places.HISTORIES_VARIABLE, histories)
     try:
-        from app import application
-        from app.server.same_origin import LOOPBACK
+        from fusescope.app import application
+        from fusescope.app.server.same_origin import LOOPBACK
     except ImportError as error:
         raise recording_run.missing_package(error, "dashboard") from None
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from app.cli import language, memory
-from app.cli.limits import HELP, METAVAR, set_limits
+from fusescope.app.cli import language, memory
+from fusescope.app.cli.limits import HELP, METAVAR, set_limits
 
 _LIMIT = "--limit"
 
@@ -69,13 +69,13 @@ def settings(
 
 
 def _collect(app: typer.Typer) -> None:
-    from app.cli.collect import collect
+    from fusescope.app.cli.collect import collect
 
     app.command(help="Record a model's variants and write one experiment file.")(collect)
 
 
 def _recipe(app: typer.Typer) -> None:
-    from app.cli.recipe import recipe
+    from fusescope.app.cli.recipe import recipe
 
     app.command(help="List the published fusion recipes, or record one and print its table.")(
         recipe
@@ -83,7 +83,7 @@ def _recipe(app: typer.Typer) -> None:
 
 
 def _fuse(app: typer.Typer) -> None:
-    from app.cli.fuse import fuse
+    from fusescope.app.cli.fuse import fuse
 
     app.command(help="Fuse operators of a model, verify the result, and say what was not fused.")(
         fuse
@@ -91,7 +91,7 @@ def _fuse(app: typer.Typer) -> None:
 
 
 def _inspect(app: typer.Typer) -> None:
-    from app.cli.inspect import inspect
+    from fusescope.app.cli.inspect import inspect
 
     app.command(
         help="Say what a trace or experiment contains, what was dropped, what it can answer."
@@ -99,8 +99,8 @@ def _inspect(app: typer.Typer) -> None:
 
 
 def _compare(app: typer.Typer) -> None:
-    from app.cli.compare import compare
-    from app.cli.given.sides import SidesCommand
+    from fusescope.app.cli.compare import compare
+    from fusescope.app.cli.given.sides import SidesCommand
 
     app.command(cls=SidesCommand, help="Compare two traces, or two variants of an experiment.")(
         compare
@@ -108,7 +108,7 @@ def _compare(app: typer.Typer) -> None:
 
 
 def _advise(app: typer.Typer) -> None:
-    from app.cli.advise import advise
+    from fusescope.app.cli.advise import advise
 
     app.command(
         help="Say what limits a trace or variant now, what to try, and what that would bring."
@@ -116,19 +116,19 @@ def _advise(app: typer.Typer) -> None:
 
 
 def _gate(app: typer.Typer) -> None:
-    from app.cli.gating.gate import gate
+    from fusescope.app.cli.gating.gate import gate
 
     app.command(help="Fail where a condition on two variants is true, for CI.")(gate)
 
 
 def _bisect(app: typer.Typer) -> None:
-    from app.cli.releases.bisect import bisect
+    from fusescope.app.cli.releases.bisect import bisect
 
     app.command(help="Find the release of ONNX Runtime that lost a fusion of a model.")(bisect)
 
 
 def _scaling(app: typer.Typer) -> None:
-    from app.cli.multiple.scaling import scaling
+    from fusescope.app.cli.multiple.scaling import scaling
 
     app.command(help="Show how a model scales with the batch size and the number of threads.")(
         scaling
@@ -136,55 +136,55 @@ def _scaling(app: typer.Typer) -> None:
 
 
 def _sql(app: typer.Typer) -> None:
-    from app.cli.library.sql import sql
+    from fusescope.app.cli.library.sql import sql
 
     app.command(help="Answer a question in SQL about everything in the library.")(sql)
 
 
 def _ingest(app: typer.Typer) -> None:
-    from app.cli.fleet.ingest import ingest
+    from fusescope.app.cli.fleet.ingest import ingest
 
     app.command(help="Read the traces of all ranks of a job into a store, each once.")(ingest)
 
 
 def _fleet(app: typer.Typer) -> None:
-    from app.cli.fleet.fleet import fleet
+    from fusescope.app.cli.fleet.fleet import fleet
 
     app.command(help="Say which rank is slow and why, which link, whose kernels differ.")(fleet)
 
 
 def _mcp(app: typer.Typer) -> None:
-    from app.cli.mcp import mcp
+    from fusescope.app.cli.mcp import mcp
 
     app.command(help="Answer questions of an agent about traces, on stdin and stdout (MCP).")(mcp)
 
 
 def _serve(app: typer.Typer) -> None:
-    from app.cli.serve import serve
+    from fusescope.app.cli.serve import serve
 
     app.command(help="Start the dashboard and print its address; Ctrl-C ends it.")(serve)
 
 
 def _library(app: typer.Typer) -> None:
-    from app.cli.library.library import library
+    from fusescope.app.cli.library.library import library
 
     app.add_typer(library, name="library")
 
 
 def _baseline(app: typer.Typer) -> None:
-    from app.cli.library.baseline import baseline
+    from fusescope.app.cli.library.baseline import baseline
 
     app.add_typer(baseline, name="baseline")
 
 
 def _zoo(app: typer.Typer) -> None:
-    from app.cli.zoo import zoo
+    from fusescope.app.cli.zoo import zoo
 
     app.add_typer(zoo, name="zoo")
 
 
 def _runtimes(app: typer.Typer) -> None:
-    from app.cli.runtimes import runtimes
+    from fusescope.app.cli.runtimes import runtimes
 
     app.add_typer(runtimes, name="runtimes")
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analysis.messages import say
-from app.cli import interruption
-from app.cli.recording import run as recording_run
+from fusescope.analysis.messages import say
+from fusescope.app.cli import interruption
+from fusescope.app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,7 @@ def listing(context: typer.Context) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from analysis import units
+    from fusescope.analysis import units
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("Model"), no_wrap=True)
@@ -58,7 +58,7 @@ def _print_torch(console: Console) -> None:
     """The built-in models of torch, which no ONNX file is made of."""
     from rich.table import Table
 
-    from collectors.torch.names import BUILT_IN, PREFIX
+    from fusescope.collectors.torch.names import BUILT_IN, PREFIX
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("Model for torch"), no_wrap=True)
@@ -99,7 +99,7 @@ def export(
 
 def _catalogue() -> ModuleType:
     try:
-        from collectors.zoo import catalogue
+        from fusescope.collectors.zoo import catalogue
     except ImportError as error:
         raise recording_run.missing_package(error) from None
     return catalogue

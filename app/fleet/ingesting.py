@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from multiprocessing import forkserver, resource_tracker, util
 from typing import Any
 
-from analysis.errors import FuseScopeError
-from analysis.fleet.identity import compiled
-from analysis.limits import Limits
-from app.fleet import schedulers, store
-from app.fleet.place import Place
-from app.fleet.reading import Work, is_same, read_unit
-from app.fleet.store import Entry
-from app.fleet.units import Unit, units
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.fleet.identity import compiled
+from fusescope.analysis.limits import Limits
+from fusescope.app.fleet import schedulers, store
+from fusescope.app.fleet.place import Place
+from fusescope.app.fleet.reading import Work, is_same, read_unit
+from fusescope.app.fleet.store import Entry
+from fusescope.app.fleet.units import Unit, units
 
 _FEW_BYTES = 4 * 2**20  # what one process has read before others have started
 _COMPANIONS = ("companion_file", "companion_among")
@@ -114,7 +114,7 @@ def _by_processes(work: Work, todo: Sequence[Unit], count: int) -> Iterator[Entr
     """What a process was reading that was ended, as for want of memory, others read, by and by
     fewer of them. Raises FuseScopeError where a single one is ended, too."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["app.fleet.reading"])
+    context.set_forkserver_preload(["fusescope.app.fleet.reading"])
     place_for_sockets()
     _start_servers()
     # The largest first, so that none is left alone in the end.

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.fleet.of_traces import rank_tables
-from analysis.fleet.tables import RankTables
-from analysis.limits import Limits
-from analysis.trace import Trace
-from app.fleet import store
-from app.fleet.ingesting import Ingested, Progress
-from app.fleet.reading import failure_of
-from app.fleet.store import Entry
-from app.fleet.units import check_count
-from collectors.files.folder import FolderDraft
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.fleet.of_traces import rank_tables
+from fusescope.analysis.fleet.tables import RankTables
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.trace import Trace
+from fusescope.app.fleet import store
+from fusescope.app.fleet.ingesting import Ingested, Progress
+from fusescope.app.fleet.reading import failure_of
+from fusescope.app.fleet.store import Entry
+from fusescope.app.fleet.units import check_count
+from fusescope.collectors.files.folder import FolderDraft
 
 _LOG = logging.getLogger("fusescope")
 

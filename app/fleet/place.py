@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from analysis.errors import FuseScopeError
-from analysis.text import display_name
-from collectors.files import publication
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import display_name
+from fusescope.collectors.files import publication
 
 _WHOLE = ("s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "memory")  # an object, or none
 _LOCK = ".writing"

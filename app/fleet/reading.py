@@ -8,16 +8,16 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.fleet.ingest import ingest_rank, ingest_source
-from analysis.fleet.tables import RankFacts, RankTables
-from analysis.limits import Limits
-from analysis.messages.carried import Carried, Sentence, carried
-from analysis.readers.input.source import Source, load_file
-from app.fleet import store
-from app.fleet.place import Place, filesystem, is_remote, reachable
-from app.fleet.store import Entry, Failure
-from app.fleet.units import Unit
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.fleet.ingest import ingest_rank, ingest_source
+from fusescope.analysis.fleet.tables import RankFacts, RankTables
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.messages.carried import Carried, Sentence, carried
+from fusescope.analysis.readers.input.source import Source, load_file
+from fusescope.app.fleet import store
+from fusescope.app.fleet.place import Place, filesystem, is_remote, reachable
+from fusescope.app.fleet.store import Entry, Failure
+from fusescope.app.fleet.units import Unit
 
 _CHARS = 300
 

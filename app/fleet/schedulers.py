@@ -11,7 +11,7 @@ import ipaddress
 import re
 import socket
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 
 _ADDRESS = re.compile(r"(?:tcp|tls)://(?P<host>[\w.-]{1,253}|\[[0-9a-fA-F:.]+\]):(?P<port>\d{1,5})")
 _SECONDS = 1.0

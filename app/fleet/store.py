@@ -21,11 +21,11 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analysis.errors import FuseScopeError
-from analysis.fleet.examined import Examined, examine
-from analysis.fleet.fleet import Damaged, Fleet, fleet_of
-from analysis.fleet.rank_trace import rank_trace
-from analysis.fleet.tables import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.fleet.examined import Examined, examine
+from fusescope.analysis.fleet.fleet import Damaged, Fleet, fleet_of
+from fusescope.analysis.fleet.rank_trace import rank_trace
+from fusescope.analysis.fleet.tables import (
     ROWS,
     SCHEMA_VERSION,
     SMALL,
@@ -33,13 +33,13 @@ from analysis.fleet.tables import (
     RankFacts,
     RankTables,
 )
-from analysis.job import MAX_RANKS
-from analysis.messages import Said
-from analysis.messages.carried import Carried, shown
-from analysis.messages.errors import ERRORS
-from analysis.text import clean_text, display_name, distinct_names
-from analysis.trace import Trace
-from app.fleet.place import Place
+from fusescope.analysis.job import MAX_RANKS
+from fusescope.analysis.messages import Said
+from fusescope.analysis.messages.carried import Carried, shown
+from fusescope.analysis.messages.errors import ERRORS
+from fusescope.analysis.text import clean_text, display_name, distinct_names
+from fusescope.analysis.trace import Trace
+from fusescope.app.fleet.place import Place
 
 MARK = "fusescope-fleet.json"
 FORMAT = "fusescope fleet"

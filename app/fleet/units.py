@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.text import display_name
-from app.fleet.place import filesystem, is_remote, reachable
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.text import display_name
+from fusescope.app.fleet.place import filesystem, is_remote, reachable
 
 # Into such a folder Ascend's and MindSpore's profilers put all that they write of one rank.
 _WHOLE = re.compile(r".*_ascend_(?:pt|ms)|ASCEND_PROFILER_OUTPUT")

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.spelling import nearest
-from analysis.text import display_name
-from app.sources import places
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.spelling import nearest
+from fusescope.analysis.text import display_name
+from fusescope.app.sources import places
 
 PREFIX = "baseline:"  # in front of a name, where a path may stand
 FOLDER_VARIABLE = "FUSESCOPE_BASELINES"
@@ -55,9 +55,11 @@ def path_of(name: str) -> Path:
 def save(name: str, path: Path) -> None:
     """Copy what is at `path`, with the files that are read with it, in the place of a baseline of
     that name. Raises FuseScopeError for what cannot be read, is not whole, or cannot be written."""
-    from analysis.experiment import Experiment
-    from analysis.readers import read_path
-    from collectors.files import folder as folders  # a comparison loads nothing of collectors
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.readers import read_path
+    from fusescope.collectors.files import (
+        folder as folders,  # a comparison loads nothing of collectors
+    )
 
     if not _NAME.fullmatch(name):
         raise FuseScopeError("baseline_name_impossible", name=name[:60])
@@ -75,7 +77,7 @@ def save(name: str, path: Path) -> None:
 
 def remove(name: str) -> None:
     """Remove a baseline. Raises FuseScopeError for none."""
-    from collectors.files import folder as folders
+    from fusescope.collectors.files import folder as folders
 
     path_of(name)
     with _writing():

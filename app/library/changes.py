@@ -11,20 +11,20 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.limits import Limits
-from analysis.readers import read, read_path
-from analysis.readers.input.folder import source_with_neighbours
-from analysis.text import display_name
-from app.library.items import KEPT, RECORDED, Item, items, recording_hash, store
-from app.recording import kept
-from app.sources import places
-from app.store import facts, keeping, keys, settings
-from app.store.entries import Beside
-from app.store.facts import Facts
-from collectors.files import folder as folders
-from collectors.files.publication import Draft
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.folder import source_with_neighbours
+from fusescope.analysis.text import display_name
+from fusescope.app.library.items import KEPT, RECORDED, Item, items, recording_hash, store
+from fusescope.app.recording import kept
+from fusescope.app.sources import places
+from fusescope.app.store import facts, keeping, keys, settings
+from fusescope.app.store.entries import Beside
+from fusescope.app.store.facts import Facts
+from fusescope.collectors.files import folder as folders
+from fusescope.collectors.files.publication import Draft
 
 
 def rename(item: Item, name: str, others: Iterable[Item]) -> str:

@@ -11,19 +11,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from analysis.compare.timing.verdict import paired_verdict
-from analysis.errors import FuseScopeError
-from analysis.experiment import ExperimentRecord
-from analysis.messages import Message, Part
-from analysis.messages.language import current
-from analysis.text import clean_text, display_name
-from analysis.trace import RunWord
-from analysis.wording.sentences import pair_parts
-from app.recording.kept import MAX_LISTED
-from app.sources import places
-from app.store import facts, records, settings
-from app.store.facts import Facts
-from app.store.store import Held, Store
+from fusescope.analysis.compare.timing.verdict import paired_verdict
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import ExperimentRecord
+from fusescope.analysis.messages import Message, Part
+from fusescope.analysis.messages.language import current
+from fusescope.analysis.text import clean_text, display_name
+from fusescope.analysis.trace import RunWord
+from fusescope.analysis.wording.sentences import pair_parts
+from fusescope.app.recording.kept import MAX_LISTED
+from fusescope.app.sources import places
+from fusescope.app.store import facts, records, settings
+from fusescope.app.store.facts import Facts
+from fusescope.app.store.store import Held, Store
 
 Kind = Literal["trace", "experiment"]
 Order = Literal["date", "name", "machine", "model", "bytes"]

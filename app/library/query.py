@@ -12,17 +12,17 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from analysis.columnar.header import CALLS, MAIN, OPERATORS, RUNS
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, ExperimentRecord
-from analysis.readers import READER_VERSION, read_path
-from analysis.sql.database import SECONDS, Answer, Database, Stream, files
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, RUN_COLUMNS
-from app.library.items import RECORDED, Item, items, recording_hash, store
-from app.sources import places
-from app.store import keeping, records
-from app.store.entries import Entry, Unit, file_of
-from app.store.store import Held, Store
+from fusescope.analysis.columnar.header import CALLS, MAIN, OPERATORS, RUNS
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment, ExperimentRecord
+from fusescope.analysis.readers import READER_VERSION, read_path
+from fusescope.analysis.sql.database import SECONDS, Answer, Database, Stream, files
+from fusescope.analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, RUN_COLUMNS
+from fusescope.app.library.items import RECORDED, Item, items, recording_hash, store
+from fusescope.app.sources import places
+from fusescope.app.store import keeping, records
+from fusescope.app.store.entries import Entry, Unit, file_of
+from fusescope.app.store.store import Held, Store
 
 TRACES_TABLE = "traces"
 TABLES = (TRACES_TABLE, *MAIN)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.compare.side import Side, label_of
-from analysis.experiment import Experiment
-from analysis.readers.experiment import Wanted
-from analysis.text import display_name
-from analysis.trace import Trace
-from app.library import baselines
-from app.sources import places
-from app.store import keeping
+from fusescope.analysis.compare.side import Side, label_of
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers.experiment import Wanted
+from fusescope.analysis.text import display_name
+from fusescope.analysis.trace import Trace
+from fusescope.app.library import baselines
+from fusescope.app.sources import places
+from fusescope.app.store import keeping
 
 IN_LIBRARY = "library:"  # in front of a name, where a path may stand
 
@@ -30,8 +30,8 @@ def read_at(path: Path, wanted: Wanted | None = None) -> keeping.Read:
 
 def _of_name(name: str, wanted: Wanted | None) -> Trace | Experiment:
     """Return what has this name in the library. Raises FuseScopeError for none."""
-    from analysis.readers import read_path
-    from app.library.items import KEPT, RECORDED, named
+    from fusescope.analysis.readers import read_path
+    from fusescope.app.library.items import KEPT, RECORDED, named
 
     item = named(name)
     if item.kind == "experiment":

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.messages import Message
-from analysis.operators.classes import LABELS
-from analysis.report.text import with_shown_shares
-from analysis.trace import Trace
-from analysis.wording.counted import Runs
-from analysis.work_units import run_word
-from app.parts import tables
-from app.parts.heads import NO_HEAD, Head
-from app.parts.table import (
+from fusescope.analysis.messages import Message
+from fusescope.analysis.operators.classes import LABELS
+from fusescope.analysis.report.text import with_shown_shares
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.counted import Runs
+from fusescope.analysis.work_units import run_word
+from fusescope.app.parts import tables
+from fusescope.app.parts.heads import NO_HEAD, Head
+from fusescope.app.parts.table import (
     DURATION,
     NAME_CHARS,
     NAME_WIDTH,

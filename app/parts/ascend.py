@@ -7,13 +7,13 @@ import re
 import pandas as pd
 import streamlit as st
 
-from analysis import wording
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message, say
-from app.parts import panels
-from app.parts.heads import SIDE_HEADS, Counted, Head, Words
-from app.parts.table import Figure, Table
-from app.parts.tables import EXECUTIONS, MEAN, OF_SIDE
+from fusescope.analysis import wording
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message, say
+from fusescope.app.parts import panels
+from fusescope.app.parts.heads import SIDE_HEADS, Counted, Head, Words
+from fusescope.app.parts.table import Figure, Table
+from fusescope.app.parts.tables import EXECUTIONS, MEAN, OF_SIDE
 
 TOTALS = "ascend_totals"
 # What the columns have room for: those of the times and counters stand beside them.
@@ -95,7 +95,7 @@ def kernel_table(rows: pd.DataFrame) -> Table:
 
 def totals(comparison: Comparison) -> None:
     """The counters over a run, before and after; nothing where neither side has any."""
-    from analysis.report.counters import counter_rows
+    from fusescope.analysis.report.counters import counter_rows
 
     found = counter_rows(comparison)
     if not found:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.compare.comparison import Comparison
-from analysis.experiment import Experiment
-from analysis.messages import say
-from analysis.trace import Trace
-from analysis.wording import doctor as words
-from app.language import spoken
-from app.parts import panels
-from app.parts.heads import told
-from app.sources.examinations import examined
-from app.state.opened import Opened
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.messages import say
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import doctor as words
+from fusescope.app.language import spoken
+from fusescope.app.parts import panels
+from fusescope.app.parts.heads import told
+from fusescope.app.sources.examinations import examined
+from fusescope.app.state.opened import Opened
 
 _YES = ":blue[:material/check:]"
 _NO = ":gray[:material/close:]"

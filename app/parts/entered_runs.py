@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis import wording
-from analysis.compare.runs.entered import MAX_RUNS, offered_runs
-from analysis.messages import Message, say
-from app import state
-from app.sources.comparisons import Shown
+from fusescope.analysis import wording
+from fusescope.analysis.compare.runs.entered import MAX_RUNS, offered_runs
+from fusescope.analysis.messages import Message, say
+from fusescope.app import state
+from fusescope.app.sources.comparisons import Shown
 
 _RUNS_IN = {
     "baseline": Message("Runs in the baseline"),

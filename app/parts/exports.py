@@ -8,15 +8,15 @@ from functools import partial
 
 import streamlit as st
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.compare.side import Side
-from analysis.messages import Message, language, paragraph, say
-from analysis.recipes import RecipeTable
-from app.language import kept
-from app.parts import panels, tables
-from app.sources import alone, several
-from app.sources.comparisons import Shown
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.messages import Message, language, paragraph, say
+from fusescope.analysis.recipes import RecipeTable
+from fusescope.app.language import kept
+from fusescope.app.parts import panels, tables
+from fusescope.app.sources import alone, several
+from fusescope.app.sources.comparisons import Shown
 
 _REPORT = Message(
     "One HTML file with everything on this page, which needs no network. Writing it takes some "
@@ -63,7 +63,7 @@ def downloads(shown: Shown) -> None:
 
 def trace_download(side: Side) -> None:
     """Draw the report of one trace or variant, made when asked for."""
-    from analysis.report.one_trace.html import trace_report_name
+    from fusescope.analysis.report.one_trace.html import trace_report_name
 
     _say_while_written("download_trace")
     st.download_button(
@@ -141,39 +141,39 @@ def several_bytes(
 
 
 def _several_report(multiple: MultipleComparison, private: bool) -> bytes:
-    from analysis.report.multiple.html import multiple_html
+    from fusescope.analysis.report.multiple.html import multiple_html
 
     taken = several.taken(multiple, private=private)
     return multiple_html(taken, include_environment=not private).encode()
 
 
 def _several_markdown(multiple: MultipleComparison) -> bytes:
-    from analysis.report.multiple.markdown import multiple_markdown
+    from fusescope.analysis.report.multiple.markdown import multiple_markdown
 
     return multiple_markdown(multiple).encode()
 
 
 def _several_csv(multiple: MultipleComparison) -> bytes:
-    from analysis.report.multiple.csv import multiple_csv
+    from fusescope.analysis.report.multiple.csv import multiple_csv
 
     return multiple_csv(multiple)["variants.csv"]
 
 
 def _several_json(multiple: MultipleComparison) -> bytes:
-    from analysis.report.exports.multiple_json import multiple_json
+    from fusescope.analysis.report.exports.multiple_json import multiple_json
 
     return multiple_json(multiple)
 
 
 def _several_perfetto(multiple: MultipleComparison) -> bytes:
-    from analysis.report.exports.perfetto import several_perfetto_json
+    from fusescope.analysis.report.exports.perfetto import several_perfetto_json
 
     return several_perfetto_json(multiple)
 
 
 def recipe_downloads(table: RecipeTable) -> None:
     """A recipe's table as a page, and behind a small button as CSV, Markdown and JSON."""
-    from analysis.report import recipe as made
+    from fusescope.analysis.report import recipe as made
 
     name = table.recipe.name
     with st.popover(say("Other formats"), help=say("CSV, Markdown and JSON")):
@@ -225,7 +225,7 @@ def recipe_bytes(
     table: RecipeTable, private: bool, write: Callable[[RecipeTable], str | bytes]
 ) -> bytes:
     """What `write` makes of the table, without names of users, hosts and paths where `private`."""
-    from analysis.redaction import redacted
+    from fusescope.analysis.redaction import redacted
 
     if private:  # the cells are figures and words of ours: only the facts beside them name anybody
         table = replace(table, experiment=redacted(table.experiment))
@@ -244,13 +244,13 @@ def _written(write: Callable[[Shown], bytes], shown: Shown, private: bool) -> by
 
 
 def _report(comparison: Comparison, environment: bool) -> bytes:
-    from analysis.report.html import report_html
+    from fusescope.analysis.report.html import report_html
 
     return report_html(comparison, include_environment=environment).encode()
 
 
 def _report_name(shown: Shown, private: bool) -> str:
-    from analysis.report.html import report_file_name
+    from fusescope.analysis.report.html import report_file_name
 
     comparison = shown.comparison
     if private:
@@ -260,19 +260,19 @@ def _report_name(shown: Shown, private: bool) -> str:
 
 
 def _json(shown: Shown) -> bytes:
-    from analysis.report.exports.comparison_json import comparison_json
+    from fusescope.analysis.report.exports.comparison_json import comparison_json
 
     return comparison_json(shown.comparison)
 
 
 def _markdown(shown: Shown) -> bytes:
-    from analysis.report.exports.comparison_markdown import comparison_markdown
+    from fusescope.analysis.report.exports.comparison_markdown import comparison_markdown
 
     return comparison_markdown(shown.comparison).encode()
 
 
 def _perfetto(shown: Shown) -> bytes:
-    from analysis.report.exports.perfetto import perfetto_json
+    from fusescope.analysis.report.exports.perfetto import perfetto_json
 
     return perfetto_json(shown.comparison)
 
@@ -291,7 +291,7 @@ def _ledger_csv(shown: Shown) -> bytes:
 
 def ledger_csv(comparison: Comparison) -> bytes:
     """The fusion ledger: a line a group, then the terms."""
-    from analysis.report.exports import ledger_csv as csv
+    from fusescope.analysis.report.exports import ledger_csv as csv
 
     with language.speaking(language.ENGLISH):
         return csv.ledger_csv(comparison)

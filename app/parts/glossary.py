@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis.messages import Message, language, say
-from app.language import spoken
+from fusescope.analysis.messages import Message, language, say
+from fusescope.app.language import spoken
 
 # FuseScope runs from a clone, where docs/ stands beside the packages; elsewhere no button is shown.
 DOCS = Path(__file__).resolve().parents[2] / "docs"

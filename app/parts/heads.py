@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.messages import Message, Said, language, paragraph
-from analysis.wording.counted import Runs, per_of
-from analysis.wording.texts import PER_RUN
+from fusescope.analysis.messages import Message, Said, language, paragraph
+from fusescope.analysis.wording.counted import Runs, per_of
+from fusescope.analysis.wording.texts import PER_RUN
 
 SIDES = ("baseline", "candidate")
 SIDE_NAMES: Mapping[str, Message] = {

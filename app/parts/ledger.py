@@ -8,17 +8,17 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import units, wording
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Group
-from analysis.compare.ledger import Ledger
-from analysis.compare.ledger.modules import modules
-from analysis.messages import Message, listed, say
-from analysis.wording import MODULES_HELP, NO_MODULE
-from analysis.wording.fusion.rows import group_names
-from analysis.wording.fusion.shares import shown_shares
-from app.parts.heads import NO_HEAD, Counted, Head, told
-from app.parts.table import NAME_CHARS, NAME_WIDTH, TYPE_CHARS, Table, micro, micro_change
+from fusescope.analysis import units, wording
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Group
+from fusescope.analysis.compare.ledger import Ledger
+from fusescope.analysis.compare.ledger.modules import modules
+from fusescope.analysis.messages import Message, listed, say
+from fusescope.analysis.wording import MODULES_HELP, NO_MODULE
+from fusescope.analysis.wording.fusion.rows import group_names
+from fusescope.analysis.wording.fusion.shares import shown_shares
+from fusescope.app.parts.heads import NO_HEAD, Counted, Head, told
+from fusescope.app.parts.table import NAME_CHARS, NAME_WIDTH, TYPE_CHARS, Table, micro, micro_change
 
 _PATTERN_WIDTH, _PATTERN_CHARS = 250, 54  # with how many of one type it is
 _TIMES = Head(

@@ -8,17 +8,17 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis import wording
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message, say
-from analysis.operators.classes import LABELS, OP_CLASSES
-from app import state
-from app.language import spoken
-from app.parts import ascend, panels, tables
-from app.parts.model_tree.fold import show_tree
-from app.parts.paging.pages import page_of, place_of
-from app.parts.table import HEIGHT, ROW_HEIGHT, Table, choice
-from app.sources.comparisons import Shown
+from fusescope.analysis import wording
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.operators.classes import LABELS, OP_CLASSES
+from fusescope.app import state
+from fusescope.app.language import spoken
+from fusescope.app.parts import ascend, panels, tables
+from fusescope.app.parts.model_tree.fold import show_tree
+from fusescope.app.parts.paging.pages import page_of, place_of
+from fusescope.app.parts.table import HEIGHT, ROW_HEIGHT, Table, choice
+from fusescope.app.sources.comparisons import Shown
 
 _TITLE = Message("Operators, modules and shapes of both sides")
 TABLE = "operator_table"
@@ -31,7 +31,7 @@ _ASCEND = ("ascend", "msprof", "mindspore_legacy")  # how the names of their for
 @spoken
 def show(shown: Shown) -> None:
     """Timelines and operators, linked: a click in one highlights in the other."""
-    from app.parts.timeline import timeline
+    from fusescope.app.parts.timeline import timeline
 
     with panels.guarded():
         st.subheader(say("Timelines"), anchor=False, help=wording.timelines_help(shown.comparison))
@@ -50,7 +50,7 @@ def show(shown: Shown) -> None:
 
 
 def _operators(shown: Shown, selected: int | None, *, is_new: bool) -> None:
-    from app.parts import rows as table_rows
+    from fusescope.app.parts import rows as table_rows
 
     rows = tables.operator_rows(shown)
     title, search, classes = st.columns([4, 3, 3], vertical_alignment="bottom")

@@ -9,19 +9,19 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 
-from analysis.compare.assumptions import Assumptions
-from analysis.messages import Message, paragraph, say
-from analysis.wording import shown as words
-from app import state
-from app.parts import panels, ticks
-from app.parts.start import opening
-from app.parts.start.opening import Shows
-from app.parts.upload import files as opened_files
-from app.parts.work import work_of_pair
-from app.server.same_origin import is_local
-from app.sources import choices, comparisons, loading, sides
-from app.sources.choices import Pair
-from app.sources.comparisons import Shown
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.messages import Message, paragraph, say
+from fusescope.analysis.wording import shown as words
+from fusescope.app import state
+from fusescope.app.parts import panels, ticks
+from fusescope.app.parts.start import opening
+from fusescope.app.parts.start.opening import Shows
+from fusescope.app.parts.upload import files as opened_files
+from fusescope.app.parts.work import work_of_pair
+from fusescope.app.server.same_origin import is_local
+from fusescope.app.sources import choices, comparisons, loading, sides
+from fusescope.app.sources.choices import Pair
+from fusescope.app.sources.comparisons import Shown
 
 _SIDES = {"baseline": Message("Baseline"), "candidate": Message("Candidate")}
 _WIDTHS = (2.6, 1)

@@ -16,16 +16,16 @@ from typing import Any, Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis import units, wording
-from analysis.colours import Colours, colours_of
-from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.side import Side
-from analysis.compare.trust import Trust
-from analysis.compare.trust import trust as trust_of
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, Part, paragraph, say
-from app import language, state
-from app.state.opened import Fate
+from fusescope.analysis import units, wording
+from fusescope.analysis.colours import Colours, colours_of
+from fusescope.analysis.compare.comparison import Comparison, Figure
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.trust import Trust
+from fusescope.analysis.compare.trust import trust as trust_of
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, Part, paragraph, say
+from fusescope.app import language, state
+from fusescope.app.state.opened import Fate
 
 PAGE_WIDTH = 1640
 _IMAGES = Path(__file__).parents[1] / "images"

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis import wording
-from analysis.compare.comparison import Comparison
-from analysis.compare.roofline import roofline_picture
-from analysis.messages import say
-from app.language import spoken
-from app.parts import panels
+from fusescope.analysis import wording
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.roofline import roofline_picture
+from fusescope.analysis.messages import say
+from fusescope.app.language import spoken
+from fusescope.app.parts import panels
 
 
 @st.fragment
 @spoken
 def show(comparison: Comparison) -> None:
     """Draw the section; a sentence stands in its place where nothing is known."""
-    from analysis.charts.roofline import roofline
+    from fusescope.analysis.charts.roofline import roofline
 
     with panels.guarded():
         st.subheader(say("Roofline"), anchor=False, help=wording.ROOFLINE_HELP.text())

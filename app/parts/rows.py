@@ -6,8 +6,8 @@ from importlib.resources import files
 
 import streamlit as st
 
-from app import state
-from app.parts.table import ROW_HEIGHT
+from fusescope.app import state
+from fusescope.app.parts.table import ROW_HEIGHT
 
 _component = st.components.v2.component(
     "fusescope_rows",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.compare.assumptions import Assumptions
-from analysis.messages import Message, say
-from app import state
-from app.parts import panels
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.messages import Message, say
+from fusescope.app import state
+from fusescope.app.parts import panels
 
 _MEASURED = Message("measured, else of the named device")
 # Label, bounds, format, key in the address, placeholder.

@@ -5,21 +5,21 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from analysis import units, wording
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import Entry, MultipleComparison
-from analysis.compare.multiple.ladder import ladder_of
-from analysis.compare.multiple.pareto import Pareto, pareto
-from analysis.messages import Message, say
-from analysis.quantity import Quantity
-from analysis.wording.multiple import comparison as words
-from analysis.wording.multiple import ladder as step_words
-from analysis.wording.multiple.engines import Fact, facts
-from analysis.wording.texts import FigureText
-from app import state
-from app.parts import panels
-from app.parts.heads import NO_HEAD, Capital, Head
-from app.parts.table import Table
+from fusescope.analysis import units, wording
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.comparison import Entry, MultipleComparison
+from fusescope.analysis.compare.multiple.ladder import ladder_of
+from fusescope.analysis.compare.multiple.pareto import Pareto, pareto
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.quantity import Quantity
+from fusescope.analysis.wording.multiple import comparison as words
+from fusescope.analysis.wording.multiple import ladder as step_words
+from fusescope.analysis.wording.multiple.engines import Fact, facts
+from fusescope.analysis.wording.texts import FigureText
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.parts.heads import NO_HEAD, Capital, Head
+from fusescope.app.parts.table import Table
 
 NAME_CHARS = 34
 # Behind the name of each side, where engines are compared; some are facts, some figures.
@@ -109,7 +109,7 @@ def _figure(table: Table, code: str, entries: list[Entry], of: FigureText) -> No
 
 def steps(compared: Comparison | MultipleComparison) -> None:
     """The ladder of what is compared; nothing where its sides form none."""
-    from analysis.charts.waterfall import falling
+    from fusescope.analysis.charts.waterfall import falling
 
     found = ladder_of(compared)
     if found is None:
@@ -134,7 +134,7 @@ def steps(compared: Comparison | MultipleComparison) -> None:
 
 def pareto_chart(multiple: MultipleComparison, key: str) -> None:
     """Speed against accuracy and memory; nothing where neither was recorded."""
-    from analysis.charts.pareto import pareto as picture
+    from fusescope.analysis.charts.pareto import pareto as picture
 
     found = pareto(multiple)
     if found is None:

@@ -13,15 +13,15 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message, language, say
-from analysis.metrics.counters import MEASURES
-from analysis.operators.short_names import short_names
-from analysis.wording import FIGURES
-from analysis.wording.counted import Runs, runs_of
-from app import state
-from app.parts.heads import (
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message, language, say
+from fusescope.analysis.metrics.counters import MEASURES
+from fusescope.analysis.operators.short_names import short_names
+from fusescope.analysis.wording import FIGURES
+from fusescope.analysis.wording.counted import Runs, runs_of
+from fusescope.app import state
+from fusescope.app.parts.heads import (
     ALL_RUNS,
     NO_HEAD,
     SIDE_HEADS,
@@ -238,7 +238,7 @@ class Table:
     @property
     def csv(self) -> bytes:
         """The cells as CSV with one line of heads, which are English in every language."""
-        from analysis.report.exports.table_csv import table_csv
+        from fusescope.analysis.report.exports.table_csv import table_csv
 
         with language.speaking(language.ENGLISH):
             frame = self.frame

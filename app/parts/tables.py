@@ -7,19 +7,19 @@ from weakref import WeakKeyDictionary
 
 import pandas as pd
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.joining.launchers import launchers_that_differ
-from analysis.compare.joining.matching import match_launchers, without_changes
-from analysis.compare.totals import Total
-from analysis.messages import Message, say
-from analysis.operators.classes import LABELS
-from analysis.operators.short_names import short_name
-from analysis.report.text import with_shown_shares
-from analysis.timeline.payload import first_starts
-from analysis.wording import total_basis, total_label, total_of
-from app.parts.heads import SIDE_HEADS, SIDES, Counted, Head
-from app.parts.table import (
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.joining.launchers import launchers_that_differ
+from fusescope.analysis.compare.joining.matching import match_launchers, without_changes
+from fusescope.analysis.compare.totals import Total
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.operators.classes import LABELS
+from fusescope.analysis.operators.short_names import short_name
+from fusescope.analysis.report.text import with_shown_shares
+from fusescope.analysis.timeline.payload import first_starts
+from fusescope.analysis.wording import total_basis, total_label, total_of
+from fusescope.app.parts.heads import SIDE_HEADS, SIDES, Counted, Head
+from fusescope.app.parts.table import (
     DURATION,
     NAME_CHARS,
     NAME_WIDTH,
@@ -28,7 +28,7 @@ from app.parts.table import (
     Figure,
     Table,
 )
-from app.sources.comparisons import Shown
+from fusescope.app.sources.comparisons import Shown
 
 _TO = " → "
 _PROVIDER_SUFFIX = "ExecutionProvider"

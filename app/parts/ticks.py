@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.messages import say
-from app import state
-from app.parts import panels
-from app.sources import sides
-from app.sources.choices import Pair
-from app.state.opened import Opened
+from fusescope.analysis.messages import say
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.sources import sides
+from fusescope.app.sources.choices import Pair
+from fusescope.app.state.opened import Opened
 
 _MIN = 3  # profiles; of two there is nothing to tick
 _SIDES = ("A", "B")

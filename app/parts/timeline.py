@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from analysis.timeline import script
-from analysis.timeline.drawing import Drawing
-from analysis.timeline.question import question_of
-from app import state
-from app.server import answering
-from app.server.desk import DESK
+from fusescope.analysis.timeline import script
+from fusescope.analysis.timeline.drawing import Drawing
+from fusescope.analysis.timeline.question import question_of
+from fusescope.app import state
+from fusescope.app.server import answering
+from fusescope.app.server.desk import DESK
 
 if TYPE_CHECKING:
-    from analysis.timeline.highlight import Highlight
+    from fusescope.analysis.timeline.highlight import Highlight
 
 Mode = Literal["time", "flow", "aligned"]
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from analysis.compare.side import Side
-from analysis.wording.explanation import kinds as words
-from analysis.work_units import Work
-from analysis.work_units.kinds import code_of, common_kinds, kinds_of_work
-from app import state
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.wording.explanation import kinds as words
+from fusescope.analysis.work_units import Work
+from fusescope.analysis.work_units.kinds import code_of, common_kinds, kinds_of_work
+from fusescope.app import state
 
 
 def work_of_pair(sides: tuple[Side, Side]) -> Work | None:

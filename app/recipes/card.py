@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from analysis import wording
-from analysis.messages import Message, listed, say
-from analysis.recipes import Recipe, RecipeTable
-from analysis.wording import recipes as words
-from app.parts import exports, panels
-from app.parts.table import ROW_HEIGHT, whole_height
-from app.recipes import results, run
-from app.recipes import table as recipe_table
-from app.recipes.results import OWN, SHIPPED, Result
+from fusescope.analysis import wording
+from fusescope.analysis.messages import Message, listed, say
+from fusescope.analysis.recipes import Recipe, RecipeTable
+from fusescope.analysis.wording import recipes as words
+from fusescope.app.parts import exports, panels
+from fusescope.app.parts.table import ROW_HEIGHT, whole_height
+from fusescope.app.recipes import results, run
+from fusescope.app.recipes import table as recipe_table
+from fusescope.app.recipes.results import OWN, SHIPPED, Result
 
 _TIME = "latency"
 _LINK_HEIGHT = 40  # the icon of a link is taller until it is drawn

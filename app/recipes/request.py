@@ -6,10 +6,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.recipes import Recipe
+from fusescope.analysis.recipes import Recipe
 
 if TYPE_CHECKING:
-    from collectors.record import Recording
+    from fusescope.collectors.record import Recording
 
 
 def recording(
@@ -22,7 +22,7 @@ def recording(
     """What to record for a recipe, into the file or folder `out`; `blocks` replaces its number of
     processes, `seconds` is a time budget, which takes runs from each block, then blocks. Raises
     ImportError where a package that recording needs is not installed."""
-    from collectors.record import Recording
+    from fusescope.collectors.record import Recording
 
     return Recording(
         model=recipe.model,

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis.compare.timing.verdict import Verdict, paired_verdict
-from analysis.experiment import Experiment, ExperimentRecord
-from analysis.recipes import Recipe, RecipeTable, misfit, recipe_table
-from app.sources import loading, places
-from app.store import records
+from fusescope.analysis.compare.timing.verdict import Verdict, paired_verdict
+from fusescope.analysis.experiment import Experiment, ExperimentRecord
+from fusescope.analysis.recipes import Recipe, RecipeTable, misfit, recipe_table
+from fusescope.app.sources import loading, places
+from fusescope.app.store import records
 
 OWN, SHIPPED = "recorded here", "comes with FuseScope"
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -7,15 +7,15 @@ from datetime import date
 
 import streamlit as st
 
-from analysis.messages import Message, paragraph, say
-from analysis.recipes import Recipe
-from analysis.wording import recipes as words
-from app import state
-from app.parts import panels
-from app.parts.recording import engines
-from app.recipes import request
-from app.recipes.results import OWN, SHIPPED, Result
-from app.recording import progress, recorder
+from fusescope.analysis.messages import Message, paragraph, say
+from fusescope.analysis.recipes import Recipe
+from fusescope.analysis.wording import recipes as words
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.parts.recording import engines
+from fusescope.app.recipes import request
+from fusescope.app.recipes.results import OWN, SHIPPED, Result
+from fusescope.app.recording import progress, recorder
 
 QUICK_BLOCKS = 2  # enough to see that everything runs
 _BASES = {
@@ -59,7 +59,7 @@ def show(recipe: Recipe, found: Mapping[str, Result], compare_page: st.Page) -> 
 
 def is_there(recipe: Recipe) -> bool:
     """Whether the engine of the recipe is there. Asked only where recording is possible."""
-    from collectors.record import is_ready
+    from fusescope.collectors.record import is_ready
 
     return is_ready(recipe.runtime)
 
@@ -115,7 +115,7 @@ def _form(recipe: Recipe, found: Mapping[str, Result]) -> int | None:
 
 
 def _start(recipe: Recipe, blocks: int | None) -> None:
-    from collectors.record import record
+    from fusescope.collectors.record import record
 
     path = progress.folder() / f"{recipe.name}-{date.today():%Y-%m-%d}.zip"
     job = request.recording(recipe, path, blocks=blocks)

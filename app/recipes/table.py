@@ -11,10 +11,10 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from analysis import units
-from analysis.messages import Message, say
-from analysis.recipes import RecipeTable
-from analysis.report.recipe import Line, lines
+from fusescope.analysis import units
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.recipes import RecipeTable
+from fusescope.analysis.report.recipe import Line, lines
 
 _PUBLISHED = Message("published")
 _INTERVAL = Message("95 % interval")

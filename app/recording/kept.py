@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from app.sources import places
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.sources import places
 
 MAX_LISTED = 2_000  # by the library, which has more than the pages that list the newest
 _NAME = re.compile(r"\w[\w .+()-]{0,99}")

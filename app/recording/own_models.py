@@ -9,10 +9,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import ModelFacts
-from app.server.sent_models import MODELS
-from app.sources import places
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import ModelFacts
+from fusescope.app.server.sent_models import MODELS
+from fusescope.app.sources import places
 
 MAX_MODELS = 200
 _MAX_ENTRIES = 20_000  # of all folders together, so that a page does not wait for a disk

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import ModelFacts
-from analysis.messages import Message, Part, listed, say
-from app.language import spoken
-from app.recording import recorder
-from app.recording.recorder import Status
-from app.server.same_origin import is_local
-from app.sources import places
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import ModelFacts
+from fusescope.analysis.messages import Message, Part, listed, say
+from fusescope.app.language import spoken
+from fusescope.app.recording import recorder
+from fusescope.app.recording.recorder import Status
+from fusescope.app.server.same_origin import is_local
+from fusescope.app.sources import places
 
 if TYPE_CHECKING:
-    from collectors.progress import Stage
+    from fusescope.collectors.progress import Stage
 
 NEEDED = ("onnxruntime", "onnx", "psutil")
 COMPILER = "numba"
@@ -53,7 +53,7 @@ def is_built_in(model: ModelFacts) -> bool:
     """Whether this installation can make the model of a recording anew."""
     if model.source != "zoo" or missing():
         return False
-    from collectors.record import zoo_models
+    from fusescope.collectors.record import zoo_models
 
     return model.name in zoo_models()
 

@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Said
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Said
 
 if TYPE_CHECKING:
-    from app.recording.sweep import Sweep
-    from collectors.progress import Progress
-    from collectors.record import Recording
+    from fusescope.app.recording.sweep import Sweep
+    from fusescope.collectors.progress import Progress
+    from fusescope.collectors.record import Recording
 
     Record = Callable[..., Path]
 
@@ -131,7 +131,7 @@ class Recorder:
             self._update(error=FuseScopeError("internal_error"))
 
     def _recorded(self, record: Record, recording: Recording) -> Path:
-        from analysis.compare.timing.verdict import decided
+        from fusescope.analysis.compare.timing.verdict import decided
 
         return record(
             recording,

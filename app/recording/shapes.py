@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 
 _SIZE = re.compile(r"[0-9]{1,18}")
 _SHOWN_CHARS = 60

@@ -11,12 +11,12 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, Said
-from analysis.text import display_name
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.text import display_name
 
 if TYPE_CHECKING:
-    from collectors.record import Recording
+    from fusescope.collectors.record import Recording
 
 MAX_SETTINGS = 32
 _FORM = "1,4,16"
@@ -152,7 +152,7 @@ def _name(batch: int | None, threads: int | None) -> str:
 
 
 def _was_interrupted(path: Path) -> bool:
-    from analysis.experiment import RECORD_NAME, parse_record
+    from fusescope.analysis.experiment import RECORD_NAME, parse_record
 
     with zipfile.ZipFile(path) as archive:
         return parse_record(archive.read(RECORD_NAME)).outcome.stopped == "interrupted"

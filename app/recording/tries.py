@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from analysis.advice.remedies import without_cuts
-from analysis.advice.tried import Tried, present_best
-from analysis.experiment import ExperimentRecord, Try
-from app.recording import progress
+from fusescope.analysis.advice.remedies import without_cuts
+from fusescope.analysis.advice.tried import Tried, present_best
+from fusescope.analysis.experiment import ExperimentRecord, Try
+from fusescope.app.recording import progress
 
 if TYPE_CHECKING:
-    from collectors.record import Recording
+    from fusescope.collectors.record import Recording
 
 
 def possible(asked: Iterable[Try]) -> tuple[Try, ...]:
@@ -20,14 +20,14 @@ def possible(asked: Iterable[Try]) -> tuple[Try, ...]:
     kernel is cut out of the session that can run inside it."""
     if progress.missing():
         return without_cuts(tuple(asked))
-    from collectors.record import can_try
+    from fusescope.collectors.record import can_try
 
     return without_cuts([one for one in asked if can_try(one.variant)])
 
 
 def like(record: ExperimentRecord, model: str) -> Recording:
     """A recording as that one was made, of a model of one's own by its name in the form."""
-    from collectors.record import Recording
+    from fusescope.collectors.record import Recording
 
     return Recording.like(record, "" if record.model.source == "zoo" else model)
 
@@ -41,11 +41,11 @@ def command(given: str, record: ExperimentRecord, best: str, number: int) -> str
 
 def kept_files(record: ExperimentRecord, results: Sequence[Tried]) -> dict[str, str]:
     """Texts by their suffix of files that repeat what is kept; empty where none can."""
-    from analysis.report.exports import session_script
+    from fusescope.analysis.report.exports import session_script
 
     listed: tuple[str, ...] = ()
     if not progress.missing():
-        from collectors.record import listed_optimizers
+        from fusescope.collectors.record import listed_optimizers
 
         listed = listed_optimizers()
     return session_script.kept_files(record, results, listed)

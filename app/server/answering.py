@@ -13,8 +13,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from analysis.timeline.question import question_of
-from app.server.desk import Desk
+from fusescope.analysis.timeline.question import question_of
+from fusescope.app.server.desk import Desk
 
 PATH = "/fusescope/timeline"
 TICKET = "x-fusescope-ticket"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
-    from analysis.timeline.drawing import Drawing
+    from fusescope.analysis.timeline.drawing import Drawing
 
 _MAX_TICKETS = 1000
 

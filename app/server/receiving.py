@@ -15,8 +15,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from analysis.limits import MIB
-from app.server.spool import Spool
+from fusescope.analysis.limits import MIB
+from fusescope.app.server.spool import Spool
 
 PATH = "/fusescope/file"
 TICKET, NAME = "x-fusescope-ticket", "x-fusescope-name"

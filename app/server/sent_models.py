@@ -17,9 +17,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.text import display_name
-from collectors.files import ownership, scratch
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import display_name
+from fusescope.collectors.files import ownership, scratch
 
 SUFFIX = ".onnx"
 MAX_MODELS = 8  # that are kept; beyond, those that came first go

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Generic, TypeVar
 
-from analysis.experiment import Experiment
-from analysis.limits import MIB
-from analysis.trace import Trace
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.trace import Trace
 
 Value = TypeVar("Value")
 

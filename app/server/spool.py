@@ -14,7 +14,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 
-from collectors.files import ownership, scratch
+from fusescope.collectors.files import ownership, scratch
 
 MAX_WAITING = 8  # files of all pages together that were sent and not read yet
 _MAX_TICKETS = 1000

@@ -9,20 +9,20 @@ from weakref import WeakKeyDictionary
 
 import pandas as pd
 
-from analysis.advice import Findings
-from analysis.advice.explanation.explanation import TraceExplanation
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.roofs import UnderRoofs, under_roofs
-from analysis.compare.side import Side
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.hierarchy import By, Node, hierarchies, hierarchy
-from analysis.trace import Trace
+from fusescope.analysis.advice import Findings
+from fusescope.analysis.advice.explanation.explanation import TraceExplanation
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.roofs import UnderRoofs, under_roofs
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.hierarchy import By, Node, hierarchies, hierarchy
+from fusescope.analysis.trace import Trace
 
 if TYPE_CHECKING:
-    from analysis.advice import Subject
-    from analysis.compare.roofline import Picture
-    from analysis.timeline.drawing import Drawing, Drawings
-    from analysis.timeline.highlight import ShownChange
+    from fusescope.analysis.advice import Subject
+    from fusescope.analysis.compare.roofline import Picture
+    from fusescope.analysis.timeline.drawing import Drawing, Drawings
+    from fusescope.analysis.timeline.highlight import ShownChange
 
 
 @dataclass
@@ -43,8 +43,8 @@ class Drawn:
     def places(self, trace: Trace) -> tuple[ShownChange | None, ...]:
         """Return where the timeline draws each of what need not be; `trace` is what this was made
         of."""
-        from analysis.report.explanation.trace_rows import TOGETHER
-        from analysis.timeline.highlight import of_calls
+        from fusescope.analysis.report.explanation.trace_rows import TOGETHER
+        from fusescope.analysis.timeline.highlight import of_calls
 
         if self._places is None:
             savings = self.explained.savings if self.explained else ()
@@ -62,7 +62,7 @@ class Drawn:
 
     @cached_property
     def _drawings(self) -> Drawings:
-        from analysis.timeline.drawing import Drawings
+        from fusescope.analysis.timeline.drawing import Drawings
 
         return Drawings(self.payload)
 
@@ -83,9 +83,9 @@ _DRAWN: WeakKeyDictionary[Trace, Drawn] = WeakKeyDictionary()
 
 def drawn(side: Side) -> Drawn:
     """What is drawn of a side."""
-    from analysis.advice import findings
-    from analysis.advice.explanation import explain_subject
-    from analysis.timeline.payload import trace_payload
+    from fusescope.analysis.advice import findings
+    from fusescope.analysis.advice.explanation import explain_subject
+    from fusescope.analysis.timeline.payload import trace_payload
 
     found = _DRAWN.get(side.trace)
     if found is None:
@@ -106,16 +106,16 @@ def drawn(side: Side) -> Drawn:
 def subject_of(side: Side) -> Subject:
     """Return what findings are about: a variant beside its baseline, as on the page Compare and by
     `advise`."""
-    from analysis.advice import Subject
-    from analysis.advice.sides import advised
+    from fusescope.analysis.advice import Subject
+    from fusescope.analysis.advice.sides import advised
 
     return Subject(side) if side.experiment is None else advised(side.experiment, side.label)
 
 
 def report(side: Side) -> bytes:
     """Return the HTML report of a side, without names of users, hosts and paths."""
-    from analysis.redaction import all_redacted
-    from analysis.report.one_trace.html import trace_html
+    from fusescope.analysis.redaction import all_redacted
+    from fusescope.analysis.report.one_trace.html import trace_html
 
     [private] = all_redacted([side])
     return trace_html(subject_of(private)).encode()
@@ -131,7 +131,7 @@ def tree(side: Side, by: By) -> tuple[Node, ...]:
 
 def roofline_of(side: Side) -> Picture | None:
     """The roofline of a side, made once."""
-    from analysis.compare import roofline
+    from fusescope.analysis.compare import roofline
 
     found = drawn(side)
     if not found.pictures:

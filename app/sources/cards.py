@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import msgspec
 import streamlit as st
 
-from analysis.report.sample_card import FILE, Card, Cards
-from app.sources import examples, places
-from app.sources.examples import Example
+from fusescope.analysis.report.sample_card import FILE, Card, Cards
+from fusescope.app.sources import examples, places
+from fusescope.app.sources.examples import Example
 
 
 @dataclass(frozen=True)

@@ -13,22 +13,22 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from analysis.compare.choice import (
+from fusescope.analysis.compare.choice import (
     BEFORE_FUSION,
     alike,
     chosen_names,
     default_baseline,
     same_cut,
 )
-from analysis.compare.likeness import belong_together
-from analysis.compare.side import label_of
-from analysis.experiment import Experiment
-from analysis.messages import Message
-from analysis.readers.packed.report import BOTH
-from analysis.trace import Trace
-from app.sources import examples, places, sides
-from app.state.opened import Fate, Opened
-from app.store import records
+from fusescope.analysis.compare.likeness import belong_together
+from fusescope.analysis.compare.side import label_of
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.messages import Message
+from fusescope.analysis.readers.packed.report import BOTH
+from fusescope.analysis.trace import Trace
+from fusescope.app.sources import examples, places, sides
+from fusescope.app.state.opened import Fate, Opened
+from fusescope.app.store import records
 
 Pair = tuple[str | None, str | None]
 

@@ -11,17 +11,17 @@ from weakref import WeakKeyDictionary
 
 import streamlit as st
 
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side
-from analysis.limits import MIB
-from analysis.trace import Trace
-from app.server.shelf import Shelf, weight
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.trace import Trace
+from fusescope.app.server.shelf import Shelf, weight
 
 if TYPE_CHECKING:
-    from analysis.advice import Findings, MissedFusion, Unjudged
-    from analysis.timeline.drawing import Drawing, Drawings
-    from analysis.timeline.highlight import ShownChange
+    from fusescope.analysis.advice import Findings, MissedFusion, Unjudged
+    from fusescope.analysis.timeline.drawing import Drawing, Drawings
+    from fusescope.analysis.timeline.highlight import ShownChange
 
 MAX_COMPARISONS = 6
 MAX_COMPARISONS_BYTES = 192 * MIB
@@ -41,20 +41,20 @@ class Shown:
     @cached_property
     def payload(self) -> dict[str, Any]:
         """What the timelines draw."""
-        from analysis.timeline.payload import timeline_payload
+        from fusescope.analysis.timeline.payload import timeline_payload
 
         return timeline_payload(self.comparison)
 
     @cached_property
     def changes(self) -> tuple[ShownChange | None, ...]:
         """The places of each change of the explanation in the timelines."""
-        from analysis.timeline.highlight import of_changes
+        from fusescope.analysis.timeline.highlight import of_changes
 
         return of_changes(self.payload, self.comparison)
 
     @cached_property
     def _drawings(self) -> Drawings:
-        from analysis.timeline.drawing import Drawings
+        from fusescope.analysis.timeline.drawing import Drawings
 
         return Drawings(self.payload)
 
@@ -66,28 +66,28 @@ class Shown:
     @cached_property
     def missed_fusions(self) -> tuple[MissedFusion, ...]:
         """Patterns that the candidate did not fuse, found when they are first asked for."""
-        from analysis.advice import missed_fusions
+        from fusescope.analysis.advice import missed_fusions
 
         return missed_fusions(self.comparison)
 
     @cached_property
     def findings(self) -> Findings:
         """What limits the candidate, found when it is first asked for."""
-        from analysis.advice import Subject, findings
+        from fusescope.analysis.advice import Subject, findings
 
         return findings(Subject(self.comparison.candidate, self.comparison))
 
     @cached_property
     def attention(self) -> Unjudged | None:
         """Attention that is named and not judged, found when it is first asked for."""
-        from analysis.advice import unjudged_attention
+        from fusescope.analysis.advice import unjudged_attention
 
         return unjudged_attention(self.comparison)
 
     @cached_property
     def redacted_sides(self) -> tuple[Side, Side]:
         """Both sides without names of users, hosts and absolute paths."""
-        from analysis.redaction import redacted_sides
+        from fusescope.analysis.redaction import redacted_sides
 
         return redacted_sides(self.comparison.baseline, self.comparison.candidate)
 
@@ -166,6 +166,6 @@ def _own(
 
 
 def _compute(baseline: Side, candidate: Side, key: str, assumptions: Assumptions) -> Shown:
-    from analysis.compare import compare as compare_sides
+    from fusescope.analysis.compare import compare as compare_sides
 
     return Shown(compare_sides(baseline, candidate, assumptions), key, assumptions)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from analysis.compare.multiple.engines import first_variants
-from analysis.experiment import ExperimentRecord
-from app.sources.recordings import recordings, samples
-from app.state.opened import Opened
+from fusescope.analysis.compare.multiple.engines import first_variants
+from fusescope.analysis.experiment import ExperimentRecord
+from fusescope.app.sources.recordings import recordings, samples
+from fusescope.app.state.opened import Opened
 
 _SHA_CHARS = 12
 Recording = tuple[str, ExperimentRecord]  # its id without a variant, and its record

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
-from analysis.doctor import Examination, examine
-from analysis.experiment import Experiment
-from analysis.trace import Trace
+from fusescope.analysis.doctor import Examination, examine
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.trace import Trace
 
 _EXAMINED: WeakKeyDictionary[Trace | Experiment, Examination] = WeakKeyDictionary()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.sources import places
+from fusescope.app.sources import places
 
 PREFIX = "example"
 # Traces among the samples that a link may name, by their path there.

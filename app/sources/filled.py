@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Literal
 
-from app.sources import places
-from app.sources.engines import recorded
-from app.sources.fleets import open_ranks
-from app.sources.kept_fleets import stores
-from app.sources.recordings import recordings
-from app.sources.sweeps import sweeps
-from app.state.opened import Opened
+from fusescope.app.sources import places
+from fusescope.app.sources.engines import recorded
+from fusescope.app.sources.fleets import open_ranks
+from fusescope.app.sources.kept_fleets import stores
+from fusescope.app.sources.recordings import recordings
+from fusescope.app.sources.sweeps import sweeps
+from fusescope.app.state.opened import Opened
 
 Name = Literal["engines", "scaling", "fleet", "releases"]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from analysis.fleet.examined import Examined, examine
-from analysis.fleet.of_traces import fleet_of_traces
-from analysis.fleet.step_split import Split
-from analysis.ranks.pair import ranks_of_one_job
-from analysis.trace import Trace
-from app.fleet import store
-from app.state.opened import Opened
+from fusescope.analysis.fleet.examined import Examined, examine
+from fusescope.analysis.fleet.of_traces import fleet_of_traces
+from fusescope.analysis.fleet.step_split import Split
+from fusescope.analysis.ranks.pair import ranks_of_one_job
+from fusescope.analysis.trace import Trace
+from fusescope.app.fleet import store
+from fusescope.app.state.opened import Opened
 
 OPEN = "open"  # in addresses, what stands for the ranks among the open files
 

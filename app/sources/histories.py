@@ -9,13 +9,13 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from analysis.errors import FuseScopeError
-from analysis.releases.changes import Change, changes
-from analysis.releases.history import MAX_BYTES, History, is_history, parse_history
-from analysis.text import display_name
-from app.server.spool import SPOOL, Received
-from app.sources import places
-from app.state.opened import History as Dropped
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.releases.changes import Change, changes
+from fusescope.analysis.releases.history import MAX_BYTES, History, is_history, parse_history
+from fusescope.analysis.text import display_name
+from fusescope.app.server.spool import SPOOL, Received
+from fusescope.app.sources import places
+from fusescope.app.state.opened import History as Dropped
 
 _KEPT = 8
 _ZIP = b"PK"

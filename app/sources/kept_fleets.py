@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.trace import Trace
-from app.fleet.keeping import KEEPER, Ranks
-from app.server.same_origin import is_local
-from app.sources import places
-from app.state.opened import Fate, Opened
-from app.store import settings
-from app.store.store import Store
-from collectors.files import folder as folders
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.trace import Trace
+from fusescope.app.fleet.keeping import KEEPER, Ranks
+from fusescope.app.server.same_origin import is_local
+from fusescope.app.sources import places
+from fusescope.app.state.opened import Fate, Opened
+from fusescope.app.store import settings
+from fusescope.app.store.store import Store
+from fusescope.collectors.files import folder as folders
 
 _FIRST_NS, _LAST_NS = 10**18, 41 * 10**17  # times since 1970 that are dates
 _HASH_CHARS = 8

@@ -18,28 +18,28 @@ from weakref import WeakKeyDictionary
 import msgspec
 import streamlit as st
 
-from analysis import wording
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.files import check_apart, side_of_files
-from analysis.compare.files.names import common_name, named_apart
-from analysis.compare.multiple.comparison import MAX_SIDES
-from analysis.compare.side import Side, label_of, side_of_trace, side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.limits import MIB
-from analysis.messages import Message, Said, listed, paragraph
-from analysis.readers.input.source import Source
-from analysis.readers.recordings import Found
-from analysis.text import display_name
-from analysis.trace import Trace
-from analysis.wording.doctor import files_sentence
-from app.server.same_origin import is_local
-from app.server.shelf import megabytes
-from app.sources import examples, nsys, places, sides
-from app.sources.examinations import examined
-from app.state.opened import Fate, History, Opened, in_each
-from app.state.session import MAX_OPENED, MAX_OPENED_BYTES
-from app.store.keeping import is_kept
+from fusescope.analysis import wording
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.files import check_apart, side_of_files
+from fusescope.analysis.compare.files.names import common_name, named_apart
+from fusescope.analysis.compare.multiple.comparison import MAX_SIDES
+from fusescope.analysis.compare.side import Side, label_of, side_of_trace, side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.messages import Message, Said, listed, paragraph
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.recordings import Found
+from fusescope.analysis.text import display_name
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.doctor import files_sentence
+from fusescope.app.server.same_origin import is_local
+from fusescope.app.server.shelf import megabytes
+from fusescope.app.sources import examples, nsys, places, sides
+from fusescope.app.sources.examinations import examined
+from fusescope.app.state.opened import Fate, History, Opened, in_each
+from fusescope.app.state.session import MAX_OPENED, MAX_OPENED_BYTES
+from fusescope.app.store.keeping import is_kept
 
 _NUMBER: WeakKeyDictionary[Trace | Experiment, int] = WeakKeyDictionary()
 _COUNT = itertools.count()
@@ -241,8 +241,8 @@ def _state(path: Path) -> str:
 
 @st.cache_resource(max_entries=6, show_spinner=False)
 def _read_path(path: str, state: str) -> Trace | Experiment:
-    from analysis.readers import read_path
-    from app.store.keeping import read_through
+    from fusescope.analysis.readers import read_path
+    from fusescope.app.store.keeping import read_through
 
     # What lies above the file may be outside the folders that are open to this dashboard.
     if is_local():
@@ -256,8 +256,8 @@ def _folder(path: Path) -> Found:
 
 @st.cache_resource(max_entries=3, show_spinner=False)
 def _find_in(path: str, state: str) -> Found:
-    from analysis.readers import find
-    from analysis.readers.input.folder import folder_sources
+    from fusescope.analysis.readers import find
+    from fusescope.analysis.readers.input.folder import folder_sources
 
     found = find(folder_sources(Path(path), places.limits()))
     for recording in found.recordings:  # what is cached here stays for long
@@ -281,8 +281,8 @@ def _files_at(path: Path, link: str, name: str) -> list[Opened]:
 
 def _held_at(path: Path) -> tuple[Opened, ...]:
     """What a report holds; nothing for any other file."""
-    from analysis.readers.input.source import HEAD_BYTES, load_file
-    from analysis.readers.packed.report import is_report
+    from fusescope.analysis.readers.input.source import HEAD_BYTES, load_file
+    from fusescope.analysis.readers.packed.report import is_report
 
     if not path.is_file():
         return ()
@@ -292,9 +292,9 @@ def _held_at(path: Path) -> tuple[Opened, ...]:
 
 @st.cache_resource(max_entries=3, show_spinner=False)
 def _read_report(path: str, state: str) -> tuple[Opened, ...]:
-    from analysis.readers import read
-    from analysis.readers.input.source import load_file
-    from analysis.readers.packed.report import contents
+    from fusescope.analysis.readers import read
+    from fusescope.analysis.readers.input.source import load_file
+    from fusescope.analysis.readers.packed.report import contents
 
     name, limits = display_name(path), places.limits()
     held = contents(Source(name, load_file(Path(path), name, limits), limits)).sources
@@ -304,7 +304,7 @@ def _read_report(path: str, state: str) -> tuple[Opened, ...]:
 def opened_of(id_: str, name: str, source: Source, value: Trace | Experiment) -> Opened:
     """What was read of a file, with what the report says of it that it comes from; without a name
     under the one that it has there."""
-    from analysis.readers.packed.report import assumed_of, places_of, role_of
+    from fusescope.analysis.readers.packed.report import assumed_of, places_of, role_of
 
     told = assumed_of(source)
     assumed = None if told is None else msgspec.convert(msgspec.to_builtins(told), Assumptions)
@@ -414,7 +414,7 @@ def open_link(
 
 def _open_kept(key: str) -> tuple[list[Opened], list[Fate]]:
     """What is in the library under this key, where the library is this user's."""
-    from app.store.keeping import named_trace
+    from fusescope.app.store.keeping import named_trace
 
     id_ = f"{KEPT_KIND}:{key}"
     if not is_local():
@@ -455,7 +455,7 @@ def _open_all(given: Mapping[str, Path]) -> tuple[list[Opened], list[Fate]]:
 
 def _reading_ahead(paths: Iterable[Path]) -> AbstractContextManager[None]:
     """While this lasts, large ones of these files are read at once, for `_read_path`."""
-    from app.store.keeping import reading_ahead
+    from fusescope.app.store.keeping import reading_ahead
 
     if not is_local():
         return nullcontext()

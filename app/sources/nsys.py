@@ -17,12 +17,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.limits import MIB, Limits
-from analysis.readers import read_path
-from analysis.text import clean_text, display_name
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.limits import MIB, Limits
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.text import clean_text, display_name
+from fusescope.analysis.trace import Trace
 
 REPORT = "nsys_report"  # the code of the error of such a file
 MOST_S = 600.0
@@ -49,7 +49,7 @@ def _exported(path: Path, limits: Limits, most_s: float) -> Iterator[Path]:
     nsys, name = program(), display_name(path.name)
     if nsys is None:
         raise FuseScopeError("nsys_report", where=name)
-    from collectors.files import scratch  # a comparison of other files loads none of it
+    from fusescope.collectors.files import scratch  # a comparison of other files loads none of it
 
     with scratch.folder(scratch.EXPORT) as folder:
         database = folder / f"{display_name(path.stem)}.sqlite"

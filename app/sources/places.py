@@ -9,8 +9,8 @@ import os
 import re
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits, parse_limits
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits, parse_limits
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces"
@@ -60,7 +60,7 @@ def numbered_folders() -> dict[int, Path]:
 
 def given_files() -> dict[str, Path]:
     """Files and folders of the command line (`fusescope serve PATH`), by their shown names."""
-    from analysis.text import display_name
+    from fusescope.analysis.text import display_name
 
     found: dict[str, Path] = {}
     for text in _listed(FILES_VARIABLE):
@@ -77,7 +77,7 @@ def is_fleet(path: Path) -> bool:
 def fleets() -> dict[str, Path]:
     """Stores of ranks by their shown names: of the command line, and those that lie in the
     configured folders, themselves and not below."""
-    from analysis.text import display_name
+    from fusescope.analysis.text import display_name
 
     given = [Path(text) for text in _listed(FLEETS_VARIABLE)]
     for folder in folders():
@@ -97,7 +97,7 @@ def is_history(path: Path) -> bool:
     """Whether a file holds what releases made of a model (`fusescope bisect --out`)."""
     from zipfile import BadZipFile, ZipFile
 
-    from analysis.releases.history import MAX_BYTES, RECORD_NAME
+    from fusescope.analysis.releases.history import MAX_BYTES, RECORD_NAME
 
     try:
         if not path.is_file() or path.stat().st_size > MAX_BYTES:
@@ -111,7 +111,7 @@ def is_history(path: Path) -> bool:
 def histories() -> dict[str, Path]:
     """Files of releases by their shown names: of the command line, those that lie in the configured
     folders, themselves and not below."""
-    from analysis.text import display_name
+    from fusescope.analysis.text import display_name
 
     given = [Path(text) for text in _listed(HISTORIES_VARIABLE)]
     for folder in folders():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, ExperimentRecord
-from app.sources import loading, places
-from app.state.opened import Opened
-from app.store import records
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment, ExperimentRecord
+from fusescope.app.sources import loading, places
+from fusescope.app.state.opened import Opened
+from fusescope.app.store import records
 
 _RECORDED = "recorded:"
 

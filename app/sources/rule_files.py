@@ -7,8 +7,8 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, Shown
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, Shown
 
 _PREFIX = "rules:"
 _MAX_BYTES = 64 * 1024

@@ -9,16 +9,16 @@ from weakref import WeakKeyDictionary
 
 import streamlit as st
 
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.multiple.comparison import MultipleComparison, compare_several
-from analysis.compare.side import Side
-from analysis.limits import MIB
-from app.server.same_origin import is_local
-from app.server.shelf import Shelf, weight
-from app.sources.comparisons import identity
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison, compare_several
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.limits import MIB
+from fusescope.app.server.same_origin import is_local
+from fusescope.app.server.shelf import Shelf, weight
+from fusescope.app.sources.comparisons import identity
 
 if TYPE_CHECKING:
-    from analysis.timeline.drawing import Drawing, Drawings
+    from fusescope.analysis.timeline.drawing import Drawing, Drawings
 
 _MAX = 3
 _MAX_BYTES = 192 * MIB
@@ -52,7 +52,7 @@ def taken(multiple: MultipleComparison, *, private: bool) -> MultipleComparison:
     when the first thing is taken."""
     if not private:
         return multiple
-    from analysis.redaction import all_redacted
+    from fusescope.analysis.redaction import all_redacted
 
     with _COMPARING:
         if multiple not in _REDACTED:
@@ -63,8 +63,8 @@ def taken(multiple: MultipleComparison, *, private: bool) -> MultipleComparison:
 
 def drawing(multiple: MultipleComparison) -> Drawing:
     """What the timelines draw, in the language that is spoken; made when it is first asked for."""
-    from analysis.timeline.drawing import Drawings
-    from analysis.timeline.payload import several_payload
+    from fusescope.analysis.timeline.drawing import Drawings
+    from fusescope.analysis.timeline.payload import several_payload
 
     made = _DRAWINGS.get(multiple)
     if made is None:

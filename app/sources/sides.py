@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote, unquote
 
-from analysis.compare.files.names import common_name, group_of
-from analysis.messages import Message
-from analysis.trace import Trace
-from app.state.opened import Opened
+from fusescope.analysis.compare.files.names import common_name, group_of
+from fusescope.analysis.messages import Message
+from fusescope.analysis.trace import Trace
+from fusescope.app.state.opened import Opened
 
 _PREFIX = "several:"
 _LABEL = Message("{side:name} · {n:count} file", "{side:name} · {n:count} files")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from analysis.compare.multiple.scaling import Scaling, model_key, scaling, setting
-from analysis.experiment import Experiment, ExperimentRecord
-from app.sources.recordings import experiment, recordings
-from app.state.opened import Opened
+from fusescope.analysis.compare.multiple.scaling import Scaling, model_key, scaling, setting
+from fusescope.analysis.experiment import Experiment, ExperimentRecord
+from fusescope.app.sources.recordings import experiment, recordings
+from fusescope.app.state.opened import Opened
 
 
 @dataclass(frozen=True)

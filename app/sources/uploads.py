@@ -6,19 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read_all
-from analysis.readers.input.source import Source, load_file
-from analysis.readers.packed.report import role_of
-from analysis.readers.recordings import Found, Recording
-from analysis.text import display_name
-from analysis.trace import Trace
-from app.server.same_origin import is_local
-from app.server.spool import SPOOL, Received
-from app.sources import loading, places
-from app.sources.loading import left_aside
-from app.state.opened import Fate, Opened
-from app.store.keeping import keep_uploads, of_upload
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read_all
+from fusescope.analysis.readers.input.source import Source, load_file
+from fusescope.analysis.readers.packed.report import role_of
+from fusescope.analysis.readers.recordings import Found, Recording
+from fusescope.analysis.text import display_name
+from fusescope.analysis.trace import Trace
+from fusescope.app.server.same_origin import is_local
+from fusescope.app.server.spool import SPOOL, Received
+from fusescope.app.sources import loading, places
+from fusescope.app.sources.loading import left_aside
+from fusescope.app.state.opened import Fate, Opened
+from fusescope.app.store.keeping import keep_uploads, of_upload
 
 _ID_CHARS = 12
 _FEW = 3  # unknown files that are told of one by one

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from app.server.memory import was_freed
-from app.server.same_origin import is_local
-from app.server.shelf import Shelf
-from app.state.opened import Fate, History, Inbox, Opened
-from app.state.pair import is_of, replace_files
-from app.state.session import empty_shelf, session
+from fusescope.app.server.memory import was_freed
+from fusescope.app.server.same_origin import is_local
+from fusescope.app.server.shelf import Shelf
+from fusescope.app.state.opened import Fate, History, Inbox, Opened
+from fusescope.app.state.pair import is_of, replace_files
+from fusescope.app.state.session import empty_shelf, session
 
 
 def opened() -> dict[str, Opened]:

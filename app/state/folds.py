@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.state.session import session
+from fusescope.app.state.session import session
 
 OPEN = "true"  # of a part in the address
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.state.session import GROUP, link, linked_number, session
+from fusescope.app.state.session import GROUP, link, linked_number, session
 
 _MAX_DIGITS = 9
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.messages import language
-from app.state.session import LANGUAGE, link, session
+from fusescope.analysis.messages import language
+from fusescope.app.state.session import LANGUAGE, link, session
 
 KEY = "language"
 _MAX_LENGTH = 40

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.compare.assumptions import Assumptions
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.messages import Said, language
-from analysis.trace import Trace
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.messages import Said, language
+from fusescope.analysis.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
-from app.state.folds import OPEN
-from app.state.pair import SIDES
-from app.state.session import LANGUAGE, MAX_ID, linked_id, session
+from fusescope.app.state.folds import OPEN
+from fusescope.app.state.pair import SIDES
+from fusescope.app.state.session import LANGUAGE, MAX_ID, linked_id, session
 
 TRACE_KEY = "choose_trace"
 SEVERAL_KEY = "choose_several"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.side import Role
-from app.state.session import GROUP, link, link_all, linked_id, linked_number, session
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.side import Role
+from fusescope.app.state.session import GROUP, link, link_all, linked_id, linked_number, session
 
 SIDES: tuple[Role, Role] = ("baseline", "candidate")
 _RUNS_DIGITS = 6

@@ -8,8 +8,8 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from analysis.experiment import Try
-from app.state.session import MAX_ID
+from fusescope.analysis.experiment import Try
+from fusescope.app.state.session import MAX_ID
 
 _MODEL = "model"
 

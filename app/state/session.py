@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from analysis.limits import MIB
-from app.server.shelf import Shelf, weight
-from app.state.opened import Fate, History, Inbox, Opened
+from fusescope.analysis.limits import MIB
+from fusescope.app.server.shelf import Shelf, weight
+from fusescope.app.state.opened import Fate, History, Inbox, Opened
 
 if TYPE_CHECKING:
-    from analysis.timeline.highlight import Highlight
+    from fusescope.analysis.timeline.highlight import Highlight
 
 MAX_OPENED = 40
 MAX_OPENED_BYTES = 256 * MIB

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from app.state.session import session
+from fusescope.app.state.session import session
 
 if TYPE_CHECKING:
-    from analysis.timeline.highlight import Highlight
+    from fusescope.analysis.timeline.highlight import Highlight
 
 
 def selected_row(of: str) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.state.session import session
+from fusescope.app.state.session import session
 
 
 def asked(key: str) -> object:

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
-from analysis.limits import MIB, Limits
+from fusescope.analysis.limits import MIB, Limits
 
 # To start a process, and to load what reading needs, takes as long as to read some 50 MB.
 MIN_BYTES = 64 * MIB
@@ -42,7 +42,7 @@ class _Process:
         settings = json.dumps({"limits": dataclasses.asdict(limits), "above": above})
         search = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "app.store.worker", settings]
+            [sys.executable, "-P", "-m", "fusescope.app.store.worker", settings]
             + [str(path.absolute()) for path in files.values()],
             stdin=subprocess.PIPE,  # closed when this process ends, which ends that one
             stdout=subprocess.PIPE,

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from analysis.columnar.header import NAMES, TEXTS, Header
-from analysis.readers.building.processes import MAX_UNITS
-from analysis.trace import RunWord, Trace
-from app.store.settings import KEY
-from collectors.files.folder import FolderDraft
+from fusescope.analysis.columnar.header import NAMES, TEXTS, Header
+from fusescope.analysis.readers.building.processes import MAX_UNITS
+from fusescope.analysis.trace import RunWord, Trace
+from fusescope.app.store.settings import KEY
+from fusescope.collectors.files.folder import FolderDraft
 
 if TYPE_CHECKING:
-    from analysis.columnar.tables import Columnar
+    from fusescope.analysis.columnar.tables import Columnar
 
 DESCRIPTION = "entry.json"
 _DESCRIPTION_BYTES = 64 * 1024**2
@@ -149,7 +149,7 @@ def _trace(folder: Path, told: Entry | Unit, place: int) -> Trace:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from analysis.columnar.tables import Columnar, trace_of
+    from fusescope.analysis.columnar.tables import Columnar, trace_of
 
     tables = {}
     for name, rows in told.rows.items():

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.text import clean_text
-from collectors.files import folder as folders
-from collectors.files import publication
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.files import folder as folders
+from fusescope.collectors.files import publication
 
 FOLDER = "facts"
 MAX_NAME, MAX_TAG, MAX_NOTE = 120, 40, 2000  # characters

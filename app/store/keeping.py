@@ -16,21 +16,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.limits import DEFAULT_LIMITS, MIB, Limits
-from analysis.messages import Message, Said
-from analysis.readers import READER_VERSION, read, read_path
-from analysis.readers.experiment import Wanted
-from analysis.readers.input.folder import source_with_neighbours
-from analysis.readers.input.source import Source
-from analysis.text import display_name
-from analysis.trace import Trace
-from app.store import ahead, keys, settings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.limits import DEFAULT_LIMITS, MIB, Limits
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.readers import READER_VERSION, read, read_path
+from fusescope.analysis.readers.experiment import Wanted
+from fusescope.analysis.readers.input.folder import source_with_neighbours
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.text import display_name
+from fusescope.analysis.trace import Trace
+from fusescope.app.store import ahead, keys, settings
 
 if TYPE_CHECKING:
-    from app.store.entries import Beside
-    from app.store.store import Store
+    from fusescope.app.store.entries import Beside
+    from fusescope.app.store.store import Store
 
 # Of the content, unpacked. From here on parsing takes at least five times as long as reading what
 # was kept, and longer than keeping it; below, all three are a matter of some 10 ms.
@@ -61,7 +61,7 @@ def store() -> Store | None:
     """The store, where it is on, and what it needs is installed."""
     if not settings.is_on() or find_spec("pyarrow") is None:  # which is an extra
         return None
-    from app.store.store import Store
+    from fusescope.app.store.store import Store
 
     return Store(settings.folder(), settings.max_bytes())
 
@@ -73,8 +73,8 @@ def read_through(
     kept_in = store() if _may_be_worth(path) else None
     if kept_in is None:
         return Read(read_path(path, limits, above=above, wanted=wanted))
-    from app.store import known
-    from app.store.lookup import Lookup
+    from fusescope.app.store import known
+    from fusescope.app.store.lookup import Lookup
 
     state = known.facts_of(path)
     if state is None:
@@ -130,8 +130,8 @@ def is_cold(path: Path, limits: Limits = DEFAULT_LIMITS, *, above: bool = True) 
     kept_in = store() if _may_be_worth(path) else None
     if kept_in is None:
         return False
-    from app.store import known
-    from app.store.lookup import Lookup
+    from fusescope.app.store import known
+    from fusescope.app.store.lookup import Lookup
 
     state = known.facts_of(path)
     return state is not None and Lookup(kept_in, path, limits, state, above=above).key() is None
@@ -165,7 +165,7 @@ def named_trace(key: str) -> tuple[str, Trace]:
     """The name that a trace has in the library, and the trace. Raises FuseScopeError as
     `trace_of`."""
     trace = trace_of(key)
-    from app.store import facts
+    from fusescope.app.store import facts
 
     own = facts.of(settings.folder(), f"trace:{key}").name
     return own or trace.meta.file_name, trace
@@ -197,8 +197,8 @@ def keep(
 ) -> bool:
     """Put a trace into the store; see Store.put. Raises OSError, and ValueError for one that holds
     what no reader makes."""
-    from analysis.columnar.tables import columnar
-    from app.store.entries import Entry, Unit
+    from fusescope.analysis.columnar.tables import columnar
+    from fusescope.app.store.entries import Entry, Unit
 
     kept = columnar(trace)
     others = [columnar(other) for other in trace.others]
@@ -231,10 +231,10 @@ def renamed(trace: Trace, name: str) -> Trace:
 def _times(trace: Trace) -> dict[str, Any]:
     """Return what an entry says of the times of a trace: of its run as the page Trace has it, which
     may be a unit of work of a file that marks none."""
-    from analysis.compare.runs.units import with_runs
-    from analysis.compare.side import side_of_trace
-    from analysis.compare.single import run_ns
-    from analysis.work_units import run_word
+    from fusescope.analysis.compare.runs.units import with_runs
+    from fusescope.analysis.compare.side import side_of_trace
+    from fusescope.analysis.compare.single import run_ns
+    from fusescope.analysis.work_units import run_word
 
     timed = trace if trace.ends_early else with_runs(side_of_trace(trace)).trace
     typical = run_ns(timed)
@@ -299,7 +299,7 @@ def _put(kept_in: Store, key: str, value: Trace, beside: Beside) -> tuple[Said |
     try:
         if keep(kept_in, key, value, beside):
             return _kept(name), True
-        from analysis.units import capacity
+        from fusescope.analysis.units import capacity
 
         return _FULL.of(file=name, size=capacity(kept_in.max_bytes)), False
     except FuseScopeError as error:  # of a newer version

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from app.store.settings import KEY
-from collectors.files import folder as folders
-from collectors.files import publication
+from fusescope.app.store.settings import KEY
+from fusescope.collectors.files import folder as folders
+from fusescope.collectors.files import publication
 
 FOLDER = "known"
 _MAX_BYTES = 64 * 1024

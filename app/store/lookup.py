@@ -7,13 +7,13 @@ import logging
 from functools import cached_property
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.readers import READER_VERSION
-from analysis.readers.input.folder import source_with_neighbours
-from app.store import keys, known
-from app.store.known import Around, Facts, Known
-from app.store.store import Store
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import READER_VERSION
+from fusescope.analysis.readers.input.folder import source_with_neighbours
+from fusescope.app.store import keys, known
+from fusescope.app.store.known import Around, Facts, Known
+from fusescope.app.store.store import Store
 
 _LOG = logging.getLogger("fusescope")
 

@@ -9,11 +9,11 @@ import zipfile
 from functools import lru_cache
 from pathlib import Path
 
-from analysis.advice.tried import kept, tried
-from analysis.compare.choice import chosen_names
-from analysis.errors import FuseScopeError
-from analysis.experiment import RECORD_NAME, ExperimentRecord, parse_record
-from analysis.limits import MIB
+from fusescope.analysis.advice.tried import kept, tried
+from fusescope.analysis.compare.choice import chosen_names
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import RECORD_NAME, ExperimentRecord, parse_record
+from fusescope.analysis.limits import MIB
 
 _RECORD_BYTES = 64 * MIB
 

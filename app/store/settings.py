@@ -9,8 +9,8 @@ import os
 import re
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.limits import whole_number
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import whole_number
 
 FOLDER_VARIABLE = "FUSESCOPE_LIBRARY"
 SIZE_VARIABLE = "FUSESCOPE_LIBRARY_SIZE"

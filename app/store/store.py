@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.readers import READER_VERSION
-from analysis.trace import Trace
-from app.store import entries, facts
-from app.store.entries import UNREADABLE, Entry
-from app.store.settings import FLEETS, KEY
-from collectors.files import folder as folders
-from collectors.files import publication
-from collectors.files.folder import FolderDraft
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import READER_VERSION
+from fusescope.analysis.trace import Trace
+from fusescope.app.store import entries, facts
+from fusescope.app.store.entries import UNREADABLE, Entry
+from fusescope.app.store.settings import FLEETS, KEY
+from fusescope.collectors.files import folder as folders
+from fusescope.collectors.files import publication
+from fusescope.collectors.files.folder import FolderDraft
 
 if TYPE_CHECKING:
-    from analysis.columnar.tables import Columnar
+    from fusescope.analysis.columnar.tables import Columnar
 
 VERSION = 1
 TRACES = "traces"

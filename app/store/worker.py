@@ -1,4 +1,4 @@
-"""A process that reads files and keeps them in the store: `python -m app.store.worker SETTINGS
+"""A process that reads files and keeps them in the store: `python -m fusescope.app.store.worker SETTINGS
 FILE…`. Of each it says whether it was kept; see ahead.py."""
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 from threading import Thread
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from app.store.ahead import KEPT, LEFT
-from app.store.keeping import is_cold, read_through
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.app.store.ahead import KEPT, LEFT
+from fusescope.app.store.keeping import is_cold, read_through
 
 
 def main() -> None:

@@ -10,24 +10,33 @@ from functools import partial
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from analysis.compare.comparison import Comparison
-from analysis.distribution import distribution
-from analysis.interval import interval_picture
-from analysis.messages import Message
-from analysis.wording.counted import runs_of
-from analysis.wording.fusion.title import is_of_fusion
-from analysis.wording.texts import RUN_TIMES
-from app import state
-from app.parts import entered_runs, exports, operators, pair, panels, roofline, settings
-from app.parts.comparison import figures, files, groups, limits, ranks, runs, several, times
-from app.parts.copying import buttons
-from app.parts.explanation import explained
-from app.parts.folds.fold import bring, fold
-from app.parts.pair import Chosen
-from app.parts.several import all_engines
-from app.parts.start.opening import Shows
-from app.sources import engines
-from app.sources.comparisons import Shown
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.distribution import distribution
+from fusescope.analysis.interval import interval_picture
+from fusescope.analysis.messages import Message
+from fusescope.analysis.wording.counted import runs_of
+from fusescope.analysis.wording.fusion.title import is_of_fusion
+from fusescope.analysis.wording.texts import RUN_TIMES
+from fusescope.app import state
+from fusescope.app.parts import entered_runs, exports, operators, pair, panels, roofline, settings
+from fusescope.app.parts.comparison import (
+    figures,
+    files,
+    groups,
+    limits,
+    ranks,
+    runs,
+    several,
+    times,
+)
+from fusescope.app.parts.copying import buttons
+from fusescope.app.parts.explanation import explained
+from fusescope.app.parts.folds.fold import bring, fold
+from fusescope.app.parts.pair import Chosen
+from fusescope.app.parts.several import all_engines
+from fusescope.app.parts.start.opening import Shows
+from fusescope.app.sources import engines
+from fusescope.app.sources.comparisons import Shown
 
 _GROUPS = Message("What fusion bought, group by group")
 _GROUPS_OF_OTHERS = Message("Where the change came from, group by group")

@@ -7,20 +7,20 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
-from analysis.messages import Message, listed, paragraph, say
-from analysis.wording import shown
-from analysis.wording.multiple import comparison as words
-from analysis.wording.multiple import engines as engine_words
-from app import state
-from app.parts import exports, panels, settings
-from app.parts.several import ENGINE_COLUMNS, engine_table, pareto_chart
-from app.parts.start import opening
-from app.parts.start.opening import Shows
-from app.parts.upload import files
-from app.sources import choices, engines, loading, several
-from app.sources.engines import Recorded
-from app.state.pair import SIDES
+from fusescope.analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
+from fusescope.analysis.messages import Message, listed, paragraph, say
+from fusescope.analysis.wording import shown
+from fusescope.analysis.wording.multiple import comparison as words
+from fusescope.analysis.wording.multiple import engines as engine_words
+from fusescope.app import state
+from fusescope.app.parts import exports, panels, settings
+from fusescope.app.parts.several import ENGINE_COLUMNS, engine_table, pareto_chart
+from fusescope.app.parts.start import opening
+from fusescope.app.parts.start.opening import Shows
+from fusescope.app.parts.upload import files
+from fusescope.app.sources import choices, engines, loading, several
+from fusescope.app.sources.engines import Recorded
+from fusescope.app.state.pair import SIDES
 
 _CHOSEN = (2.6, 1)
 _COMMAND = "fusescope collect {model} --runtime onnxruntime,openvino"

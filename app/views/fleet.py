@@ -11,27 +11,27 @@ import pandas as pd
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from analysis import units
-from analysis.fleet.examined import Examined
-from analysis.messages import Message, Part, say
-from analysis.operators.short_names import short_names
-from analysis.wording.fleet.bases import BASES, PARTS, TITLES, Question
-from analysis.wording.fleet.sentences import (
+from fusescope.analysis import units
+from fusescope.analysis.fleet.examined import Examined
+from fusescope.analysis.messages import Message, Part, say
+from fusescope.analysis.operators.short_names import short_names
+from fusescope.analysis.wording.fleet.bases import BASES, PARTS, TITLES, Question
+from fusescope.analysis.wording.fleet.sentences import (
     KINDS,
     answer_sentences,
     ranks_text,
     state_sentences,
     text_of,
 )
-from app import state
-from app.parts import panels
-from app.parts.fleet import keeping
-from app.parts.start import opening
-from app.parts.start.opening import Shows
-from app.parts.table import ROW_HEIGHT, whole_height
-from app.parts.upload import files
-from app.sources import fleets, kept_fleets, loading
-from app.state.opened import Opened
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.parts.fleet import keeping
+from fusescope.app.parts.start import opening
+from fusescope.app.parts.start.opening import Shows
+from fusescope.app.parts.table import ROW_HEIGHT, whole_height
+from fusescope.app.parts.upload import files
+from fusescope.app.sources import fleets, kept_fleets, loading
+from fusescope.app.state.opened import Opened
 
 TABLE = "fleet_ranks"
 MAX_ROWS = 12  # that are shown without scrolling
@@ -217,7 +217,7 @@ def _title(question: Question) -> None:
 
 
 def _delays(found: Examined) -> None:
-    from analysis.charts.delays import delays
+    from fusescope.analysis.charts.delays import delays
 
     figure = delays(found.delays, panels.mark_colours())
     if figure is not None:

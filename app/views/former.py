@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app import state
-from app.sources import choices
+from fusescope.app import state
+from fusescope.app.sources import choices
 
 
 def start(home_page: st.Page) -> None:

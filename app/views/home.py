@@ -8,16 +8,16 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from analysis.messages import Message, say
-from app import state
-from app.library.items import last_used
-from app.parts import panels
-from app.parts.start import opening, recent, sample_cards
-from app.parts.start.opening import Shows
-from app.parts.start.recent import Recent
-from app.parts.upload import files
-from app.server.same_origin import is_local
-from app.sources import places
+from fusescope.analysis.messages import Message, say
+from fusescope.app import state
+from fusescope.app.library.items import last_used
+from fusescope.app.parts import panels
+from fusescope.app.parts.start import opening, recent, sample_cards
+from fusescope.app.parts.start.opening import Shows
+from fusescope.app.parts.start.recent import Recent
+from fusescope.app.parts.upload import files
+from fusescope.app.server.same_origin import is_local
+from fusescope.app.sources import places
 
 _PROFILERS = Message(
     "PyTorch · Nsight Systems · Ascend and MindSpore · TensorRT · XLA · ROCm · OpenVINO · ONNX "

@@ -10,11 +10,11 @@ import pandas as pd
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from analysis import units
-from analysis.messages import Message, Part, passage, say
-from app import state
-from app.library import changes
-from app.library.items import (
+from fusescope.analysis import units
+from fusescope.analysis.messages import Message, Part, passage, say
+from fusescope.app import state
+from fusescope.app.library import changes
+from fusescope.app.library.items import (
     ORDERS,
     Item,
     Order,
@@ -25,16 +25,16 @@ from app.library.items import (
     unlisted,
     unlisted_parts,
 )
-from app.parts import panels
-from app.parts.start import opening
-from app.parts.start.opening import Shows
-from app.parts.table import ROW_HEIGHT, whole_height
-from app.parts.upload import files
-from app.recording import recorder
-from app.server.same_origin import is_local
-from app.sources import kept_fleets, places
-from app.store import settings
-from app.store.facts import MAX_NAME, MAX_NOTE, MAX_TAG, MAX_TAGS
+from fusescope.app.parts import panels
+from fusescope.app.parts.start import opening
+from fusescope.app.parts.start.opening import Shows
+from fusescope.app.parts.table import ROW_HEIGHT, whole_height
+from fusescope.app.parts.upload import files
+from fusescope.app.recording import recorder
+from fusescope.app.server.same_origin import is_local
+from fusescope.app.sources import kept_fleets, places
+from fusescope.app.store import settings
+from fusescope.app.store.facts import MAX_NAME, MAX_NOTE, MAX_TAG, MAX_TAGS
 
 TABLE = "library_table"
 MAX_ROWS = 14  # that are shown without scrolling

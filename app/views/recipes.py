@@ -6,17 +6,17 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from analysis import units, wording
-from analysis.compare.timing.verdict import Verdict
-from analysis.errors import FuseScopeError
-from analysis.messages import listed, say
-from analysis.recipes import RECIPES, Recipe, beside_published, find
-from analysis.wording import recipes as words
-from app import state
-from app.parts import panels
-from app.recipes import card, results, run
-from app.recipes.results import SHIPPED, Result
-from app.recording import progress, recorder
+from fusescope.analysis import units, wording
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import listed, say
+from fusescope.analysis.recipes import RECIPES, Recipe, beside_published, find
+from fusescope.analysis.wording import recipes as words
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.recipes import card, results, run
+from fusescope.app.recipes.results import SHIPPED, Result
+from fusescope.app.recording import progress, recorder
 
 _MACHINE_CHARS = 44
 

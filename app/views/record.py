@@ -7,20 +7,20 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Try
-from analysis.messages import Message, Said, say
-from app import state
-from app.parts import panels
-from app.parts.heads import told
-from app.parts.recording import engines, kept, results
-from app.parts.recording import settings as settings_of
-from app.parts.recording.settings import Settings
-from app.parts.upload import models as sent_models
-from app.recording import own_models as own
-from app.recording import progress, recorder, sweep
-from app.recording.shapes import shapes_of
-from app.sources import places
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Try
+from fusescope.analysis.messages import Message, Said, say
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.parts.heads import told
+from fusescope.app.parts.recording import engines, kept, results
+from fusescope.app.parts.recording import settings as settings_of
+from fusescope.app.parts.recording.settings import Settings
+from fusescope.app.parts.upload import models as sent_models
+from fusescope.app.recording import own_models as own
+from fusescope.app.recording import progress, recorder, sweep
+from fusescope.app.recording.shapes import shapes_of
+from fusescope.app.sources import places
 
 OWN_FILE = ""
 MAX_THREADS, MAX_BATCH = 1024, 65536
@@ -88,7 +88,7 @@ def _explain() -> None:
 
 def _form() -> None:
     """What to record."""
-    from collectors.record import (
+    from fusescope.collectors.record import (
         OWN,
         engine_models,
         first_variants,
@@ -158,7 +158,7 @@ def _form() -> None:
 
 def _several(file: str, is_path: bool) -> None:
     """The rest of the form for a recording of several engines."""
-    from collectors.record import OWN, engines_beside, is_ready, variant_names_beside
+    from fusescope.collectors.record import OWN, engines_beside, is_ready, variant_names_beside
 
     ready = [name for name in engines_beside() if is_ready(name)]
     missing = [name for name in engines_beside() if name not in ready]
@@ -199,7 +199,7 @@ def _variants(
     is_own: bool,
 ) -> list[str]:
     """The variants that are chosen, each with what it is below; `first` until others are."""
-    from collectors.record import summary_of
+    from fusescope.collectors.record import summary_of
 
     files = {**rule_files, **_offered_rules()} if is_own else {}
     listed = [*variants, *(name for name in files if name not in variants)]
@@ -256,7 +256,7 @@ def _model(
 
 def _bring_variants() -> None:
     """Chooses the variants that show the point of the model and the engine that are chosen now."""
-    from collectors.record import (
+    from fusescope.collectors.record import (
         engines_beside,
         first_variants,
         is_ready,
@@ -293,8 +293,8 @@ def _start(
     ablate: bool = False,
     runtimes: tuple[str, ...] = (),
 ) -> None:
-    from app.sources.rule_files import read_variants
-    from collectors.record import Recording, record
+    from fusescope.app.sources.rule_files import read_variants
+    from fusescope.collectors.record import Recording, record
 
     is_sent = False
     if is_path:

@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from analysis import units
-from analysis.compare.ledger.operator_texts import sequence_text
-from analysis.messages import Message, say
-from analysis.releases.changes import Change, GroupChange, main_change
-from analysis.report.releases.html import drawn_groups
-from analysis.wording.releases import (
+from fusescope.analysis import units
+from fusescope.analysis.compare.ledger.operator_texts import sequence_text
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.releases.changes import Change, GroupChange, main_change
+from fusescope.analysis.report.releases.html import drawn_groups
+from fusescope.analysis.wording.releases import (
     change_lines,
     change_sentence,
     history_sentence,
@@ -22,15 +22,15 @@ from analysis.wording.releases import (
     skipped_text,
     what_changed,
 )
-from app import state
-from app.parts import panels
-from app.parts.start import opening
-from app.parts.start.opening import Shows
-from app.parts.table import ROW_HEIGHT, whole_height
-from app.parts.upload import files
-from app.sources import histories, places
-from app.sources.histories import Compared
-from app.state.opened import History
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.parts.start import opening
+from fusescope.app.parts.start.opening import Shows
+from fusescope.app.parts.table import ROW_HEIGHT, whole_height
+from fusescope.app.parts.upload import files
+from fusescope.app.sources import histories, places
+from fusescope.app.sources.histories import Compared
+from fusescope.app.state.opened import History
 
 TABLE = "releases_table"
 GROUP = "releases_group"
@@ -176,7 +176,7 @@ def _told(group: GroupChange) -> str:
 
 def _group(compared: Compared, change: Change, group: GroupChange) -> None:
     """The operators of the group in both releases, as pictures."""
-    from analysis.report.pictures.group_svg import group_svg
+    from fusescope.analysis.report.pictures.group_svg import group_svg
 
     history = compared.history
     columns = st.columns(2, gap="medium")

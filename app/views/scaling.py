@@ -8,18 +8,18 @@ import pandas as pd
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from analysis import wording
-from analysis.charts.scaling import ACROSS, Across
-from analysis.compare.multiple.scaling import Scaling, ScalingPoint
-from analysis.messages import say
-from analysis.wording.multiple import scaling as words
-from app import state
-from app.parts import panels
-from app.parts.start import opening
-from app.parts.start.opening import Shows
-from app.parts.upload import files
-from app.sources import sweeps
-from app.sources.sweeps import Sweep
+from fusescope.analysis import wording
+from fusescope.analysis.charts.scaling import ACROSS, Across
+from fusescope.analysis.compare.multiple.scaling import Scaling, ScalingPoint
+from fusescope.analysis.messages import say
+from fusescope.analysis.wording.multiple import scaling as words
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.parts.start import opening
+from fusescope.app.parts.start.opening import Shows
+from fusescope.app.parts.upload import files
+from fusescope.app.sources import sweeps
+from fusescope.app.sources.sweeps import Sweep
 
 _COMMAND = "fusescope collect MODEL --batch 1,4,16 --threads 1,2"
 
@@ -93,7 +93,7 @@ _LABELS = {str(kind): label for kind, label in ACROSS.items()}
 
 
 def _charts(points: tuple[ScalingPoint, ...], across: Across) -> None:
-    from analysis.charts.scaling import scaling as picture
+    from fusescope.analysis.charts.scaling import scaling as picture
 
     grid = st.grid(2, min_column_width=320, key="scaling_charts")
     for measure, label in words.LABELS.items():

@@ -9,39 +9,39 @@ import pandas as pd
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from analysis import wording
-from analysis.advice import Subject
-from analysis.advice.explanation.model_tree import tree_of_trace
-from analysis.compare.roofs import largest_products
-from analysis.compare.runs.units import with_runs
-from analysis.compare.side import Side
-from analysis.messages import Message, say
-from analysis.metrics.breakdown import by_operator, by_type
-from analysis.metrics.stretch import Stretch
-from analysis.report.origins import origin_of
-from analysis.timeline import highlight
-from analysis.wording import shown as shown_words
-from analysis.wording import single as memory_words
-from analysis.wording import step as step_words
-from analysis.wording.diagnostics.early_end import end_caution
-from analysis.wording.texts import RUN_TIMES
-from analysis.wording.trees import hierarchy as tree_words
-from analysis.work_units import run_word
-from app import state
-from app.language import spoken
-from app.parts import alone, doctor, exports, panels
-from app.parts.advice import findings, tries
-from app.parts.explanation import explained
-from app.parts.heads import told
-from app.parts.model_tree.fold import show_trace_tree
-from app.parts.paging.pages import page_of, place_of
-from app.parts.start import opening
-from app.parts.start.opening import Shows
-from app.parts.table import HEIGHT, ROW_HEIGHT, choice
-from app.parts.upload import files
-from app.parts.work import work_of_side
-from app.sources import choices, examples, loading
-from app.sources.alone import Drawn, drawn, roofline_of, tree
+from fusescope.analysis import wording
+from fusescope.analysis.advice import Subject
+from fusescope.analysis.advice.explanation.model_tree import tree_of_trace
+from fusescope.analysis.compare.roofs import largest_products
+from fusescope.analysis.compare.runs.units import with_runs
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.metrics.breakdown import by_operator, by_type
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.report.origins import origin_of
+from fusescope.analysis.timeline import highlight
+from fusescope.analysis.wording import shown as shown_words
+from fusescope.analysis.wording import single as memory_words
+from fusescope.analysis.wording import step as step_words
+from fusescope.analysis.wording.diagnostics.early_end import end_caution
+from fusescope.analysis.wording.texts import RUN_TIMES
+from fusescope.analysis.wording.trees import hierarchy as tree_words
+from fusescope.analysis.work_units import run_word
+from fusescope.app import state
+from fusescope.app.language import spoken
+from fusescope.app.parts import alone, doctor, exports, panels
+from fusescope.app.parts.advice import findings, tries
+from fusescope.app.parts.explanation import explained
+from fusescope.app.parts.heads import told
+from fusescope.app.parts.model_tree.fold import show_trace_tree
+from fusescope.app.parts.paging.pages import page_of, place_of
+from fusescope.app.parts.start import opening
+from fusescope.app.parts.start.opening import Shows
+from fusescope.app.parts.table import HEIGHT, ROW_HEIGHT, choice
+from fusescope.app.parts.upload import files
+from fusescope.app.parts.work import work_of_side
+from fusescope.app.sources import choices, examples, loading
+from fusescope.app.sources.alone import Drawn, drawn, roofline_of, tree
 
 TABLE = "trace_operators"
 _MAX_PRODUCTS = 4
@@ -175,7 +175,7 @@ def _facts(side: Side, compare_page: st.Page, id_: str) -> None:
 
 
 def _step(side: Side) -> None:
-    from analysis.charts.step import step
+    from fusescope.analysis.charts.step import step
 
     bars = step_words.bars_of([("candidate", side)])
     figure = step(bars, panels.mark_colours())
@@ -191,7 +191,7 @@ def _step(side: Side) -> None:
 @spoken
 def _timeline_alone(side: Side, found: Drawn, id_: str) -> None:
     """What a file that ends early has up to there; its operators have no sums."""
-    from app.parts.timeline import timeline
+    from fusescope.app.parts.timeline import timeline
 
     with panels.guarded():
         if side.trace.calls["start_ns"].isna().any():
@@ -207,7 +207,7 @@ def _timeline_alone(side: Side, found: Drawn, id_: str) -> None:
 @st.fragment
 @spoken
 def _tree(side: Side) -> None:
-    from analysis.charts.icicle import icicle
+    from fusescope.analysis.charts.icicle import icicle
 
     with panels.guarded():
         kinds = drawn(side).kinds
@@ -246,8 +246,8 @@ def _modules_of_recording(side: Side) -> None:
 @spoken
 def _operators(side: Side, found: Drawn, id_: str) -> None:
     """Timeline and operators, linked: a click in one highlights in the other."""
-    from app.parts import rows as table_rows
-    from app.parts.timeline import timeline
+    from fusescope.app.parts import rows as table_rows
+    from fusescope.app.parts.timeline import timeline
 
     with panels.guarded():
         st.subheader(say("Timeline"), anchor=False)
@@ -306,7 +306,7 @@ def _op_types(side: Side) -> None:
 
 
 def _memory(side: Side) -> None:
-    from analysis.charts.memory import memory
+    from fusescope.analysis.charts.memory import memory
 
     trace = side.trace
     starts = trace.calls["start_ns"].dropna()
@@ -324,7 +324,7 @@ def _memory(side: Side) -> None:
 @st.fragment
 @spoken
 def _roofline(side: Side) -> None:
-    from analysis.charts.roofline import roofline
+    from fusescope.analysis.charts.roofline import roofline
 
     with panels.guarded():
         picture = roofline_of(side)
@@ -345,8 +345,8 @@ def _roofline(side: Side) -> None:
 
 
 def _runs(side: Side) -> None:
-    from analysis.charts.run_times import run_times_of
-    from analysis.distribution import distribution_of
+    from fusescope.analysis.charts.run_times import run_times_of
+    from fusescope.analysis.distribution import distribution_of
 
     found = distribution_of(side)
     if found is None:

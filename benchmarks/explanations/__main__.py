@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.compare import compare
-from analysis.compare.explanation.explanation import Change, Explanation
-from analysis.compare.side import side_of_trace
-from analysis.readers import read_path
-from analysis.trace import Trace
-from analysis.wording.explanation import leading_sentence
 from benchmarks.explanations import facts, made
 from benchmarks.explanations.document import Document
 from benchmarks.explanations.plants import PLANTS, Truth
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.explanation.explanation import Change, Explanation
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import leading_sentence
 
 _SHARED = Path(__file__).parents[3] / "shared" / "traces" / "third_party" / "kineto"
 _NAMES = (

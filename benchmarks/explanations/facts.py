@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_trace
-from analysis.readers import read_path
-from analysis.report.explanation.explanation_json import explanation_values
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.explanation.explanation_json import explanation_values
+from fusescope.analysis.trace import Trace
 
 _TRACES = Path(__file__).parents[3] / "shared" / "traces"
 _SCALES = {"ms": 1e6, "us": 1e3, "TFLOP/s": 1e12}  # of values in ns, and of rates

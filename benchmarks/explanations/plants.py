@@ -10,7 +10,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from analysis.align.repeats import fold, walk
 from benchmarks.explanations.document import (
     Document,
     Event,
@@ -18,6 +17,7 @@ from benchmarks.explanations.document import (
     is_on_device,
     is_timed,
 )
+from fusescope.analysis.align.repeats import fold, walk
 
 _FAMILY = re.compile(r"[<(]|_\d+$")
 _ATTENTION = r"(?!triton).*(?:fmha|flash_|attention|sage_fwd)"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import onnx
 
-from collectors.kernels.group import Group
+from fusescope.collectors.kernels.group import Group
 
 
 @dataclass(frozen=True)

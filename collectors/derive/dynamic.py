@@ -7,11 +7,11 @@ from pathlib import Path
 
 import onnx
 
-from analysis.errors import FuseScopeError
-from collectors.models import shapes
-from collectors.models.model import save
-from collectors.variants import Variant
-from collectors.workers.jobs import Derived, DeriveJob
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.models import shapes
+from fusescope.collectors.models.model import save
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.jobs import Derived, DeriveJob
 
 
 def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:

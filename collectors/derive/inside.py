@@ -17,24 +17,24 @@ import msgspec
 import onnx
 import onnxruntime as ort
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import MAX_DIFFERENCE
-from analysis.graph import Graph
-from collectors import kernels
-from collectors.derive.cut import Piece
-from collectors.derive.replacement import with_kernels
-from collectors.derive.segments import finite_difference
-from collectors.errors.engine import clean
-from collectors.kernels.group import Group
-from collectors.kernels.loading import groups_of
-from collectors.kernels.native import compiler, library
-from collectors.models import graphs
-from collectors.models.array import Array
-from collectors.models.model import name_nodes, save
-from collectors.runtimes.onnxruntime import PROVIDERS, GraphSession, session_options
-from collectors.variants import Variant
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import Derived, DeriveJob, SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import MAX_DIFFERENCE
+from fusescope.analysis.graph import Graph
+from fusescope.collectors import kernels
+from fusescope.collectors.derive.cut import Piece
+from fusescope.collectors.derive.replacement import with_kernels
+from fusescope.collectors.derive.segments import finite_difference
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.kernels.group import Group
+from fusescope.collectors.kernels.loading import groups_of
+from fusescope.collectors.kernels.native import compiler, library
+from fusescope.collectors.models import graphs
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.models.model import name_nodes, save
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS, GraphSession, session_options
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import Derived, DeriveJob, SessionSettings
 
 _LISTED = 3  # groups that are undone and named
 _COMPARED_BYTES = 256 << 20  # of results that are held at a time

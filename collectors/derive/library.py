@@ -10,11 +10,11 @@ from __future__ import annotations
 import msgspec
 import onnx
 
-from analysis.errors import FuseScopeError
-from collectors.errors.engine import clean
-from collectors.runtimes import structure
-from collectors.variants import Variant
-from collectors.workers.jobs import Derived, DeriveJob, Switches
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.runtimes import structure
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.jobs import Derived, DeriveJob, Switches
 
 _LISTED = 12  # operators that are named
 

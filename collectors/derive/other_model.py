@@ -13,12 +13,12 @@ from pathlib import Path
 
 import onnx
 
-from analysis.errors import FuseScopeError
-from collectors.errors.engine import clean
-from collectors.models import graphs, renaming, shapes
-from collectors.models import model as models
-from collectors.variants import Variant
-from collectors.workers.jobs import Derived, DeriveJob
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.models import graphs, renaming, shapes
+from fusescope.collectors.models import model as models
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.jobs import Derived, DeriveJob
 
 _LISTED = 6  # inputs or outputs that an error names
 

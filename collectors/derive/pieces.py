@@ -12,12 +12,12 @@ from typing import Any
 import onnx
 import onnxruntime as ort
 
-from analysis.errors import FuseScopeError
-from collectors.derive.cut import Piece, node_by_node, reads
-from collectors.kernels.group import Group
-from collectors.models.array import Array
-from collectors.runtimes.onnxruntime import PROVIDERS, options
-from collectors.workers.jobs import KernelCall, Step, Steps
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.derive.cut import Piece, node_by_node, reads
+from fusescope.collectors.kernels.group import Group
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS, options
+from fusescope.collectors.workers.jobs import KernelCall, Step, Steps
 
 __all__ = ["node_by_node", "write"]
 

@@ -9,15 +9,15 @@ import msgspec
 import onnx
 import onnxruntime as ort
 
-from analysis.errors import FuseScopeError
-from analysis.graph import COMPILED_DOMAIN
-from collectors.derive import subgraphs
-from collectors.errors.engine import clean
-from collectors.models.model import save
-from collectors.runtimes import assignment, cuda_device, kernels, providers
-from collectors.runtimes.providers import Provider
-from collectors.variants import Variant
-from collectors.workers.jobs import Derived, DeriveJob
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import COMPILED_DOMAIN
+from fusescope.collectors.derive import subgraphs
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.models.model import save
+from fusescope.collectors.runtimes import assignment, cuda_device, kernels, providers
+from fusescope.collectors.runtimes.providers import Provider
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.jobs import Derived, DeriveJob
 
 
 def derive(job: DeriveJob, variant: Variant, model: onnx.ModelProto) -> Derived:

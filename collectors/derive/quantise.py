@@ -18,15 +18,15 @@ import msgspec
 import numpy as np
 import onnx
 
-from analysis.errors import FuseScopeError
-from collectors.errors.engine import clean
-from collectors.fusion.fusing import fuse
-from collectors.fusion.rules import Rules
-from collectors.models.model import ONE_FILE_BYTES, opset_of, save
-from collectors.runtimes.onnxruntime import GraphSession
-from collectors.tensors import feeds
-from collectors.variants import Variant
-from collectors.workers.jobs import Codes, Derived, DeriveJob, SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.fusion.fusing import fuse
+from fusescope.collectors.fusion.rules import Rules
+from fusescope.collectors.models.model import ONE_FILE_BYTES, opset_of, save
+from fusescope.collectors.runtimes.onnxruntime import GraphSession
+from fusescope.collectors.tensors import feeds
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.jobs import Codes, Derived, DeriveJob, SessionSettings
 
 _CODING, _DECODING = "QuantizeLinear", "DequantizeLinear"
 _TO_FLOAT = {_DECODING, "MatMulIntegerToFloat", "DynamicQuantizeMatMul"}

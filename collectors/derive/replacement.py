@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import onnx
 
-from collectors.derive.cut import Piece, reads
-from collectors.kernels.native.library import DOMAIN
+from fusescope.collectors.derive.cut import Piece, reads
+from fusescope.collectors.kernels.native.library import DOMAIN
 
 
 def with_kernels(model: onnx.ModelProto, parts: Sequence[Piece]) -> onnx.ModelProto:

@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 
-from analysis.graph import Node
-from collectors.derive.sessions import open_session
-from collectors.models import graphs
-from collectors.models.model import name_nodes, save
-from collectors.variants import find
-from collectors.workers.jobs import MatchJob
+from fusescope.analysis.graph import Node
+from fusescope.collectors.derive.sessions import open_session
+from fusescope.collectors.models import graphs
+from fusescope.collectors.models.model import name_nodes, save
+from fusescope.collectors.variants import find
+from fusescope.collectors.workers.jobs import MatchJob
 
 SEED = 1
 SPREAD = 0.2  # of biases and means

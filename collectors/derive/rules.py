@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import onnx
 
-from collectors.fusion.fusing import fuse
-from collectors.fusion.report import Report
-from collectors.fusion.rules import check
-from collectors.variants import Variant
-from collectors.workers.jobs import Derived, DeriveJob
+from fusescope.collectors.fusion.fusing import fuse
+from fusescope.collectors.fusion.report import Report
+from fusescope.collectors.fusion.rules import check
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.jobs import Derived, DeriveJob
 
 REPORT = "report.json"
 _RULES_CHARS = 2000

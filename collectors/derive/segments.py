@@ -15,23 +15,23 @@ import msgspec
 import numpy as np
 import onnx
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import MAX_DIFFERENCE
-from collectors import kernels
-from collectors.derive import cut, pieces
-from collectors.derive.replacement import with_kernels
-from collectors.kernels import compiled
-from collectors.kernels.group import Group
-from collectors.kernels.loading import groups_of
-from collectors.kernels.memory import Buffers
-from collectors.models import graphs
-from collectors.models.array import Array
-from collectors.models.model import save
-from collectors.runtimes.onnxruntime import profiled_run
-from collectors.tensors.difference import difference_of
-from collectors.variants import Variant
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import Derived, DeriveJob, KernelCall
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import MAX_DIFFERENCE
+from fusescope.collectors import kernels
+from fusescope.collectors.derive import cut, pieces
+from fusescope.collectors.derive.replacement import with_kernels
+from fusescope.collectors.kernels import compiled
+from fusescope.collectors.kernels.group import Group
+from fusescope.collectors.kernels.loading import groups_of
+from fusescope.collectors.kernels.memory import Buffers
+from fusescope.collectors.models import graphs
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.models.model import save
+from fusescope.collectors.runtimes.onnxruntime import profiled_run
+from fusescope.collectors.tensors.difference import difference_of
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import Derived, DeriveJob, KernelCall
 
 NOTHING = 1e-6  # of max|a-b| where a is all zero
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from collectors.kernels import compiled
-from collectors.runtimes import optimizers
-from collectors.runtimes.onnxruntime import GraphSession, Session
-from collectors.runtimes.segments import OpenedKernel, SegmentsSession
-from collectors.variants import Variant
-from collectors.workers.jobs import KernelCall, SessionSettings, Steps
+from fusescope.collectors.kernels import compiled
+from fusescope.collectors.runtimes import optimizers
+from fusescope.collectors.runtimes.onnxruntime import GraphSession, Session
+from fusescope.collectors.runtimes.segments import OpenedKernel, SegmentsSession
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.jobs import KernelCall, SessionSettings, Steps
 
 
 def open_session(

@@ -12,14 +12,14 @@ import msgspec
 import onnx
 from onnx import helper
 
-from analysis.graph import COMPILED_DOMAIN, Graph
-from analysis.operators.subgraph_names import of_session
-from collectors.derive.cut import reads
-from collectors.models.model import save
-from collectors.runtimes.assignment import Ran, RanNode, optimised
-from collectors.runtimes.providers import Provider
-from collectors.variants import Variant
-from collectors.workers.jobs import Optimization, SessionSettings
+from fusescope.analysis.graph import COMPILED_DOMAIN, Graph
+from fusescope.analysis.operators.subgraph_names import of_session
+from fusescope.collectors.derive.cut import reads
+from fusescope.collectors.models.model import save
+from fusescope.collectors.runtimes.assignment import Ran, RanNode, optimised
+from fusescope.collectors.runtimes.providers import Provider
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.jobs import Optimization, SessionSettings
 
 _KERNEL_TIME = "_kernel_time"
 _ENGINE_TYPES = {"float": "FLOAT", "double": "DOUBLE"}

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, Said
-from collectors.environments import state
-from collectors.environments.catalogue import Build, Engine
-from collectors.environments.needs import missing_need
-from collectors.environments.pip import Pip, disk_full
-from collectors.files import folder as folders
-from collectors.files import ownership, scratch, trust
-from collectors.workers import worker
-from collectors.workers.jobs import EngineJob, EngineVersion
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, Said
+from fusescope.collectors.environments import state
+from fusescope.collectors.environments.catalogue import Build, Engine
+from fusescope.collectors.environments.needs import missing_need
+from fusescope.collectors.environments.pip import Pip, disk_full
+from fusescope.collectors.files import folder as folders
+from fusescope.collectors.files import ownership, scratch, trust
+from fusescope.collectors.workers import worker
+from fusescope.collectors.workers.jobs import EngineJob, EngineVersion
 
 # A step, and the bytes that are on the disk so far.
 OnProgress = Callable[[Said, int], None]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message
-from analysis.spelling import nearest
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message
+from fusescope.analysis.spelling import nearest
 
 OWN = "onnxruntime"  # runs in the Python that runs FuseScope
 Need = Literal["compiler", "headers"]

@@ -9,8 +9,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from collectors.environments.catalogue import OLDEST_PYTHON, Engine
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.environments.catalogue import OLDEST_PYTHON, Engine
 
 
 def missing_need(engine: Engine) -> FuseScopeError | None:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Said
-from collectors.environments.catalogue import Build, Engine
-from collectors.environments.pip_process import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Said
+from fusescope.collectors.environments.catalogue import Build, Engine
+from fusescope.collectors.environments.pip_process import (
     AVAILABLE,
     FULL,
     NO_VERSION,
@@ -21,7 +21,7 @@ from collectors.environments.pip_process import (
     network_reason,
     quoted,
 )
-from collectors.errors.engine import clean
+from fusescope.collectors.errors.engine import clean
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.messages import Message, Said
-from collectors.errors.engine import clean
+from fusescope.analysis.messages import Message, Said
+from fusescope.collectors.errors.engine import clean
 
 TICK_S = 0.5
 # Settings of the user's that would put packages elsewhere, or hide what pip says.

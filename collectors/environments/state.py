@@ -10,11 +10,11 @@ from typing import Literal
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, Said
-from collectors.environments.catalogue import OWN, Engine, engine_of
-from collectors.environments.needs import missing_need
-from collectors.files import cache, publication, trust
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, Said
+from fusescope.collectors.environments.catalogue import OWN, Engine, engine_of
+from fusescope.collectors.environments.needs import missing_need
+from fusescope.collectors.files import cache, publication, trust
 
 Kind = Literal["absent", "unfinished", "ready", "broken"]
 

@@ -9,9 +9,9 @@ import signal
 import tempfile
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from collectors.errors import library as library_errors
-from collectors.files import scratch
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.errors import library as library_errors
+from fusescope.collectors.files import scratch
 
 TEXT_CHARS = 400
 _WORD_CHARS = 80

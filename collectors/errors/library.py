@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 
 _ASKED = re.compile(r"requested API version \[?(\d+)")
 

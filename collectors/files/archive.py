@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import RECORD_NAME, ExperimentRecord, record_json
-from collectors.files.publication import Draft, draft_for_out, is_special
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import RECORD_NAME, ExperimentRecord, record_json
+from fusescope.collectors.files.publication import Draft, draft_for_out, is_special
 
 COMPRESSION = 9
 

@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from collectors.files import folder as folders
-from collectors.files import publication
+from fusescope.collectors.files import folder as folders
+from fusescope.collectors.files import publication
 
 
 def folder() -> Path:

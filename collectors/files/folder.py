@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, Self
 
-from collectors.files import ownership
+from fusescope.collectors.files import ownership
 
 _ENDING = ".fusescope.partial"
 _NAME_CHARS = 80

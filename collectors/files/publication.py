@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Self
 
-from analysis.errors import FuseScopeError
-from collectors.files import ownership
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.files import ownership
 
 _MAX_NUMBERS = 10_000
 _ENDING = ".fusescope.partial"

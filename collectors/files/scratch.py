@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from collectors.files import ownership
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.files import ownership
 
 RECORDING = "fusescope-recording-"
 WORKER = "fusescope-worker-"

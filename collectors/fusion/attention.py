@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.patterns.conditions import shape_text
-from analysis.patterns.pattern import Block, Pattern, Site
-from analysis.patterns.template import template
-from collectors.fusion.rewrite import CONTRIB, NewNode, Place, shape
+from fusescope.analysis.patterns.conditions import shape_text
+from fusescope.analysis.patterns.pattern import Block, Pattern, Site
+from fusescope.analysis.patterns.template import template
+from fusescope.collectors.fusion.rewrite import CONTRIB, NewNode, Place, shape
 
 _SPLIT = [0, 2, 1, 3]  # batch, length, heads, width of a head -> batch, heads, length, width
 _SPLIT_TURNED = [0, 2, 3, 1]

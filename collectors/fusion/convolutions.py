@@ -6,9 +6,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.patterns.conditions import constant_clip_bounds, shape_text
-from analysis.patterns.pattern import Block, Site
-from collectors.fusion.rewrite import CONTRIB, Attribute, NewNode, Numbers, Place, not_stored, shape
+from fusescope.analysis.patterns.conditions import constant_clip_bounds, shape_text
+from fusescope.analysis.patterns.pattern import Block, Site
+from fusescope.collectors.fusion.rewrite import (
+    CONTRIB,
+    Attribute,
+    NewNode,
+    Numbers,
+    Place,
+    not_stored,
+    shape,
+)
 
 # Those that the engine's kernel of FusedConv knows, with the defaults of their parameters.
 ACTIVATIONS: dict[str, tuple[tuple[str, float], ...]] = {

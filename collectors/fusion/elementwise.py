@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis import patterns
-from analysis.patterns.conditions import not_constant, shape_text, single_use
-from analysis.patterns.pattern import Block, Fact, Pattern, Site
-from analysis.patterns.template import Step, Template, template
-from collectors.fusion.rewrite import CONTRIB, NewNode, Numbers, Place, not_stored, shape
+from fusescope.analysis import patterns
+from fusescope.analysis.patterns.conditions import not_constant, shape_text, single_use
+from fusescope.analysis.patterns.pattern import Block, Fact, Pattern, Site
+from fusescope.analysis.patterns.template import Step, Template, template
+from fusescope.collectors.fusion.rewrite import CONTRIB, NewNode, Numbers, Place, not_stored, shape
 
 _AFFINE = "Mul|Div|Add|Sub"
 _NORMAL = "BatchNormalization"

@@ -11,21 +11,21 @@ import msgspec
 import onnx
 import onnxruntime as ort
 
-from analysis.graph import Graph
-from collectors.errors.engine import clean
-from collectors.fusion import passes, scopes, survey
-from collectors.fusion.passes import Fused, Reason
-from collectors.fusion.report import Report
-from collectors.fusion.rules import Rules
-from collectors.fusion.sparse import dense
-from collectors.fusion.verification import TOLERANCE, EngineRefused, Verification
-from collectors.fusion.working import Origin, Step
-from collectors.models import graphs
-from collectors.models.array import Array
-from collectors.models.model import save
-from collectors.runtimes.onnxruntime import GraphSession, profiled_run
-from collectors.tensors.difference import difference_of
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.graph import Graph
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.fusion import passes, scopes, survey
+from fusescope.collectors.fusion.passes import Fused, Reason
+from fusescope.collectors.fusion.report import Report
+from fusescope.collectors.fusion.rules import Rules
+from fusescope.collectors.fusion.sparse import dense
+from fusescope.collectors.fusion.verification import TOLERANCE, EngineRefused, Verification
+from fusescope.collectors.fusion.working import Origin, Step
+from fusescope.collectors.models import graphs
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.models.model import save
+from fusescope.collectors.runtimes.onnxruntime import GraphSession, profiled_run
+from fusescope.collectors.tensors.difference import difference_of
+from fusescope.collectors.workers.jobs import SessionSettings
 
 _NO_RULES = Rules()
 

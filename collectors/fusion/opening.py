@@ -14,14 +14,14 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-from collectors.errors import engine
-from collectors.fusion.verification import TOLERANCE
-from collectors.models import model, shapes
-from collectors.models.array import Array
-from collectors.runtimes.onnxruntime import PROVIDERS, options
-from collectors.tensors.difference import difference_of
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import SessionSettings
+from fusescope.collectors.errors import engine
+from fusescope.collectors.fusion.verification import TOLERANCE
+from fusescope.collectors.models import model, shapes
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS, options
+from fusescope.collectors.tensors.difference import difference_of
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import SessionSettings
 
 UNTRIED = "no other size that was tried gave results to compare"
 _NAME_CHARS = 60

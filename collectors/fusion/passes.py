@@ -8,13 +8,13 @@ from typing import Literal
 
 import onnx
 
-from analysis.graph import Graph
-from analysis.patterns import Conditions, HeldBack, Match, find
-from collectors.fusion import registry, scopes
-from collectors.fusion.report import Value
-from collectors.fusion.rewrite import Rewrite
-from collectors.fusion.rules import Rules
-from collectors.fusion.working import Origin, Step, Working
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.patterns import Conditions, HeldBack, Match, find
+from fusescope.collectors.fusion import registry, scopes
+from fusescope.collectors.fusion.report import Value
+from fusescope.collectors.fusion.rewrite import Rewrite
+from fusescope.collectors.fusion.rules import Rules
+from fusescope.collectors.fusion.working import Origin, Step, Working
 
 
 @dataclass(frozen=True)

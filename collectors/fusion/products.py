@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.patterns.conditions import shape_text
-from analysis.patterns.pattern import Block, Pattern, Site
-from analysis.patterns.template import template
-from collectors.fusion.rewrite import CONTRIB, NewNode, Place, shape
+from fusescope.analysis.patterns.conditions import shape_text
+from fusescope.analysis.patterns.pattern import Block, Pattern, Site
+from fusescope.analysis.patterns.template import template
+from fusescope.collectors.fusion.rewrite import CONTRIB, NewNode, Place, shape
 
 # Those that the engine's kernel of FusedGemm knows, with the defaults of their parameters.
 ACTIVATIONS: dict[str, tuple[tuple[str, float], ...]] = {

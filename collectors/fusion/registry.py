@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from analysis import patterns
-from analysis.patterns.conditions import dtype, number, op_types, scalar, single_use
-from analysis.patterns.pattern import Block, Site
-from analysis.patterns.template import Step
-from collectors.fusion import attention, convolutions, elementwise, products
-from collectors.fusion.rewrite import LEVELS, Level, Rewrite, ranks, stored
+from fusescope.analysis import patterns
+from fusescope.analysis.patterns.conditions import dtype, number, op_types, scalar, single_use
+from fusescope.analysis.patterns.pattern import Block, Site
+from fusescope.analysis.patterns.template import Step
+from fusescope.collectors.fusion import attention, convolutions, elementwise, products
+from fusescope.collectors.fusion.rewrite import LEVELS, Level, Rewrite, ranks, stored
 
 _FLOAT = dtype("x", "float32")
 _STATISTICS = stored("scale", "shift", "mean", "var")

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from analysis.patterns import Blocker, HeldBack
+from fusescope.analysis.patterns import Blocker, HeldBack
 
 SCHEMA_VERSION = 1
 

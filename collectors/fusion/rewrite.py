@@ -11,9 +11,9 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from analysis.graph import Node
-from analysis.patterns import Match, Pattern, View
-from analysis.patterns.pattern import Block, Condition, Site, Way
+from fusescope.analysis.graph import Node
+from fusescope.analysis.patterns import Match, Pattern, View
+from fusescope.analysis.patterns.pattern import Block, Condition, Site, Way
 
 Level = Literal["O0", "O1", "O2", "O3"]
 LEVELS: dict[Level, str] = {

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, get_args
 
-from analysis.errors import FuseScopeError
-from analysis.spelling import nearest
-from analysis.text import shown
-from collectors.fusion import registry
-from collectors.fusion.rewrite import LEVELS, Level
-from collectors.workers.jobs import Optimization
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.spelling import nearest
+from fusescope.analysis.text import shown
+from fusescope.collectors.fusion import registry
+from fusescope.collectors.fusion.rewrite import LEVELS, Level
+from fusescope.collectors.workers.jobs import Optimization
 
-_RULE_SETS = "collectors.fusion.rule_sets"
+_RULE_SETS = "fusescope.collectors.fusion.rule_sets"
 FILE_BYTES = 64 * 1024
 _MAX = 200  # entries of a list
 _MAX_TYPES = 32  # op types of one pattern

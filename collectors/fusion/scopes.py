@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from itertools import accumulate
 
-from analysis.errors import FuseScopeError
-from analysis.spelling import nearest
-from analysis.text import shown
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.spelling import nearest
+from fusescope.analysis.text import shown
 
 _MODULES = 12  # in a message
 

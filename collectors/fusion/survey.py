@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from analysis.graph import Graph
-from analysis.patterns import Block, Match, chains
-from collectors.fusion import registry, scopes
-from collectors.fusion.passes import Fused, Reason, joined, matches
-from collectors.fusion.report import Asked, Opportunity, Value
-from collectors.fusion.rules import Rules
-from collectors.fusion.working import Origin, Step
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.patterns import Block, Match, chains
+from fusescope.collectors.fusion import registry, scopes
+from fusescope.collectors.fusion.passes import Fused, Reason, joined, matches
+from fusescope.collectors.fusion.report import Asked, Opportunity, Value
+from fusescope.collectors.fusion.rules import Rules
+from fusescope.collectors.fusion.working import Origin, Step
 
 Differences = Mapping[tuple[Step, ...], float | None]
 

@@ -10,15 +10,15 @@ import onnx
 import onnxruntime as ort
 from onnx import helper, numpy_helper
 
-from analysis.experiment import MAX_DIFFERENCE
-from analysis.graph import Graph, Node, Tensor
-from analysis.patterns import View
-from collectors.errors.engine import clean
-from collectors.fusion.working import Working, shell, use_contrib
-from collectors.models import graphs
-from collectors.models.array import Array
-from collectors.runtimes.onnxruntime import PROVIDERS, options
-from collectors.tensors.difference import difference_of
+from fusescope.analysis.experiment import MAX_DIFFERENCE
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.patterns import View
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.fusion.working import Working, shell, use_contrib
+from fusescope.collectors.models import graphs
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS, options
+from fusescope.collectors.tensors.difference import difference_of
 
 TOLERANCE = MAX_DIFFERENCE  # max|a-b| / max|a|
 _DRAWS = ("normal", "positive")  # the second where the first gives no finite numbers, or zeros

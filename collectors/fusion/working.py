@@ -10,10 +10,10 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from analysis.graph import Graph, Node, Tensor
-from analysis.patterns import Match, View
-from collectors.fusion.rewrite import CONTRIB, NewNode, Numbers, Place, Rewrite, Stored
-from collectors.models import graphs
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.patterns import Match, View
+from fusescope.collectors.fusion.rewrite import CONTRIB, NewNode, Numbers, Place, Rewrite, Stored
+from fusescope.collectors.models import graphs
 
 
 @dataclass(frozen=True)

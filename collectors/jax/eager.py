@@ -10,11 +10,11 @@ from typing import Any
 import jax
 from jax._src import core, dispatch, source_info_util
 
-from analysis.graph import Tensor
-from collectors.jax.equations import line_of, products_of, tensor_of
-from collectors.jax.followed import Followed, Ran
-from collectors.jax.models import Loaded
-from collectors.jax.originals import array_of
+from fusescope.analysis.graph import Tensor
+from fusescope.collectors.jax.equations import line_of, products_of, tensor_of
+from fusescope.collectors.jax.followed import Followed, Ran
+from fusescope.collectors.jax.models import Loaded
+from fusescope.collectors.jax.originals import array_of
 
 _MOVES = frozenset(
     (

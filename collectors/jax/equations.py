@@ -17,10 +17,10 @@ import jax
 import numpy as np
 from jax._src import source_info_util
 
-from analysis.errors import FuseScopeError
-from analysis.graph import Attribute, Graph, Node, Tensor
-from analysis.text import clean_text
-from collectors.jax.models import Loaded
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Attribute, Graph, Node, Tensor
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.jax.models import Loaded
 
 _MAX_DEPTH = 32  # of functions that call one another
 _MAX_PARAMS = 400  # characters

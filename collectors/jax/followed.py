@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from analysis.experiment import TensorMatch
-from analysis.graph import HOLDS, MAKES, Attribute, Graph, Node, Tensor
-from collectors.jax.originals import Deadline, Held, Originals
-from collectors.models.array import Array
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.analysis.graph import HOLDS, MAKES, Attribute, Graph, Node, Tensor
+from fusescope.collectors.jax.originals import Deadline, Held, Originals
+from fusescope.collectors.models.array import Array
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from analysis.text import clean_text
-from collectors.jax import networks
-from collectors.jax.names import PREFIX
-from collectors.jax.translated import network
-from collectors.jax.translated.network import Network
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.jax import networks
+from fusescope.collectors.jax.names import PREFIX
+from fusescope.collectors.jax.translated import network
+from fusescope.collectors.jax.translated.network import Network
+from fusescope.collectors.workers.jobs import SessionSettings
 
 _VARYING_SEED = 20_242
 

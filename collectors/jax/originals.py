@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from collectors.models.array import Array
-from collectors.tensors.candidates import Candidates, Pair
-from collectors.tensors.difference import difference_of
-from collectors.tensors.sketches import distance
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.tensors.candidates import Candidates, Pair
+from fusescope.collectors.tensors.difference import difference_of
+from fusescope.collectors.tensors.sketches import distance
 
 if TYPE_CHECKING:  # it needs JAX
-    from collectors.jax.equations import Traced
-    from collectors.jax.translated.network import Network
+    from fusescope.collectors.jax.equations import Traced
+    from fusescope.collectors.jax.translated.network import Network
 
 TOLERANCE = 1e-3  # as for ONNX Runtime and torch; docs/fusion.md
 HALF_TOLERANCE = 1e-2

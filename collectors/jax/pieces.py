@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from collectors.jax.module_text import Computation, Instruction, ModuleText, Shape
+from fusescope.collectors.jax.module_text import Computation, Instruction, ModuleText, Shape
 
 # Say how the compiler carries an instruction out, not what it computes.
 HOW = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from analysis.graph import Attribute, Graph, Node, Tensor
-from analysis.operators import flops
-from collectors.jax.module_text import Computation, Instruction
+from fusescope.analysis.graph import Attribute, Graph, Node, Tensor
+from fusescope.analysis.operators import flops
+from fusescope.collectors.jax.module_text import Computation, Instruction
 
 _WINDOW = re.compile(r"(\w+)=([\d_x\-]+)")
 

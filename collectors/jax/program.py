@@ -14,15 +14,15 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from analysis.graph import Attribute, Tensor
-from analysis.text import clean_text
-from collectors.jax.execution import Execution
-from collectors.jax.followed import Followed, Ran
-from collectors.jax.module_text import Computation, Instruction, ModuleText, Shape
-from collectors.jax.originals import array_of
-from collectors.jax.pieces import piece, stored
-from collectors.jax.products import flops_of
-from collectors.models.array import Array
+from fusescope.analysis.graph import Attribute, Tensor
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.jax.execution import Execution
+from fusescope.collectors.jax.followed import Followed, Ran
+from fusescope.collectors.jax.module_text import Computation, Instruction, ModuleText, Shape
+from fusescope.collectors.jax.originals import array_of
+from fusescope.collectors.jax.pieces import piece, stored
+from fusescope.collectors.jax.products import flops_of
+from fusescope.collectors.models.array import Array
 
 # As jax calls the same operators.
 PRIMITIVES: Mapping[str, str] = {

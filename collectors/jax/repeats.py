@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from collectors.jax.module_text import Computation, Instruction, ModuleText
-from collectors.jax.pieces import HOW, split
+from fusescope.collectors.jax.module_text import Computation, Instruction, ModuleText
+from fusescope.collectors.jax.pieces import HOW, split
 
 # Compute nothing, or numbers that depend on nothing but a shape.
 _NO_WORK = frozenset(

@@ -12,12 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from analysis.text import clean_text
-from collectors.jax import models
-from collectors.jax.programs import library_fusions, mixed_fusion
-from collectors.models.array import Array
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.jax import models
+from fusescope.collectors.jax.programs import library_fusions, mixed_fusion
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.workers.jobs import SessionSettings
 
 OPTIONS: dict[str, dict[str, str]] = {
     "unfused": {"xla_disable_hlo_passes": "fusion"},

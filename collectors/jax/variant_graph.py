@@ -9,17 +9,17 @@ from typing import Any
 
 import jax
 
-from analysis.experiment import TensorMatch
-from analysis.graph import Graph
-from collectors.jax.eager import follow_eager
-from collectors.jax.equations import trace
-from collectors.jax.execution import optimised_text
-from collectors.jax.followed import Followed
-from collectors.jax.models import Loaded
-from collectors.jax.module_text import parse_module
-from collectors.jax.originals import Deadline, Originals
-from collectors.jax.program import Program
-from collectors.jax.repeats import recomputed
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.analysis.graph import Graph
+from fusescope.collectors.jax.eager import follow_eager
+from fusescope.collectors.jax.equations import trace
+from fusescope.collectors.jax.execution import optimised_text
+from fusescope.collectors.jax.followed import Followed
+from fusescope.collectors.jax.models import Loaded
+from fusescope.collectors.jax.module_text import parse_module
+from fusescope.collectors.jax.originals import Deadline, Originals
+from fusescope.collectors.jax.program import Program
+from fusescope.collectors.jax.repeats import recomputed
 
 SECONDS = 120.0  # of one variant, well below what a variant may take alone
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.util import find_spec
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message
-from analysis.spelling import nearest
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message
+from fusescope.analysis.spelling import nearest
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class Kernel:
     fuses: bool = True
 
 
-_CHAINS = "collectors.kernels.elementwise"
-_ROWS = "collectors.kernels.rows"
+_CHAINS = "fusescope.collectors.kernels.elementwise"
+_ROWS = "fusescope.collectors.kernels.rows"
 KERNELS = (
     Kernel("elementwise", _CHAINS, Message("chain of elementwise operators")),
     Kernel("mul_add", _CHAINS, Message("chain of Mul and Add"), ("Mul", "Add")),
@@ -45,7 +45,7 @@ KERNELS = (
     ),
     Kernel(
         "depthwise_conv",
-        "collectors.kernels.depthwise",
+        "fusescope.collectors.kernels.depthwise",
         Message("depthwise convolution"),
         fuses=False,
     ),

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from collectors.files import cache, trust
-from collectors.files import folder as folders_of_files
-from collectors.kernels import missing_compiler
-from collectors.models.array import Array
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.files import cache, trust
+from fusescope.collectors.files import folder as folders_of_files
+from fusescope.collectors.kernels import missing_compiler
+from fusescope.collectors.models.array import Array
 
 Function = Callable[..., None]
 

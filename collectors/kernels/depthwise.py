@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.graph import Graph, Node
-from collectors.kernels import Kernel, compiled
-from collectors.kernels.group import STANDARD, Program, shape_of, size
+from fusescope.analysis.graph import Graph, Node
+from fusescope.collectors.kernels import Kernel, compiled
+from fusescope.collectors.kernels.group import STANDARD, Program, shape_of, size
 
 MAX_TAPS = 121  # each is a line of the kernel
 TILE_BYTES = 20 * 1024  # of scratch memory for a thread: fits the first cache beside the output

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from analysis.graph import Graph, Node
-from analysis.patterns import chains
-from collectors.kernels import Kernel, compiled, formulas
-from collectors.kernels.formulas import Formula
-from collectors.kernels.group import STANDARD, Program, parts, shape_of, size
-from collectors.kernels.naming import unique
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.patterns import chains
+from fusescope.collectors.kernels import Kernel, compiled, formulas
+from fusescope.collectors.kernels.formulas import Formula
+from fusescope.collectors.kernels.group import STANDARD, Program, parts, shape_of, size
+from fusescope.collectors.kernels.naming import unique
 
 MAX_ARRAYS = 8  # beyond, the compiler no longer proves that they do not overlap
 

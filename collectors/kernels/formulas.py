@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from analysis.graph import Graph, Node
-from collectors.kernels.group import size
+from fusescope.analysis.graph import Graph, Node
+from fusescope.collectors.kernels.group import size
 
 Formula = Callable[[Sequence[str]], str]
 LARGEST_POWER = 8

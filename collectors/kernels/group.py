@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.graph import Graph, Node, Tensor
 
 STANDARD = ("", "ai.onnx")
 FLOAT = "float32"

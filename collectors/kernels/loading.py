@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from analysis.graph import Graph
-from collectors.kernels import Kernel
-from collectors.kernels.group import Group
+from fusescope.analysis.graph import Graph
+from fusescope.collectors.kernels import Kernel
+from fusescope.collectors.kernels.group import Group
 
 
 def groups_of(graph: Graph, kernel: Kernel) -> list[Group]:

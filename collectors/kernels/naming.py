@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.graph import Node
+from fusescope.analysis.graph import Node
 
 
 def unique(node: Node, op_name: str, number: int, taken: set[str]) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from collectors.kernels import compiled, formulas
-from collectors.kernels.formulas import Formula
-from collectors.kernels.group import size
+from fusescope.collectors.kernels import compiled, formulas
+from fusescope.collectors.kernels.formulas import Formula
+from fusescope.collectors.kernels.group import size
 
 LONGEST = 1 << 16  # values of a row: beyond, what is kept of it leaves the caches
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from analysis.graph import Graph, Node
-from analysis.patterns import rows
-from collectors.kernels import Kernel, formulas
-from collectors.kernels.formulas import Formula, number
-from collectors.kernels.group import STANDARD, Program, parts, shape_of, size
-from collectors.kernels.naming import unique
-from collectors.kernels.row_program import LONGEST, Operand, Step, source
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.patterns import rows
+from fusescope.collectors.kernels import Kernel, formulas
+from fusescope.collectors.kernels.formulas import Formula, number
+from fusescope.collectors.kernels.group import STANDARD, Program, parts, shape_of, size
+from fusescope.collectors.kernels.naming import unique
+from fusescope.collectors.kernels.row_program import LONGEST, Operand, Step, source
 
 MAX_ARRAYS = 8  # beyond, the compiler no longer proves that they do not overlap
 _NAMES = {"softmax": "FusedSoftmax", "layer_norm": "FusedLayerNormalization"}

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.graph import Node
-from collectors.mindspore.program import Kernel, part_of
-from collectors.models.array import Array
+from fusescope.analysis.graph import Node
+from fusescope.collectors.mindspore.program import Kernel, part_of
+from fusescope.collectors.models.array import Array
 
 _PARTS = 7  # behind the name: task, stream, time, output, place, format, dtype
 

@@ -26,9 +26,9 @@ from mindspore.profiler import (
     tensorboard_trace_handler,
 )
 
-from collectors.mindspore.models import Loaded
-from collectors.mindspore.program import Given, Kernel, Program, part_of, type_in
-from collectors.models.array import Array
+from fusescope.collectors.mindspore.models import Loaded
+from fusescope.collectors.mindspore.program import Given, Kernel, Program, part_of, type_in
+from fusescope.collectors.models.array import Array
 
 _BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"]
 _OTHERS = ["neg", "abs", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem"]

@@ -14,11 +14,11 @@ import mindspore
 import numpy as np
 from mindspore import Tensor, nn
 
-from analysis.errors import FuseScopeError
-from analysis.text import clean_text
-from collectors.mindspore import networks
-from collectors.mindspore.names import PREFIX
-from collectors.mindspore.program import Given
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.mindspore import networks
+from fusescope.collectors.mindspore.names import PREFIX
+from fusescope.collectors.mindspore.program import Given
 
 _VARYING_SEED = 20_244
 

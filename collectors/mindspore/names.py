@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from analysis.messages import Message
+from fusescope.analysis.messages import Message
 
 PREFIX = "mindspore:"
 BUILT_IN: Mapping[str, Message] = MappingProxyType(

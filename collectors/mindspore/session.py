@@ -10,12 +10,12 @@ from typing import Any
 import mindspore
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from analysis.text import clean_text
-from collectors.mindspore import models
-from collectors.mindspore.names import flags_of
-from collectors.models.array import Array
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.mindspore import models
+from fusescope.collectors.mindspore.names import flags_of
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.workers.jobs import SessionSettings
 
 # What MindSpore says of an operator that it has no kernel for.
 _NO_OPERATOR = re.compile(r"Unsupported op \[(\w+)\] on|The kernel (\w+) unregistered")

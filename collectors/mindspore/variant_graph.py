@@ -14,15 +14,15 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.experiment import TensorMatch
-from analysis.graph import Attribute, Graph, Node, Tensor
-from analysis.text import clean_text
-from collectors.mindspore.dumped import Values
-from collectors.mindspore.program import Given, Kernel, Program, scope_in
-from collectors.models.array import Array
-from collectors.tensors.candidates import Candidates
-from collectors.tensors.difference import difference_of
-from collectors.tensors.sketches import distance
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.analysis.graph import Attribute, Graph, Node, Tensor
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.mindspore.dumped import Values
+from fusescope.collectors.mindspore.program import Given, Kernel, Program, scope_in
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.tensors.candidates import Candidates
+from fusescope.collectors.tensors.difference import difference_of
+from fusescope.collectors.tensors.sketches import distance
 
 TOLERANCE = 1e-3  # as for ONNX Runtime, torch and jax; docs/fusion.md
 HALF_TOLERANCE = 1e-2

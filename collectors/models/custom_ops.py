@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.text import shown
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import shown
 
 _CHUNK_BYTES = 1 << 20
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from analysis.errors import FuseScopeError
-from collectors.models.array import Array
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.models.array import Array
 
 Range = tuple[float, float]
 

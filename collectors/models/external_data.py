@@ -14,8 +14,8 @@ from typing import Literal
 
 import onnx
 
-from analysis.errors import FuseScopeError
-from analysis.text import shown
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import shown
 
 MAX_DEPTH = 64
 

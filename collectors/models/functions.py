@@ -5,8 +5,8 @@ from __future__ import annotations
 import onnx
 from onnx import inliner
 
-from analysis.errors import FuseScopeError
-from collectors.errors.engine import clean
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.errors.engine import clean
 
 _KEPT_BYTES = 1024  # smaller constants may be shapes that decide something
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import onnx
 
-from analysis.graph import Attribute, Graph, Node, Tensor
+from fusescope.analysis.graph import Attribute, Graph, Node, Tensor
 
 MAX_LIST = 64
 MAX_VALUES = 8

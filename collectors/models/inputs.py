@@ -11,11 +11,11 @@ from typing import Literal
 import numpy as np
 import onnx
 
-from analysis.errors import FuseScopeError
-from collectors.models import shapes as shapes_of
-from collectors.models.array import Array
-from collectors.models.drawing import Range, drawn
-from collectors.models.facts import InputFacts
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.models import shapes as shapes_of
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.models.drawing import Range, drawn
+from fusescope.collectors.models.facts import InputFacts
 
 
 def make(

@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from analysis.errors import FuseScopeError
-from collectors.errors import engine
-from collectors.models import external_data
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.errors import engine
+from fusescope.collectors.models import external_data
 
 ONE_FILE_BYTES = 1_900_000_000  # protobuf ends at 2 GiB
 MAX_DEPTH = external_data.MAX_DEPTH

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import onnx
 
-from collectors.models import shapes
+from fusescope.collectors.models import shapes
 
 MARK = "'"
 

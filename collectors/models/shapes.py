@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import onnx
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 
 Shape = tuple[int, ...]
 

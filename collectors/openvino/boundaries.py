@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from collectors.openvino.layers import GIVEN, OUTPUT, REORDER, Layer, constants_of
+from fusescope.collectors.openvino.layers import GIVEN, OUTPUT, REORDER, Layer, constants_of
 
 Names = tuple[str, ...]  # all that ONNX has for one tensor
 Guesses = Mapping[str, Sequence[Names]]  # of a layer's tensor, the likeliest first

@@ -9,11 +9,11 @@ from typing import Any
 
 import openvino
 
-from analysis.errors import FuseScopeError
-from analysis.text import clean_text
-from collectors.openvino import names
-from collectors.openvino.layers import MARK
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.openvino import names
+from fusescope.collectors.openvino.layers import MARK
+from fusescope.collectors.workers.jobs import SessionSettings
 
 _NO_OPERATORS = re.compile(
     r"(?:not support(?:ed)? the following ONNX operations|No conversion rule found for operations|"

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import openvino
 
-from analysis.errors import FuseScopeError
-from collectors.models.array import Array
-from collectors.openvino import names
-from collectors.openvino.layers import layers_of
-from collectors.openvino.program import Source, properties
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.openvino import names
+from fusescope.collectors.openvino.layers import layers_of
+from fusescope.collectors.openvino.program import Source, properties
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import SessionSettings
 
 
 class OpenvinoSession:

@@ -9,16 +9,23 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.graph import Attribute, Graph, Node, Tensor
-from analysis.operators import flops
-from analysis.text import clean_text
-from collectors.openvino import names as variants
-from collectors.openvino.boundaries import Boundaries, Names, returned, search
-from collectors.openvino.layers import GIVEN, OUTPUT, REORDER, Layer, constants_of, layers_of
-from collectors.openvino.program import properties
-from collectors.openvino.session import OpenvinoSession, give
-from collectors.openvino.values import BYTES, Value, Values, write_index
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.graph import Attribute, Graph, Node, Tensor
+from fusescope.analysis.operators import flops
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.openvino import names as variants
+from fusescope.collectors.openvino.boundaries import Boundaries, Names, returned, search
+from fusescope.collectors.openvino.layers import (
+    GIVEN,
+    OUTPUT,
+    REORDER,
+    Layer,
+    constants_of,
+    layers_of,
+)
+from fusescope.collectors.openvino.program import properties
+from fusescope.collectors.openvino.session import OpenvinoSession, give
+from fusescope.collectors.openvino.values import BYTES, Value, Values, write_index
+from fusescope.collectors.workers.jobs import SessionSettings
 
 _HEAVY = {"Conv", "ConvTranspose", "MatMul", "Gemm"}
 _HEAVY_LAYERS = {"convolution", "deconvolution", "groupconvolution", "fullyconnected", "matmul"}

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, Said
-from collectors import variants
-from collectors.recording.refused import Refused
-from collectors.recording.request import Plan, Value
-from collectors.runtimes import optimizers
-from collectors.variants import Variant
-from collectors.workers.jobs import Structure, Switches
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, Said
+from fusescope.collectors import variants
+from fusescope.collectors.recording.refused import Refused
+from fusescope.collectors.recording.request import Plan, Value
+from fusescope.collectors.runtimes import optimizers
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.jobs import Structure, Switches
 
 LIMIT = 8  # optimizers in a recording: each may be two variants in every block
 FIRST_GROUP = 16

@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from collectors.workers.jobs import Lane
+from fusescope.collectors.workers.jobs import Lane
 
 LOOKS = (8, 14, 24)
 MIN_BLOCKS = 5  # below this no verdict is given

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
-from collectors.recording.blocks import MIN_ROUNDS
+from fusescope.collectors.recording.blocks import MIN_ROUNDS
 
 
 @dataclass

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, Said, language
-from analysis.spelling import nearest
-from collectors import variants
-from collectors.recording.refused import Refused
-from collectors.recording.request import Plan, Value
-from collectors.torch.names import WITHOUT
-from collectors.workers.jobs import Denied, Fusion
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, Said, language
+from fusescope.analysis.spelling import nearest
+from fusescope.collectors import variants
+from fusescope.collectors.recording.refused import Refused
+from fusescope.collectors.recording.request import Plan, Value
+from fusescope.collectors.torch.names import WITHOUT
+from fusescope.collectors.workers.jobs import Denied, Fusion
 
 LIMIT = 5  # fusions in a recording: each is compiled twice in every block
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.experiment import ModelFacts, ModelInput
-from collectors.workers.jobs import Prepared
+from fusescope.analysis.experiment import ModelFacts, ModelInput
+from fusescope.collectors.workers.jobs import Prepared
 
 
 def model_facts(name: str, model: Prepared, *, is_built_in: bool) -> ModelFacts:

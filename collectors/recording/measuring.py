@@ -8,12 +8,12 @@ import shutil
 from pathlib import Path
 from typing import Protocol
 
-from analysis.errors import FuseScopeError
-from collectors.recording.blocks import plan_block
-from collectors.variants import file_name
-from collectors.workers import clock
-from collectors.workers.jobs import BlockJob, BlockMeasured, Lane, ProfiledRuns
-from collectors.workers.rounds import Runs, interleaved
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.recording.blocks import plan_block
+from fusescope.collectors.variants import file_name
+from fusescope.collectors.workers import clock
+from fusescope.collectors.workers.jobs import BlockJob, BlockMeasured, Lane, ProfiledRuns
+from fusescope.collectors.workers.rounds import Runs, interleaved
 
 PROFILE_ATTEMPTS = 3
 

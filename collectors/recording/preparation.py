@@ -11,23 +11,23 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import FROM_FILE, Machine, OwnFusion, Peaks, Try
-from analysis.messages import Message, Said
-from collectors import variants
-from collectors.environments.catalogue import OWN, engine_of, takes_onnx
-from collectors.environments.state import state_of
-from collectors.files import cache
-from collectors.progress import Progress, Stage
-from collectors.recording import ablation, denials, quiet, several
-from collectors.recording.budget import Deadline
-from collectors.recording.refused import Refused
-from collectors.recording.request import Plan, Recording
-from collectors.recording.sharing import Sharing, sharing
-from collectors.recording.trials import Trials
-from collectors.releases import fetching, kept
-from collectors.workers import machine
-from collectors.workers.jobs import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import FROM_FILE, Machine, OwnFusion, Peaks, Try
+from fusescope.analysis.messages import Message, Said
+from fusescope.collectors import variants
+from fusescope.collectors.environments.catalogue import OWN, engine_of, takes_onnx
+from fusescope.collectors.environments.state import state_of
+from fusescope.collectors.files import cache
+from fusescope.collectors.progress import Progress, Stage
+from fusescope.collectors.recording import ablation, denials, quiet, several
+from fusescope.collectors.recording.budget import Deadline
+from fusescope.collectors.recording.refused import Refused
+from fusescope.collectors.recording.request import Plan, Recording
+from fusescope.collectors.recording.sharing import Sharing, sharing
+from fusescope.collectors.recording.trials import Trials
+from fusescope.collectors.releases import fetching, kept
+from fusescope.collectors.workers import machine
+from fusescope.collectors.workers.jobs import (
     BlockMeasured,
     Derived,
     DeriveJob,
@@ -46,7 +46,7 @@ from collectors.workers.jobs import (
     Switches,
     TranslateJob,
 )
-from collectors.workers.pool import WorkerPool
+from fusescope.collectors.workers.pool import WorkerPool
 
 MATCHING_SHARE = 0.2  # of a time budget, for all variants together
 OWN_PASS_SHARE = 0.1  # of a time budget

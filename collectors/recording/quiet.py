@@ -16,8 +16,8 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.experiment import Machine
-from collectors.files import cache
+from fusescope.analysis.experiment import Machine
+from fusescope.collectors.files import cache
 
 LOADED = math.log(1.10)
 QUIET_LOAD_PER_CORE = 0.5

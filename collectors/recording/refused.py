@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Try
-from analysis.messages import language
-from collectors.variants import Variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Try
+from fusescope.analysis.messages import language
+from fusescope.collectors.variants import Variant
 
 _CUT, _KERNEL = "segments:", "custom:"
 

@@ -10,24 +10,24 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import ExperimentRecord, Try
-from analysis.spelling import nearest
-from analysis.text import shown
-from collectors import kernels, variants, zoo
-from collectors.environments.catalogue import OWN, engine_of, takes_onnx
-from collectors.files import cache
-from collectors.fusion import rules
-from collectors.jax import names as jax_names
-from collectors.kernels.native import compiler
-from collectors.mindspore import names as mindspore_names
-from collectors.openvino import names as openvino_names
-from collectors.recording import several
-from collectors.recording.blocks import PROFILED_ROUNDS
-from collectors.torch import names as torch_names
-from collectors.variants import Variant
-from collectors.workers import machine
-from collectors.workers.jobs import PrepareJob
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import ExperimentRecord, Try
+from fusescope.analysis.spelling import nearest
+from fusescope.analysis.text import shown
+from fusescope.collectors import kernels, variants, zoo
+from fusescope.collectors.environments.catalogue import OWN, engine_of, takes_onnx
+from fusescope.collectors.files import cache
+from fusescope.collectors.fusion import rules
+from fusescope.collectors.jax import names as jax_names
+from fusescope.collectors.kernels.native import compiler
+from fusescope.collectors.mindspore import names as mindspore_names
+from fusescope.collectors.openvino import names as openvino_names
+from fusescope.collectors.recording import several
+from fusescope.collectors.recording.blocks import PROFILED_ROUNDS
+from fusescope.collectors.torch import names as torch_names
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers import machine
+from fusescope.collectors.workers.jobs import PrepareJob
 
 MAX_THREADS_PER_CORE = 4
 _NAMES = {"torch": torch_names, "jax": jax_names, "mindspore": mindspore_names}

@@ -13,9 +13,9 @@ from typing import Literal
 
 import msgspec
 
-from analysis.experiment import Profile, Samples
-from collectors.recording import quiet
-from collectors.recording.blocks import (
+from fusescope.analysis.experiment import Profile, Samples
+from fusescope.collectors.recording import quiet
+from fusescope.collectors.recording.blocks import (
     MIN_BLOCKS,
     MIN_ROUNDS,
     PROFILE_WARMUP_ROUNDS,
@@ -24,9 +24,15 @@ from collectors.recording.blocks import (
     next_look,
     plan_block,
 )
-from collectors.recording.budget import BlockCost, Deadline
-from collectors.variants import file_name, is_alone, uses_device
-from collectors.workers.jobs import BlockJob, BlockMeasured, Lane, ProfiledRuns, SessionSettings
+from fusescope.collectors.recording.budget import BlockCost, Deadline
+from fusescope.collectors.variants import file_name, is_alone, uses_device
+from fusescope.collectors.workers.jobs import (
+    BlockJob,
+    BlockMeasured,
+    Lane,
+    ProfiledRuns,
+    SessionSettings,
+)
 
 Stopped = Literal["decided", "blocks", "seconds", "interrupted"]
 RunBlock = Callable[[BlockJob], BlockMeasured]

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Engine
-from analysis.text import shown
-from collectors import variants
-from collectors.environments.catalogue import ENGINES, OWN, engine_of, takes_onnx
-from collectors.environments.state import python_of, state_of
-from collectors.openvino.names import MARKED
-from collectors.variants import Variant
-from collectors.workers.addressing import named
-from collectors.workers.pool import WorkerPool
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Engine
+from fusescope.analysis.text import shown
+from fusescope.collectors import variants
+from fusescope.collectors.environments.catalogue import ENGINES, OWN, engine_of, takes_onnx
+from fusescope.collectors.environments.state import python_of, state_of
+from fusescope.collectors.openvino.names import MARKED
+from fusescope.collectors.variants import Variant
+from fusescope.collectors.workers.addressing import named
+from fusescope.collectors.workers.pool import WorkerPool
 
 FIRST = "fused"  # every engine has it
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, Said, language
-from collectors.recording.blocks import lanes
-from collectors.recording.request import Plan, Recording, Value
-from collectors.releases import kept
-from collectors.workers.jobs import BlockJob, BlockMeasured, Lane, SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, Said, language
+from fusescope.collectors.recording.blocks import lanes
+from fusescope.collectors.recording.request import Plan, Recording, Value
+from fusescope.collectors.releases import kept
+from fusescope.collectors.workers.jobs import BlockJob, BlockMeasured, Lane, SessionSettings
 
 _NOT_ALL = Message("a variant is not a release of the engine")
 _NO_LIBRARY = Message("the package of a release has no library of its own")

@@ -13,12 +13,19 @@ from typing import Any
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph, Tensor, parse_graph
-from analysis.messages import language
-from collectors.openvino.values import folder_of
-from collectors.variants import file_name
-from collectors.workers.jobs import Checked, CheckJob, Matched, MatchJob, Seen, SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph, Tensor, parse_graph
+from fusescope.analysis.messages import language
+from fusescope.collectors.openvino.values import folder_of
+from fusescope.collectors.variants import file_name
+from fusescope.collectors.workers.jobs import (
+    Checked,
+    CheckJob,
+    Matched,
+    MatchJob,
+    Seen,
+    SessionSettings,
+)
 
 MATCHING_MEMORY = 1 / 16  # of the memory limit may be tensors that are compared
 MATCHING_BYTES = 1 << 30  # more does not help

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph, Node
-from collectors.workers.jobs import CutOutJob
-from collectors.workers.pool import WorkerPool
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph, Node
+from fusescope.collectors.workers.jobs import CutOutJob
+from fusescope.collectors.workers.pool import WorkerPool
 
 RINGS = 6  # of neighbours; beyond them the whole model is the better example
 

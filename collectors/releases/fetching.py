@@ -9,13 +9,13 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Said
-from collectors.environments.pip_process import FULL, NO_VERSION
-from collectors.files import scratch
-from collectors.files.folder import FolderDraft
-from collectors.releases import index, kept
-from collectors.releases.version import ENGINE, Span
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Said
+from fusescope.collectors.environments.pip_process import FULL, NO_VERSION
+from fusescope.collectors.files import scratch
+from fusescope.collectors.files.folder import FolderDraft
+from fusescope.collectors.releases import index, kept
+from fusescope.collectors.releases.version import ENGINE, Span
 
 # Of one release, roughly: the largest that there are, on Linux (x86-64).
 DOWNLOAD_BYTES = 30_000_000

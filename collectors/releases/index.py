@@ -8,11 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Said
-from collectors.environments.pip_process import AVAILABLE, PipProcess, network_reason, quoted
-from collectors.errors.engine import clean
-from collectors.releases.version import ENGINE, Span, ascending, nearest, order
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Said
+from fusescope.collectors.environments.pip_process import (
+    AVAILABLE,
+    PipProcess,
+    network_reason,
+    quoted,
+)
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.releases.version import ENGINE, Span, ascending, nearest, order
 
 _LINES = 50_000  # pip says a line for each file of the index
 _WHEEL = re.compile(rf"/{ENGINE}-([0-9][\w.]*)-[\w.]+-[\w.]+-[\w.]+\.whl")

@@ -6,10 +6,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from collectors.environments.adding import disk_bytes
-from collectors.files import cache, folder, trust
-from collectors.releases.version import ENGINE, ascending
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.environments.adding import disk_bytes
+from fusescope.collectors.files import cache, folder, trust
+from fusescope.collectors.releases.version import ENGINE, ascending
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 
 ENGINE = "onnxruntime"
 _VERSION = r"\d{1,6}(?:\.\d{1,6}){0,4}(?:\.post\d{1,6})?"

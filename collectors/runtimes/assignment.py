@@ -12,10 +12,10 @@ import msgspec
 import onnx
 import onnxruntime as ort
 
-from collectors.runtimes import providers
-from collectors.runtimes.onnxruntime import PROVIDERS, session_options
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import Optimization, SessionSettings
+from fusescope.collectors.runtimes import providers
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS, session_options
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import Optimization, SessionSettings
 
 _RECORD = "session.record_ep_graph_assignment_info"  # since 1.24; older ones ignore it
 

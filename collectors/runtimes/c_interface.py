@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from collectors.models.array import Array
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.workers.jobs import SessionSettings
 
 _VERSION = 5  # of the interface: the first one that has all of these functions
 _ERRORS_ONLY, _ALL_OPTIMISATIONS, _DEVICE_ALLOCATOR, _DEFAULT_MEMORY = 3, 99, 0, 0

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from collectors.runtimes import cupti, providers
+from fusescope.collectors.runtimes import cupti, providers
 
 KernelTimes = Literal["device", "host"]  # as a recording tells by which clock
 _NODE = "_kernel_time"

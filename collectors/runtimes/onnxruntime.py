@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 import onnxruntime as ort
 
-from collectors.models.array import Array
-from collectors.runtimes import kernels, providers
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import Optimization, SessionSettings
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.runtimes import kernels, providers
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import Optimization, SessionSettings
 
 ort.disable_telemetry_events()  # events of the process; the files: collectors/__init__.py
 

@@ -20,11 +20,11 @@ import numpy as np
 import onnxruntime as ort
 from onnxruntime.capi import onnxruntime_pybind11_state as binding
 
-from analysis.errors import FuseScopeError
-from collectors.models.array import Array
-from collectors.runtimes.onnxruntime import PROVIDERS, numpy_of, session_options
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import KernelCall, SessionSettings, Step, Steps
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS, numpy_of, session_options
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import KernelCall, SessionSettings, Step, Steps
 
 MAX_THREADS = 8192
 CLOCK_TOLERANCE_NS = 2_000_000

@@ -14,8 +14,8 @@ from pathlib import Path
 import onnx
 import onnxruntime as ort
 
-from collectors.runtimes.onnxruntime import PROVIDERS, options
-from collectors.workers.jobs import SessionSettings, Structure, Switches
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS, options
+from fusescope.collectors.workers.jobs import SessionSettings, Structure, Switches
 
 
 def dumped(settings: SessionSettings, switches: Switches) -> Structure:

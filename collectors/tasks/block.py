@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from collectors.derive.sessions import open_session
-from collectors.recording.measuring import measured
-from collectors.runtimes import kernels
-from collectors.runtimes.onnxruntime import Session
-from collectors.variants import find
-from collectors.workers.jobs import BlockJob as Job
-from collectors.workers.jobs import BlockMeasured, Lane
+from fusescope.collectors.derive.sessions import open_session
+from fusescope.collectors.recording.measuring import measured
+from fusescope.collectors.runtimes import kernels
+from fusescope.collectors.runtimes.onnxruntime import Session
+from fusescope.collectors.variants import find
+from fusescope.collectors.workers.jobs import BlockJob as Job
+from fusescope.collectors.workers.jobs import BlockMeasured, Lane
 
 
 def run(job: Job) -> BlockMeasured:

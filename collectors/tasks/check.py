@@ -10,21 +10,21 @@ from typing import Any
 import msgspec
 import onnx
 
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph, graph_json
-from collectors.derive import subgraphs
-from collectors.derive.sessions import open_session, preload, recorded_settings
-from collectors.errors.engine import clean
-from collectors.models import graphs, shapes
-from collectors.models.model import name_nodes
-from collectors.tensors.agreement import agreement_of
-from collectors.tensors.outputs import against
-from collectors.variants import Variant, find, uses_device
-from collectors.workers.alone import last_of_runs_ns
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import Checked
-from collectors.workers.jobs import CheckJob as Job
-from collectors.workers.memory import PeakMemory
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph, graph_json
+from fusescope.collectors.derive import subgraphs
+from fusescope.collectors.derive.sessions import open_session, preload, recorded_settings
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.models import graphs, shapes
+from fusescope.collectors.models.model import name_nodes
+from fusescope.collectors.tensors.agreement import agreement_of
+from fusescope.collectors.tensors.outputs import against
+from fusescope.collectors.variants import Variant, find, uses_device
+from fusescope.collectors.workers.alone import last_of_runs_ns
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import Checked
+from fusescope.collectors.workers.jobs import CheckJob as Job
+from fusescope.collectors.workers.memory import PeakMemory
 
 
 def run(job: Job) -> Checked:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import onnx
 
-from collectors.models.model import infer_shapes
-from collectors.workers.jobs import CutOutJob as Job
+from fusescope.collectors.models.model import infer_shapes
+from fusescope.collectors.workers.jobs import CutOutJob as Job
 
 MAX_KEPT = 64  # values of a weight that may matter to a pattern, and tell nothing of the model
 

@@ -7,22 +7,22 @@ from typing import Any
 
 import onnx
 
-from collectors.variants import Kind, find
-from collectors.workers.jobs import Derived
-from collectors.workers.jobs import DeriveJob as Job
+from fusescope.collectors.variants import Kind, find
+from fusescope.collectors.workers.jobs import Derived
+from fusescope.collectors.workers.jobs import DeriveJob as Job
 
 # Kind -> module whose `derive(job, variant, model) -> Derived` makes it.
 MODULES: dict[Kind, str] = {
-    "rules": "collectors.derive.rules",
-    "eager": "collectors.derive.segments",
-    "custom": "collectors.derive.segments",
-    "segments": "collectors.derive.segments",
-    "inside": "collectors.derive.inside",
-    "library": "collectors.derive.library",
-    "int8": "collectors.derive.quantise",
-    "dynamic": "collectors.derive.dynamic",
-    "model": "collectors.derive.other_model",
-    "provider": "collectors.derive.provider",
+    "rules": "fusescope.collectors.derive.rules",
+    "eager": "fusescope.collectors.derive.segments",
+    "custom": "fusescope.collectors.derive.segments",
+    "segments": "fusescope.collectors.derive.segments",
+    "inside": "fusescope.collectors.derive.inside",
+    "library": "fusescope.collectors.derive.library",
+    "int8": "fusescope.collectors.derive.quantise",
+    "dynamic": "fusescope.collectors.derive.dynamic",
+    "model": "fusescope.collectors.derive.other_model",
+    "provider": "fusescope.collectors.derive.provider",
 }
 
 

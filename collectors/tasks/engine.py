@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from collectors.workers.jobs import EngineJob, EngineVersion
+from fusescope.collectors.workers.jobs import EngineJob, EngineVersion
 
 Job = EngineJob
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import onnx
 
-from collectors.workers.jobs import ExportJob as Job
-from collectors.zoo import builder, store
+from fusescope.collectors.workers.jobs import ExportJob as Job
+from fusescope.collectors.zoo import builder, store
 
 
 def run(job: Job) -> str:

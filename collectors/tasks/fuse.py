@@ -6,15 +6,15 @@ from pathlib import Path
 
 import onnx
 
-from analysis.errors import FuseScopeError
-from collectors.fuse import Fused
-from collectors.fuse import FuseJob as Job
-from collectors.fusion.fusing import fuse
-from collectors.fusion.opening import opened
-from collectors.fusion.rules import check
-from collectors.models import external_data, model
-from collectors.tasks import prepare
-from collectors.workers.jobs import PrepareJob, SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.fuse import Fused
+from fusescope.collectors.fuse import FuseJob as Job
+from fusescope.collectors.fusion.fusing import fuse
+from fusescope.collectors.fusion.opening import opened
+from fusescope.collectors.fusion.rules import check
+from fusescope.collectors.models import external_data, model
+from fusescope.collectors.tasks import prepare
+from fusescope.collectors.workers.jobs import PrepareJob, SessionSettings
 
 
 def run(job: Job) -> Fused:

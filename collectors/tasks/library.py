@@ -7,11 +7,11 @@ from pathlib import Path
 import onnxruntime as ort
 from onnx import TensorProto, helper
 
-from analysis.errors import FuseScopeError
-from collectors.errors import library
-from collectors.errors.engine import refused
-from collectors.runtimes.onnxruntime import PROVIDERS, options
-from collectors.workers.jobs import LibraryJob as Job
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.errors import library
+from fusescope.collectors.errors.engine import refused
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS, options
+from fusescope.collectors.workers.jobs import LibraryJob as Job
 
 
 def run(job: Job) -> None:

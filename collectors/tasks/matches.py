@@ -20,19 +20,19 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import TensorMatch
-from collectors.derive import reseeding
-from collectors.derive.sessions import own_settings
-from collectors.errors.engine import clean
-from collectors.models.array import Array
-from collectors.tensors.candidates import Candidates, Pair, sizes
-from collectors.tensors.difference import difference_of
-from collectors.tensors.intermediates import Intermediates, OutOfTime
-from collectors.tensors.sketches import distance, signed
-from collectors.variants import find
-from collectors.workers.jobs import Codes, Matched
-from collectors.workers.jobs import MatchJob as Job
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.collectors.derive import reseeding
+from fusescope.collectors.derive.sessions import own_settings
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.tensors.candidates import Candidates, Pair, sizes
+from fusescope.collectors.tensors.difference import difference_of
+from fusescope.collectors.tensors.intermediates import Intermediates, OutOfTime
+from fusescope.collectors.tensors.sketches import distance, signed
+from fusescope.collectors.variants import find
+from fusescope.collectors.workers.jobs import Codes, Matched
+from fusescope.collectors.workers.jobs import MatchJob as Job
 
 # Relative distance (collectors/tensors/sketches.py) up to which rounding explains a difference
 TOLERANCE = 1e-3

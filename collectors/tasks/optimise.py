@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from analysis.graph import graph_json
-from collectors.recording.trials import Trials
-from collectors.tasks import prepare
-from collectors.workers.jobs import Optimised, SessionSettings
-from collectors.workers.jobs import OptimiseJob as Job
+from fusescope.analysis.graph import graph_json
+from fusescope.collectors.recording.trials import Trials
+from fusescope.collectors.tasks import prepare
+from fusescope.collectors.workers.jobs import Optimised, SessionSettings
+from fusescope.collectors.workers.jobs import OptimiseJob as Job
 
 
 def run(job: Job) -> Optimised:
@@ -52,4 +52,4 @@ def run(job: Job) -> Optimised:
 
 def _here(task: str, job: msgspec.Struct, answer: type, seconds: float | None = None) -> Any:
     """Another task, in this process."""
-    return importlib.import_module(f"collectors.tasks.{task}").run(job)
+    return importlib.import_module(f"fusescope.collectors.tasks.{task}").run(job)

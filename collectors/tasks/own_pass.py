@@ -6,10 +6,10 @@ from pathlib import Path
 
 import onnx
 
-from analysis.experiment import OwnFusion
-from collectors.fusion.fusing import fuse
-from collectors.fusion.rules import Rules
-from collectors.workers.jobs import OwnPassJob as Job
+from fusescope.analysis.experiment import OwnFusion
+from fusescope.collectors.fusion.fusing import fuse
+from fusescope.collectors.fusion.rules import Rules
+from fusescope.collectors.workers.jobs import OwnPassJob as Job
 
 
 def run(job: Job) -> tuple[OwnFusion, ...]:

@@ -11,11 +11,11 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
-from analysis.experiment import Bandwidth, Cache, Peaks, Spread
-from collectors.models.array import Array
-from collectors.recording.quiet import lower_quartile
-from collectors.runtimes.onnxruntime import PROVIDERS, options
-from collectors.workers.jobs import PeaksJob as Job
+from fusescope.analysis.experiment import Bandwidth, Cache, Peaks, Spread
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.recording.quiet import lower_quartile
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS, options
+from fusescope.collectors.workers.jobs import PeaksJob as Job
 
 PRODUCT_SIZES = (256, 384, 512)  # small enough to fit between two interruptions
 PRODUCT_REPETITIONS = 200

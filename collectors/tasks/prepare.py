@@ -9,12 +9,12 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-from analysis.graph import graph_json
-from collectors.models import functions, graphs, inputs, shapes
-from collectors.models import model as models
-from collectors.workers.jobs import Prepared
-from collectors.workers.jobs import PrepareJob as Job
-from collectors.zoo import store
+from fusescope.analysis.graph import graph_json
+from fusescope.collectors.models import functions, graphs, inputs, shapes
+from fusescope.collectors.models import model as models
+from fusescope.collectors.workers.jobs import Prepared
+from fusescope.collectors.workers.jobs import PrepareJob as Job
+from fusescope.collectors.zoo import store
 
 
 def source(job: Job) -> Path:

@@ -8,13 +8,13 @@ from pathlib import Path
 import onnx
 from onnx import numpy_helper
 
-from analysis.errors import FuseScopeError
-from collectors.models import functions
-from collectors.models.array import Array
-from collectors.models.model import opset_of
-from collectors.translation import operators, program
-from collectors.translation.program import Attribute, Held, Program, Step
-from collectors.workers.jobs import ProgramJob as Job
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.models import functions
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.models.model import opset_of
+from fusescope.collectors.translation import operators, program
+from fusescope.collectors.translation.program import Attribute, Held, Program, Step
+from fusescope.collectors.workers.jobs import ProgramJob as Job
 
 _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 

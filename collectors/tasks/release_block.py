@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from collectors.recording.measuring import measured
-from collectors.runtimes.c_interface import Library, LibrarySession
-from collectors.workers.jobs import BlockJob as Job
-from collectors.workers.jobs import BlockMeasured, Lane
+from fusescope.collectors.recording.measuring import measured
+from fusescope.collectors.runtimes.c_interface import Library, LibrarySession
+from fusescope.collectors.workers.jobs import BlockJob as Job
+from fusescope.collectors.workers.jobs import BlockMeasured, Lane
 
 
 def run(job: Job) -> BlockMeasured:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collectors.runtimes.structure import dumped
-from collectors.workers.jobs import Structure
-from collectors.workers.jobs import StructuresJob as Job
+from fusescope.collectors.runtimes.structure import dumped
+from fusescope.collectors.workers.jobs import Structure
+from fusescope.collectors.workers.jobs import StructuresJob as Job
 
 
 def run(job: Job) -> tuple[Structure, ...]:

@@ -13,12 +13,12 @@ from typing import Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from analysis.experiment import Agreement
-from analysis.graph import Graph, Node, parse_graph
-from collectors.errors.engine import clean
-from collectors.models.array import Array
-from collectors.tensors import feeds
-from collectors.workers.jobs import CheckJob, SessionSettings
+from fusescope.analysis.experiment import Agreement
+from fusescope.analysis.graph import Graph, Node, parse_graph
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.tensors import feeds
+from fusescope.collectors.workers.jobs import CheckJob, SessionSettings
 
 MIN_CLASSES = 5
 NEAR = 5  # classes of the variant that the baseline's may be among

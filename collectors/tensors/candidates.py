@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from collectors.models.array import Array
-from collectors.tensors.sketches import Sketch, distances, sample, signed, sketch
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.tensors.sketches import Sketch, distances, sample, signed, sketch
 
 SAME = 1e-6  # tensors of the model this near to each other are one to us
 CLEARLY = 20.0  # any other tensor must be this many times further away than the nearest

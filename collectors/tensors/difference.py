@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from collectors.models.array import Array
+from fusescope.collectors.models.array import Array
 
 LARGEST = 1e18  # that an experiment file holds
 

@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from collectors.models import drawing as values
-from collectors.models.array import Array
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import SessionSettings
+from fusescope.collectors.models import drawing as values
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import SessionSettings
 
 Purpose = Literal["calibration", "agreement"]
 SAMPLES = 16  # in all

@@ -12,14 +12,14 @@ import msgspec
 import onnx
 import onnxruntime as ort
 
-from analysis.graph import tensor_bytes
-from collectors.models import graphs
-from collectors.models.array import Array
-from collectors.models.model import name_nodes
-from collectors.runtimes import providers
-from collectors.runtimes.onnxruntime import numpy_of, profiled_run, session_options
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.graph import tensor_bytes
+from fusescope.collectors.models import graphs
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.models.model import name_nodes
+from fusescope.collectors.runtimes import providers
+from fusescope.collectors.runtimes.onnxruntime import numpy_of, profiled_run, session_options
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import SessionSettings
 
 UNKNOWN_BYTES = 32 * 1024 * 1024  # a tensor of unknown size
 INLINE_BYTES = 1024  # bigger weights lie beside the model, so that a chunk's file stays small

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from collectors.models.array import Array
-from collectors.tensors.difference import difference_of
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.tensors.difference import difference_of
 
 
 def against(

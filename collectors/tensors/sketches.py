@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from collectors.models.array import Array
+from fusescope.collectors.models.array import Array
 
 SUMS = 64
 BLOCK = 1 << 18  # values at a time; a multiple of SUMS

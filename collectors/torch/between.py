@@ -10,8 +10,8 @@ from types import FrameType, ModuleType
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from collectors.torch.calls import Watch
-from collectors.torch.eager import Dispatched, called_of, events_of, joined
+from fusescope.collectors.torch.calls import Watch
+from fusescope.collectors.torch.eager import Dispatched, called_of, events_of, joined
 
 
 @contextmanager

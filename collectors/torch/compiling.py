@@ -18,12 +18,12 @@ import torch._inductor.debug
 from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
-from analysis.errors import FuseScopeError
-from collectors.torch.denial import Denial
-from collectors.torch.hearing import hearing
-from collectors.torch.names import WITHOUT
-from collectors.torch.reasons import Told
-from collectors.workers.jobs import Denied
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.torch.denial import Denial
+from fusescope.collectors.torch.hearing import hearing
+from fusescope.collectors.torch.names import WITHOUT
+from fusescope.collectors.torch.reasons import Told
+from fusescope.collectors.workers.jobs import Denied
 
 Settings = Mapping[str, Any]
 

@@ -16,7 +16,7 @@ from torch._inductor.choices import InductorChoices
 from torch._inductor.codegen.cpp import CppScheduling
 from torch._inductor.virtualized import V
 
-from collectors.workers.jobs import Denied
+from fusescope.collectors.workers.jobs import Denied
 
 
 class Denial(InductorChoices):  # type: ignore[misc]

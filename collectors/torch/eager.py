@@ -18,8 +18,8 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from collectors.torch.calls import BETWEEN, Call, Watch, operator, tensors_of
-from collectors.torch.models import Loaded
+from fusescope.collectors.torch.calls import BETWEEN, Call, Watch, operator, tensors_of
+from fusescope.collectors.torch.models import Loaded
 
 _MARK = "fusescope::dispatched"
 

@@ -10,7 +10,7 @@ from typing import Any
 from torch._inductor import debug, scheduler
 from torch._inductor.codegen import cpp
 
-from collectors.torch.reasons import Operation, Refusal, Told
+from fusescope.collectors.torch.reasons import Operation, Refusal, Told
 
 _NOTE = "set_kernel_post_grad_provenance_tracing"
 

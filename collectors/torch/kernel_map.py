@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from analysis.errors import FuseScopeError
-from collectors.workers.jobs import Denied, Fusion
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.workers.jobs import Denied, Fusion
 
 Held = Mapping[str, Iterable[str]]  # handle of a kernel -> nodes of the graph that it computes
 

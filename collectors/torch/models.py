@@ -16,13 +16,13 @@ from typing import Any
 import torch
 from torch._dynamo.debug_utils import InputReader
 
-from analysis.errors import FuseScopeError
-from analysis.text import clean_text
-from collectors.torch import networks
-from collectors.torch.names import PREFIX
-from collectors.torch.translated import network
-from collectors.torch.translated.network import Network
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.torch import networks
+from fusescope.collectors.torch.names import PREFIX
+from fusescope.collectors.torch.translated import network
+from fusescope.collectors.torch.translated.network import Network
+from fusescope.collectors.workers.jobs import SessionSettings
 
 _RUN = "def run(*inputs):\n    return model(*inputs)\n"
 _WEIGHT_SEED = 20_241

@@ -15,15 +15,15 @@ from typing import Literal
 
 import torch
 
-from analysis.experiment import TensorMatch
-from analysis.graph import Graph, Node, Tensor
-from analysis.text import clean_text
-from collectors.models.array import Array
-from collectors.tensors.candidates import Candidates
-from collectors.tensors.difference import difference_of
-from collectors.tensors.sketches import distance
-from collectors.torch.calls import BETWEEN, Call, Run
-from collectors.torch.session import array_of
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.tensors.candidates import Candidates
+from fusescope.collectors.tensors.difference import difference_of
+from fusescope.collectors.tensors.sketches import distance
+from fusescope.collectors.torch.calls import BETWEEN, Call, Run
+from fusescope.collectors.torch.session import array_of
 
 TOLERANCE = 1e-3  # as for ONNX Runtime; docs/fusion.md
 HALF_TOLERANCE = 1e-2

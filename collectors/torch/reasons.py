@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from analysis.experiment import DerivedReason, NotFused
-from analysis.text import clean_text
+from fusescope.analysis.experiment import DerivedReason, NotFused
+from fusescope.analysis.text import clean_text
 
 MAX_CHARS = 200  # of what the engine says
 

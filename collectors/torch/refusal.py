@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from analysis.text import clean_text
+from fusescope.analysis.text import clean_text
 
 _EXPLANATION = re.compile(r"^\s*Explanation: (.+)$", re.MULTILINE)
 _GOT = re.compile(r"\bgot (\w+)\((['\"])(.+)\2\)\s*$")

@@ -17,14 +17,14 @@ from torch._dynamo.utils import counters
 from torch._inductor.exc import CppCompileError, InductorError
 from torch.profiler import ProfilerActivity, profile
 
-from analysis.errors import FuseScopeError
-from collectors.models.array import Array
-from collectors.torch import models
-from collectors.torch.calls import tensors_of
-from collectors.torch.compiling import ALWAYS as _ALWAYS
-from collectors.torch.compiling import Compiled, compiling, settings_of
-from collectors.torch.refusal import reason_of
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.torch import models
+from fusescope.collectors.torch.calls import tensors_of
+from fusescope.collectors.torch.compiling import ALWAYS as _ALWAYS
+from fusescope.collectors.torch.compiling import Compiled, compiling, settings_of
+from fusescope.collectors.torch.refusal import reason_of
+from fusescope.collectors.workers.jobs import SessionSettings
 
 GUARDED_RUNS = 20
 GUARD_EVENT = "TorchDynamo Cache Lookup"

@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import NotFused
-from collectors.torch import models
-from collectors.torch.between import has_breaks, watching_between
-from collectors.torch.calls import BETWEEN, Call, Watch, handles, watching
-from collectors.torch.compiling import Compiled
-from collectors.torch.eager import watch_eager
-from collectors.torch.kernel_map import check, several
-from collectors.torch.naming import Named, model_graph, named, node_name
-from collectors.torch.reasons import not_fused
-from collectors.torch.session import TorchSession
-from collectors.workers.jobs import Denied, SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import NotFused
+from fusescope.collectors.torch import models
+from fusescope.collectors.torch.between import has_breaks, watching_between
+from fusescope.collectors.torch.calls import BETWEEN, Call, Watch, handles, watching
+from fusescope.collectors.torch.compiling import Compiled
+from fusescope.collectors.torch.eager import watch_eager
+from fusescope.collectors.torch.kernel_map import check, several
+from fusescope.collectors.torch.naming import Named, model_graph, named, node_name
+from fusescope.collectors.torch.reasons import not_fused
+from fusescope.collectors.torch.session import TorchSession
+from fusescope.collectors.workers.jobs import Denied, SessionSettings
 
 _IS_VIEW = re.compile(
     r"(?:view|reshape|permute|transpose|t|expand|slice|select|split|unbind|(?:un)?squeeze"

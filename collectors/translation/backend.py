@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from collectors.models.array import Array
+from fusescope.collectors.models.array import Array
 
 Value = Any  # the engine's own
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from collectors.translation.backend import Value
-from collectors.translation.node import Known, Node, as_number
+from fusescope.collectors.translation.backend import Value
+from fusescope.collectors.translation.node import Known, Node, as_number
 
 Translate = Callable[[Node], Value]
 

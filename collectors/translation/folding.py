@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from collectors.models.array import Array
-from collectors.translation.backend import Untranslated
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.translation.backend import Untranslated
 
 _BY_NAME = {
     "abs", "add", "ceil", "cos", "divide", "equal", "exp", "floor", "greater", "greater_equal",

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-from collectors.translation.backend import Value
-from collectors.translation.elementwise import Translate
-from collectors.translation.node import Node
+from fusescope.collectors.translation.backend import Value
+from fusescope.collectors.translation.elementwise import Translate
+from fusescope.collectors.translation.node import Node
 
 Pads = list[tuple[int, int]]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from collectors.models.array import Array
-from collectors.translation.backend import Backend, Untranslated, Value
-from collectors.translation.program import Held, Step
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.translation.backend import Backend, Untranslated, Value
+from fusescope.collectors.translation.program import Held, Step
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from analysis.text import clean_text
-from collectors.models.array import Array
-from collectors.translation import elementwise, layers, shaping
-from collectors.translation.backend import Backend, Untranslated, Value
-from collectors.translation.elementwise import Translate
-from collectors.translation.folding import Folding
-from collectors.translation.node import Known, Node
-from collectors.translation.program import Program, Step
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.translation import elementwise, layers, shaping
+from fusescope.collectors.translation.backend import Backend, Untranslated, Value
+from fusescope.collectors.translation.elementwise import Translate
+from fusescope.collectors.translation.folding import Folding
+from fusescope.collectors.translation.node import Known, Node
+from fusescope.collectors.translation.program import Program, Step
 
 TABLE: Mapping[str, Translate] = {**elementwise.TABLE, **layers.TABLE, **shaping.TABLE}
 _MOST_NAMED = 8

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from collectors.models.array import Array
+from fusescope.collectors.models.array import Array
 
 _STEPS, _WEIGHTS = "program.msgpack", "weights.npz"
 

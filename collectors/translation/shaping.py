@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from collectors.translation.backend import Value
-from collectors.translation.elementwise import Translate
-from collectors.translation.node import Known, Node
+from fusescope.collectors.translation.backend import Value
+from fusescope.collectors.translation.elementwise import Translate
+from fusescope.collectors.translation.node import Known, Node
 
 _END = 2**31 - 1  # what ONNX writes for an end, or beyond
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from collectors.workers.jobs import BlockMeasured, Lane
+from fusescope.collectors.workers.jobs import BlockMeasured, Lane
 
 _Job = TypeVar("_Job", bound=msgspec.Struct)
 _Answer = TypeVar("_Answer")

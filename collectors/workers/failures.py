@@ -6,10 +6,10 @@ from typing import cast
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Said
-from analysis.messages.carried import Carried, carried, shown
-from analysis.messages.errors import ErrorCode
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Said
+from fusescope.analysis.messages.carried import Carried, carried, shown
+from fusescope.analysis.messages.errors import ErrorCode
 
 
 class Failure(msgspec.Struct):

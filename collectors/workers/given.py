@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from collectors.models.array import Array
-from collectors.workers.jobs import SessionSettings
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.workers.jobs import SessionSettings
 
 
 def load_inputs(settings: SessionSettings) -> dict[str, Array]:

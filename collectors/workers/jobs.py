@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from analysis.experiment import Agreement, Cache
-from collectors.models.facts import InputFacts
+from fusescope.analysis.experiment import Agreement, Cache
+from fusescope.collectors.models.facts import InputFacts
 
 Optimization = Literal["none", "basic", "extended", "all"]  # ONNX Runtime's levels
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from analysis.experiment import Cache, Machine
+from fusescope.analysis.experiment import Cache, Machine
 
 _MEMORY_SHARE = 0.8
 _CPUS = Path("/sys/devices/system/cpu")

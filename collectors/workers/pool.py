@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import msgspec
 
-from collectors.models.custom_ops import Library
-from collectors.workers import addressing, worker
+from fusescope.collectors.models.custom_ops import Library
+from fusescope.collectors.workers import addressing, worker
 
 Answer = TypeVar("Answer")
 

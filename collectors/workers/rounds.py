@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from collectors.workers.jobs import Lane, LaneRuns
+from fusescope.collectors.workers.jobs import Lane, LaneRuns
 
 
 class Runs(Protocol):

@@ -1,6 +1,6 @@
 """A worker: one task in a subprocess with limits, so that no model can take the recorder down.
 
-The parent calls `run`; the child is `python -m collectors.workers.worker TASK`, which runs the file
+The parent calls `run`; the child is `python -m fusescope.collectors.workers.worker TASK`, which runs the file
 of that name in collectors/tasks. It reads its job as JSON on stdin and answers with one JSON object
 on stdout. A worker has an empty working directory, a session of its own (Ctrl-C reaches only the
 parent, which ends it), an address-space limit, no core dumps and a time limit, and it dies with its
@@ -28,12 +28,12 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from collectors import ENGINE_TELEMETRY_OFF
-from collectors.errors import engine
-from collectors.files import scratch
-from collectors.workers import foreign
-from collectors.workers.failures import Failure, error_of, failure_of
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors import ENGINE_TELEMETRY_OFF
+from fusescope.collectors.errors import engine
+from fusescope.collectors.files import scratch
+from fusescope.collectors.workers import foreign
+from fusescope.collectors.workers.failures import Failure, error_of, failure_of
 
 ANSWER_BYTES = 64 * 1024 * 1024
 THREAD_STACK_BYTES = 2 * 1024 * 1024
@@ -158,7 +158,7 @@ def _started(
     task: str, directory: Path, stderr: IO[bytes], environment: dict[str, str]
 ) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", "collectors.workers.worker", task],
+        [sys.executable, "-P", "-m", "fusescope.collectors.workers.worker", task],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=stderr,
@@ -175,7 +175,7 @@ def _start_foreign(
     foreign.lay_out(directory)
     try:
         return subprocess.Popen(
-            [python, "-P", "-m", "collectors.workers.worker", task],
+            [python, "-P", "-m", "fusescope.collectors.workers.worker", task],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -263,7 +263,7 @@ def main(task: str) -> None:
     _confine(request)
     reply = _Reply()
     try:
-        task_module: Any = importlib.import_module(f"collectors.tasks.{task}")
+        task_module: Any = importlib.import_module(f"fusescope.collectors.tasks.{task}")
         job = msgspec.json.decode(request.job, type=task_module.Job)
         reply.answer = msgspec.Raw(msgspec.json.encode(task_module.run(job)))
     except FuseScopeError as error:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message
-from analysis.spelling import nearest
-from analysis.text import shown
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message
+from fusescope.analysis.spelling import nearest
+from fusescope.analysis.text import shown
 
 Precision = Literal["single", "double"]
 
@@ -51,10 +51,10 @@ class ZooModel:
         return self.arguments.get("backbone", "")
 
 
-_ELEMENTWISE = "collectors.zoo.elementwise"
-_CONVOLUTIONS = "collectors.zoo.convolutions"
-_DEEPLAB = "collectors.zoo.deeplabv3plus"
-_GROUP_NORM = "collectors.zoo.group_norm"
+_ELEMENTWISE = "fusescope.collectors.zoo.elementwise"
+_CONVOLUTIONS = "fusescope.collectors.zoo.convolutions"
+_DEEPLAB = "fusescope.collectors.zoo.deeplabv3plus"
+_GROUP_NORM = "fusescope.collectors.zoo.group_norm"
 
 
 def _backbone(name: str) -> Mapping[str, str]:
@@ -66,14 +66,14 @@ MODELS = (
     ZooModel(
         "resnet50",
         Message("ResNet-50, 224 x 224 images: Conv, BatchNormalization and Relu as separate nodes"),
-        "collectors.zoo.resnet50", 175, 25_610_152, calibration="single",
+        "fusescope.collectors.zoo.resnet50", 175, 25_610_152, calibration="single",
     ),
     ZooModel(
         "mobilenetv2",
         Message(
             "MobileNetV2, 224 x 224 images: Conv, BatchNormalization and Clip as separate nodes"
         ),
-        "collectors.zoo.mobilenetv2", 152, 3_538_986, calibration="single",
+        "fusescope.collectors.zoo.mobilenetv2", 152, 3_538_986, calibration="single",
     ),
     ZooModel(
         "deeplabv3plus",
@@ -92,7 +92,7 @@ MODELS = (
         Message(
             "two layers of BERT-base, 128 tokens: LayerNorm, Gelu and attention as exported"
         ),
-        "collectors.zoo.transformer_encoder", 98, 14_175_757,
+        "fusescope.collectors.zoo.transformer_encoder", 98, 14_175_757,
     ),
     ZooModel(
         "rotary_encoder",
@@ -100,7 +100,7 @@ MODELS = (
             "three layers of a small transformer, 128 tokens: each computes the angles of its "
             "rotary positions again"
         ),
-        "collectors.zoo.rotary_encoder", 162, 594_865,
+        "fusescope.collectors.zoo.rotary_encoder", 162, 594_865,
     ),
     ZooModel(
         "relative_encoder",
@@ -108,7 +108,7 @@ MODELS = (
             "two layers of a small transformer, 128 tokens: biases of relative positions are "
             "computed from the length of the input"
         ),
-        "collectors.zoo.relative_encoder", 93, 393_810,
+        "fusescope.collectors.zoo.relative_encoder", 93, 393_810,
     ),
     ZooModel(
         "group_norm",

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import onnx
 from onnx import numpy_helper
 
-from collectors.models import inputs
-from collectors.zoo import Precision, double, single
+from fusescope.collectors.models import inputs
+from fusescope.collectors.zoo import Precision, double, single
 
 IMAGES = 4
 LARGE, LARGE_IMAGES = 256, 2  # from this many pixels a side on, two have places enough

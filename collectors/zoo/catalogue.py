@@ -8,13 +8,13 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from collectors import zoo
-from collectors.files import cache, scratch
-from collectors.files.publication import Draft
-from collectors.workers import machine, worker
-from collectors.workers.jobs import ExportJob
-from collectors.zoo import ZooModel
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors import zoo
+from fusescope.collectors.files import cache, scratch
+from fusescope.collectors.files.publication import Draft
+from fusescope.collectors.workers import machine, worker
+from fusescope.collectors.workers.jobs import ExportJob
+from fusescope.collectors.zoo import ZooModel
 
 __all__ = ["Entry", "chosen", "entries", "export"]
 

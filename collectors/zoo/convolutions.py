@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from collectors.zoo.builder import GraphBuilder
+from fusescope.collectors.zoo.builder import GraphBuilder
 
 SHAPE = (64, 56, 56)
 DEPTHWISE_SHAPE = (144, 56, 56)  # of MobileNetV2's block1/1: larger than a second-level cache

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 import onnx
 
-from collectors.zoo import mobilenetv2, resnet50
-from collectors.zoo.builder import Features, GraphBuilder
+from fusescope.collectors.zoo import mobilenetv2, resnet50
+from fusescope.collectors.zoo.builder import Features, GraphBuilder
 
 # Residuals of small size, as resnet50 has them anyway: in a random network of this depth the
 # engine's rounding errors would grow to 1e-4 of the output otherwise.

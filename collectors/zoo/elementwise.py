@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 
-from collectors.zoo.builder import GraphBuilder
+from fusescope.collectors.zoo.builder import GraphBuilder
 
 SHAPE = (64, 128, 128)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from collectors.zoo.builder import Features, GraphBuilder, Strides
+from fusescope.collectors.zoo.builder import Features, GraphBuilder, Strides
 
 # expansion, channels, repeats, stride
 STAGES = (

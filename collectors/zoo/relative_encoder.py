@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto
 
-from collectors.zoo.builder import GraphBuilder
+from fusescope.collectors.zoo.builder import GraphBuilder
 
 LAYERS = 2
 TOKENS = 128

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx
 
-from collectors.zoo.builder import Features, GraphBuilder, Strides
+from fusescope.collectors.zoo.builder import Features, GraphBuilder, Strides
 
 STAGES = ((3, 64), (4, 128), (6, 256), (3, 512))  # blocks, width
 EXPANSION = 4

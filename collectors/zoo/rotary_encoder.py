@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from collectors.zoo.builder import BATCH, GraphBuilder
-from collectors.zoo.transformer_encoder import gelu
+from fusescope.collectors.zoo.builder import BATCH, GraphBuilder
+from fusescope.collectors.zoo.transformer_encoder import gelu
 
 LAYERS = 3
 TOKENS = 128

@@ -11,7 +11,7 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto, helper
 
-from collectors.runtimes.onnxruntime import PROVIDERS, options
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS, options
 
 Array = npt.NDArray[np.float32]
 BeforeNode = Callable[[onnx.NodeProto, Mapping[str, Any]], None]

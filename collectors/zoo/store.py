@@ -8,9 +8,9 @@ from pathlib import Path
 
 import onnx
 
-from collectors import zoo
-from collectors.files import cache
-from collectors.zoo import ZooModel, calibration
+from fusescope.collectors import zoo
+from fusescope.collectors.files import cache
+from fusescope.collectors.zoo import ZooModel, calibration
 
 
 def model_file(name: str, cache_folder: Path, fallback: Path) -> Path:

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import onnx
 
-from collectors.zoo.builder import GraphBuilder
+from fusescope.collectors.zoo.builder import GraphBuilder
 
 LAYERS = 2
 TOKENS = 128

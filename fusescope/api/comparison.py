@@ -11,15 +11,15 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.compare import compare
-from analysis.compare import comparison as compared
-from analysis.compare.timing.verdict import VerdictOutcome, VerdictReason
-from analysis.report.explanation.diagnostics_json import diagnostics
-from analysis.report.explanation.explanation_json import explanation_values
-from analysis.report.exports.comparison_json import comparison_values
-from analysis.report.exports.comparison_tables import comparison_tables
-from analysis.wording import verdict_basis, verdict_sentence
-from analysis.wording.answer import answer_lines
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare import comparison as compared
+from fusescope.analysis.compare.timing.verdict import VerdictOutcome, VerdictReason
+from fusescope.analysis.report.explanation.diagnostics_json import diagnostics
+from fusescope.analysis.report.explanation.explanation_json import explanation_values
+from fusescope.analysis.report.exports.comparison_json import comparison_values
+from fusescope.analysis.report.exports.comparison_tables import comparison_tables
+from fusescope.analysis.wording import verdict_basis, verdict_sentence
+from fusescope.analysis.wording.answer import answer_lines
 from fusescope.api import tables
 from fusescope.api.files import write_report
 
@@ -59,7 +59,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the answer, its picture, the first rows."""
-        from analysis.report.notebook import comparison_cell
+        from fusescope.analysis.report.notebook import comparison_cell
 
         return comparison_cell(self.content)
 
@@ -142,8 +142,8 @@ class Comparison:
     def report(self, path: str | PathLike[str], *, redact: bool = False) -> Path:
         """Write the HTML report, and return where it is; `redact` leaves out user names, host names
         and absolute paths. Raises FuseScopeError where it cannot be written."""
-        from analysis.redaction import redacted_sides
-        from analysis.report.html import report_html
+        from fusescope.analysis.redaction import redacted_sides
+        from fusescope.analysis.report.html import report_html
 
         shown = self.content
         if redact:

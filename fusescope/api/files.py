@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from app.cli.writing.outputs import refuse_lost, write_whole
+from fusescope.app.cli.writing.outputs import refuse_lost, write_whole
 
 _METHOD = "report()"
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import trace as read
-from analysis.advice import Subject
-from analysis.advice.explanation import explain_subject
-from analysis.advice.sides import advised
-from analysis.compare.choice import side_of
-from analysis.compare.side import Side
-from analysis.experiment import Experiment
-from analysis.report.explanation.diagnostics_json import diagnostics
-from analysis.report.explanation.trace_json import trace_explanation_values
+from fusescope.analysis import trace as read
+from fusescope.analysis.advice import Subject
+from fusescope.analysis.advice.explanation import explain_subject
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare.choice import side_of
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.report.explanation.diagnostics_json import diagnostics
+from fusescope.analysis.report.explanation.trace_json import trace_explanation_values
 from fusescope.api import tables
 from fusescope.api.files import write_report
 
@@ -52,7 +52,7 @@ class Trace:
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: the answer, its picture, the first rows."""
-        from analysis.report.notebook import trace_cell
+        from fusescope.analysis.report.notebook import trace_cell
 
         return trace_cell(self.subject)
 
@@ -120,8 +120,8 @@ class Trace:
     def report(self, path: str | PathLike[str], *, redact: bool = False) -> Path:
         """Write the HTML report, and return where it is; `redact` leaves out user names, host names
         and absolute paths. Raises FuseScopeError where it cannot be written."""
-        from analysis.redaction import redacted
-        from analysis.report.one_trace.html import trace_html
+        from fusescope.analysis.redaction import redacted
+        from fusescope.analysis.report.one_trace.html import trace_html
 
         value = redacted(self.content) if redact else self.content
         subject = advised(value, self._part)

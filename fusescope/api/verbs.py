@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from analysis import advice
-from analysis import compare as comparing
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.choice import choose_sides, side_of
-from analysis.compare.timing.verdict import decided
-from analysis.report.exports.findings_json import findings_values
-from app.library.reading import named_by_path, read_at
+from fusescope.analysis import advice
+from fusescope.analysis import compare as comparing
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.choice import choose_sides, side_of
+from fusescope.analysis.compare.timing.verdict import decided
+from fusescope.analysis.report.exports.findings_json import findings_values
 from fusescope.api import tables
 from fusescope.api.comparison import Comparison
 from fusescope.api.trace import Trace
+from fusescope.app.library.reading import named_by_path, read_at
 
 if TYPE_CHECKING:
-    from collectors.progress import Progress
+    from fusescope.collectors.progress import Progress
 
 Given = Trace | str | PathLike[str]
 _OWN_ENGINE = "onnxruntime"
@@ -108,9 +108,9 @@ def record(
     overwritten. `seconds` is a budget for everything. `on_progress` is called with how far it is.
     An interrupt keeps complete blocks. Raises FuseScopeError for what cannot be recorded.
     """
-    from app.sources.model_files import read_models
-    from app.sources.rule_files import read_variants
-    from collectors import record as recorder
+    from fusescope.app.sources.model_files import read_models
+    from fusescope.app.sources.rule_files import read_variants
+    from fusescope.collectors import record as recorder
 
     names = tuple(variants) if variants else recorder.first_variants("", runtime)
     names, rules = read_variants(names)
@@ -138,7 +138,7 @@ def record(
 def library() -> pd.DataFrame:
     """Return what is in the library, the newest first: `read("library:" + name)` reads one of
     them. Raises FuseScopeError where the library is off."""
-    from app.library.items import items, values_of
+    from fusescope.app.library.items import items, values_of
 
     return tables.table_of(map(values_of, items()), tables.ITEM)
 

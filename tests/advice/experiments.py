@@ -12,15 +12,20 @@ import msgspec
 import onnx
 import onnxruntime as ort
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_variant
-from analysis.experiment import Experiment, parse_record, record_json
-from analysis.graph import Graph, graph_json
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from collectors.models import graphs, shapes
-from collectors.models.model import constants_to_initializers, infer_shapes, modernise, name_nodes
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.experiment import Experiment, parse_record, record_json
+from fusescope.analysis.graph import Graph, graph_json
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.collectors.models import graphs, shapes
+from fusescope.collectors.models.model import (
+    constants_to_initializers,
+    infer_shapes,
+    modernise,
+    name_nodes,
+)
 from tests.factories import Operator, experiment_zip
 from tests.pattern_models import ORT_LEVELS
 

@@ -6,15 +6,21 @@ import json
 
 import pytest
 
-from analysis.advice import findings
-from analysis.advice.finding import Finding, Findings
-from analysis.advice.remedies import held, remedies
-from analysis.advice.sides import advised
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.exports.findings_json import findings_values
-from analysis.wording.findings import gain_parts, label_text, limit_parts, remedy_text, why_text
+from fusescope.analysis.advice import findings
+from fusescope.analysis.advice.finding import Finding, Findings
+from fusescope.analysis.advice.remedies import held, remedies
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.exports.findings_json import findings_values
+from fusescope.analysis.wording.findings import (
+    gain_parts,
+    label_text,
+    limit_parts,
+    remedy_text,
+    why_text,
+)
 from tests.compare.groups.test_torch_graphs import FUSED, MODEL, UNFUSED
 from tests.compare.test_ablation_table import recorded
 from tests.engine_experiments import two_engines

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.advice import Subject, findings
-from analysis.advice.missed_fusions import missed_fusions
-from analysis.advice.remedies import remedies
-from analysis.wording import findings as words
-from analysis.wording.advice import near_miss_remedy
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.advice.missed_fusions import missed_fusions
+from fusescope.analysis.advice.remedies import remedies
+from fusescope.analysis.wording import findings as words
+from fusescope.analysis.wording.advice import near_miss_remedy
 from tests.advice.experiments import compared
 from tests.advice.traces import found_in, of_code, reason, trace_of
 from tests.dynamic_models import causal

@@ -12,22 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice import Finding, Gain, Subject
-from analysis.advice.finding import FindingCode, Unknown
-from analysis.advice.findings import KINDS, findings
-from analysis.advice.subject import shown_chain
-from analysis.compare.side import side_of_trace, side_of_variant
-from analysis.limits import Limits
-from analysis.memory import MemoryUse
-from analysis.metrics.hierarchy import hierarchy
-from analysis.metrics.stretch import Stretch
-from analysis.readers import read_path
-from analysis.readers.building.host.wait_calls import host_waits
-from analysis.timeline.payload import trace_payload
-from analysis.trace import Trace, calls_frame, runs_frame
-from analysis.wording import findings as words
-from analysis.wording.findings.texts import TEXTS
-from analysis.wording.findings.unknown import REASONS
+from fusescope.analysis.advice import Finding, Gain, Subject
+from fusescope.analysis.advice.finding import FindingCode, Unknown
+from fusescope.analysis.advice.findings import KINDS, findings
+from fusescope.analysis.advice.subject import shown_chain
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.metrics.hierarchy import hierarchy
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.readers.building.host.wait_calls import host_waits
+from fusescope.analysis.timeline.payload import trace_payload
+from fusescope.analysis.trace import Trace, calls_frame, runs_frame
+from fusescope.analysis.wording import findings as words
+from fusescope.analysis.wording.findings.texts import TEXTS
+from fusescope.analysis.wording.findings.unknown import REASONS
 from tests.advice.traces import Call, found_in, of_code, reason, trace_of
 from tests.compare.test_comparison import experiment_of
 from tests.factories import experiment_zip

@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.advice import Finding, Findings, Subject, findings
-from analysis.advice.sides import advised
-from analysis.compare.comparison import Comparison
-from analysis.experiment import Experiment
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.wording import findings as words
-from analysis.wording.findings import limit_parts, remedy_text
+from fusescope.analysis.advice import Finding, Findings, Subject, findings
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.wording import findings as words
+from fusescope.analysis.wording.findings import limit_parts, remedy_text
 from tests.advice.experiments import compared
 from tests.advice.traces import of_code, reason
 from tests.factories import FUSED, GEMM, UNFUSED_OPERATORS, experiment_zip

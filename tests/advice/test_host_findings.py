@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.advice import Findings
-from analysis.host.causes import CauseKind
-from analysis.metrics.stretch import Stretch
-from analysis.trace import Diagnostic
-from analysis.wording import findings as words
-from analysis.wording.explanation.changes.idle import IDLE_BY
-from analysis.wording.findings.host import CAUSES
+from fusescope.analysis.advice import Findings
+from fusescope.analysis.host.causes import CauseKind
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.trace import Diagnostic
+from fusescope.analysis.wording import findings as words
+from fusescope.analysis.wording.explanation.changes.idle import IDLE_BY
+from fusescope.analysis.wording.findings.host import CAUSES
 from tests.advice.traces import found_in, of_code, reason
 from tests.host.hosts import Call, Span, trace_of
 

@@ -11,11 +11,11 @@ import msgspec
 import onnx
 import pytest
 
-from analysis.advice import MissedFusion, missed_fusions
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.patterns import Blocker
-from analysis.wording.advice import ADVICE, near_miss_remedy, near_miss_sentence
+from fusescope.analysis.advice import MissedFusion, missed_fusions
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.patterns import Blocker
+from fusescope.analysis.wording.advice import ADVICE, near_miss_remedy, near_miss_sentence
 from tests.advice.experiments import compared
 from tests.factories import experiment_zip
 from tests.pattern_cases import (
@@ -211,7 +211,7 @@ def test_nothing_is_said_without_a_graph_or_of_another_engine() -> None:
     no_graph = replace(side, experiment=replace(side.experiment, model_graph=None))
     assert missed_fusions(replace(comparison, candidate=no_graph)) == ()
     traces = read_bytes(experiment_zip({"unfused": [10.0] * 6, "fused": [5.0] * 6})).traces
-    from analysis.compare.side import side_of_trace
+    from fusescope.analysis.compare.side import side_of_trace
 
     bare = compare(side_of_trace(traces["unfused"]), side_of_trace(traces["fused"]))
     assert missed_fusions(bare) == ()

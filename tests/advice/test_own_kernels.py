@@ -5,17 +5,23 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from analysis.advice import Subject, findings
-from analysis.advice.finding import Gain
-from analysis.advice.own_kernels import inside_session, kernel_for, own_kernel, pieces_of, saved_by
-from analysis.advice.prediction import chained, in_pieces, skip_normalised
-from analysis.advice.remedies import remedies
-from analysis.compare.side import side_of_variant
-from analysis.patterns import chains, rows
-from collectors.derive import cut
-from collectors.kernels import KERNELS, find
-from collectors.kernels.loading import groups_of
-from collectors.models.model import constants_to_initializers, infer_shapes, name_nodes
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.advice.finding import Gain
+from fusescope.analysis.advice.own_kernels import (
+    inside_session,
+    kernel_for,
+    own_kernel,
+    pieces_of,
+    saved_by,
+)
+from fusescope.analysis.advice.prediction import chained, in_pieces, skip_normalised
+from fusescope.analysis.advice.remedies import remedies
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.patterns import chains, rows
+from fusescope.collectors.derive import cut
+from fusescope.collectors.kernels import KERNELS, find
+from fusescope.collectors.kernels.loading import groups_of
+from fusescope.collectors.models.model import constants_to_initializers, infer_shapes, name_nodes
 from tests.advice.experiments import compared
 from tests.architectures import ARCHITECTURES
 from tests.collectors.kernel_models import graph_of

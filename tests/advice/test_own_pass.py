@@ -7,13 +7,13 @@ from dataclasses import replace
 import onnx
 import pytest
 
-from analysis.advice import missed_fusions, unjudged_attention
-from analysis.compare.comparison import Comparison
-from analysis.experiment import OwnFusion
-from analysis.graph import Graph
-from analysis.patterns import attentions
-from analysis.wording.advice import attention_sentence, own_pass_sentence, own_pass_text
-from collectors.models import graphs
+from fusescope.analysis.advice import missed_fusions, unjudged_attention
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.experiment import OwnFusion
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.patterns import attentions
+from fusescope.analysis.wording.advice import attention_sentence, own_pass_sentence, own_pass_text
+from fusescope.collectors.models import graphs
 from tests.advice.experiments import compared
 from tests.pattern_models import Builder
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from analysis.advice import Finding, Gain, Subject
-from analysis.advice.ranking import Judged, judged, ranking
-from analysis.compare.side import side_of_trace
-from analysis.errors import FuseScopeError
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from app.cli.recording.models import collection_at
+from fusescope.analysis.advice import Finding, Gain, Subject
+from fusescope.analysis.advice.ranking import Judged, judged, ranking
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.app.cli.recording.models import collection_at
 from tests.app.test_fusion_page import MISSED
 from tests.command_line import app
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json

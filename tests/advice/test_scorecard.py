@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from analysis.advice import Gain, Subject, prediction
-from analysis.advice.expected import expected_fusions
-from analysis.advice.scorecard import Scorecard, scorecard
-from analysis.advice.settings import conditions_of
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_variant
-from analysis.experiment import Experiment
-from analysis.readers import read_path
-from analysis.wording.scorecard import scorecard_sentence
+from fusescope.analysis.advice import Gain, Subject, prediction
+from fusescope.analysis.advice.expected import expected_fusions
+from fusescope.analysis.advice.scorecard import Scorecard, scorecard
+from fusescope.analysis.advice.settings import conditions_of
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.wording.scorecard import scorecard_sentence
 from tests.advice.experiments import compared
 from tests.pattern_cases import conv_bn, elementwise
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.advice import Subject, findings
-from analysis.advice.remedies import remedies
-from analysis.compare.comparison import Comparison
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.advice.remedies import remedies
+from fusescope.analysis.compare.comparison import Comparison
 from tests.advice.experiments import compared
 from tests.advice.traces import of_code
 from tests.pattern_models import Builder

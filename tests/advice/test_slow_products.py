@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.advice import Subject, findings
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.roofs import largest_products, under_roofs
-from analysis.metrics.breakdown import by_operator
-from analysis.wording import product_sentences
-from analysis.wording.findings import limit_parts, remedy_text, why_text
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.roofs import largest_products, under_roofs
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.wording import product_sentences
+from fusescope.analysis.wording.findings import limit_parts, remedy_text, why_text
 from tests.advice.traces import of_code
 from tests.product_traces import Collective, Product, traced_side
 

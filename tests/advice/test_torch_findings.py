@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.advice import findings
-from analysis.advice.finding import Finding
-from analysis.advice.remedies import remedies
-from analysis.advice.sides import advised
-from analysis.wording.findings import gain_parts, limit_parts, remedy_text, why_text
+from fusescope.analysis.advice import findings
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.remedies import remedies
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.wording.findings import gain_parts, limit_parts, remedy_text, why_text
 from tests.compare.groups.test_torch_graphs import CAPTURED, FUSED, MODEL, UNFUSED
 from tests.torch_experiments import called, graph, kernel, torch_experiment
 

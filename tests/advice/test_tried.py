@@ -14,13 +14,13 @@ import msgspec
 import onnx
 import pytest
 
-from analysis.advice import Finding, Findings, Gain, Subject, findings
-from analysis.advice.kinds.threads import idle_threads
-from analysis.advice.remedies import in_one_recording, remedies, without_cuts
-from analysis.advice.tried import Tried, kept, present_best, tried
-from analysis.compare.side import Side, side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import (
+from fusescope.analysis.advice import Finding, Findings, Gain, Subject, findings
+from fusescope.analysis.advice.kinds.threads import idle_threads
+from fusescope.analysis.advice.remedies import in_one_recording, remedies, without_cuts
+from fusescope.analysis.advice.tried import Tried, kept, present_best, tried
+from fusescope.analysis.compare.side import Side, side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import (
     Experiment,
     ExperimentRecord,
     OutputDifference,
@@ -30,12 +30,18 @@ from analysis.experiment import (
     parse_record,
     record_json,
 )
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.redaction import redacted
-from analysis.report.exports.session_script import kept_files, session_script
-from analysis.report.exports.tried_json import tried_json
-from analysis.wording.tried import conclusion, lines, no_script_text, nothing_text, offer_text
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.redaction import redacted
+from fusescope.analysis.report.exports.session_script import kept_files, session_script
+from fusescope.analysis.report.exports.tried_json import tried_json
+from fusescope.analysis.wording.tried import (
+    conclusion,
+    lines,
+    no_script_text,
+    nothing_text,
+    offer_text,
+)
 from tests.advice.experiments import compared
 from tests.advice.test_own_pass import chains, with_own
 from tests.factories import experiment_zip

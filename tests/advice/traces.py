@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.advice import Finding, Findings, Subject, findings
-from analysis.compare.side import side_of_trace
-from analysis.operators.classes import op_class
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.advice import Finding, Findings, Subject, findings
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.operators.classes import op_class
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 SHAPE = "float32[8,16]"
 # (op type, start in ns, duration in ns); further facts by the name of a column of the operators.

@@ -13,8 +13,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from app.agents.bounds import MAX_BYTES, bounded
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.agents.bounds import MAX_BYTES, bounded
 from tests.command_line import app
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -30,7 +30,7 @@ Asked = tuple[str, Mapping[str, Any]]
 def ask(questions: list[Asked], *words: str, env: dict[str, str] | None = None) -> list[Any]:
     """Return the answers of one server that was started with these words, each as the client has
     it, behind the tools that it offers."""
-    code = "import sys; from app.cli.main import main; sys.argv[0] = 'fusescope'; main()"
+    code = "import sys; from fusescope.app.cli.main import main; sys.argv[0] = 'fusescope'; main()"
     server = StdioServerParameters(
         command=sys.executable, args=["-c", code, "mcp", *words], env=env, cwd=SAMPLES.parent
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.align.sequence import Kernel, Sequence
+from fusescope.analysis.align.sequence import Kernel, Sequence
 
 CLASSES = {
     "A": "attention",

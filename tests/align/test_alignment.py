@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.align.alignment import Alignment, align
-from analysis.align.anchors import _by_pair, _by_position, anchors, by_occurrence
-from analysis.align.gotoh import aligned
-from analysis.align.sequence import Kernel, Sequence, numbered
-from analysis.align.similarity import EVIDENCE, FORBIDDEN, Similarity, kind
+from fusescope.analysis.align.alignment import Alignment, align
+from fusescope.analysis.align.anchors import _by_pair, _by_position, anchors, by_occurrence
+from fusescope.analysis.align.gotoh import aligned
+from fusescope.analysis.align.sequence import Kernel, Sequence, numbered
+from fusescope.analysis.align.similarity import EVIDENCE, FORBIDDEN, Similarity, kind
 from tests.align.kernels import sequence
 
 

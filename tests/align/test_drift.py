@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.align.alignment import align
-from analysis.align.drift import drift, outliers
-from analysis.align.sequence import Kernel, Sequence
+from fusescope.analysis.align.alignment import align
+from fusescope.analysis.align.drift import drift, outliers
+from fusescope.analysis.align.sequence import Kernel, Sequence
 from tests.align.kernels import sequence
 
 NAMES = [f"k{number}" for number in range(24)]

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.align.alignment import align
-from analysis.align.hunks import Differences, Hunk, Share, differences
-from analysis.align.sequence import Kernel, Sequence
+from fusescope.analysis.align.alignment import align
+from fusescope.analysis.align.hunks import Differences, Hunk, Share, differences
+from fusescope.analysis.align.sequence import Kernel, Sequence
 from tests.align.kernels import sequence
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.align.repeats import Repeat, best_period, fold, walk
+from fusescope.analysis.align.repeats import Repeat, best_period, fold, walk
 
 OTHERS = 1000  # tokens from here on stand outside the planted repeat, each once
 

@@ -17,11 +17,11 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.util import calc_hash
 
-import analysis.compare
-from analysis.compare import DEFAULT_ASSUMPTIONS, Assumptions, Comparison, Side
-from analysis.trace import Trace
-from app.server import same_origin
-from app.sources import places
+import fusescope.analysis.compare
+from fusescope.analysis.compare import DEFAULT_ASSUMPTIONS, Assumptions, Comparison, Side
+from fusescope.analysis.trace import Trace
+from fusescope.app.server import same_origin
+from fusescope.app.sources import places
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
@@ -69,7 +69,7 @@ class _Content(pickle.Pickler):
         return NotImplemented
 
 
-_compare = analysis.compare.compare
+_compare = fusescope.analysis.compare.compare
 _comparisons: dict[bytes, Comparison] = {}
 
 
@@ -119,7 +119,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv(places.EXPERIMENTS_VARIABLE, str(tmp_path / "recordings"))
     monkeypatch.setenv(places.FOLDERS_VARIABLE, str(tmp_path / "open"))
     monkeypatch.delenv(places.FILES_VARIABLE, raising=False)
-    monkeypatch.setattr(analysis.compare, "compare", compare_once)
+    monkeypatch.setattr(fusescope.analysis.compare, "compare", compare_once)
     # AppTest has no address, and the dashboard is one user's own unless a test says otherwise.
     monkeypatch.setattr(same_origin, "LOOPBACK", (*same_origin.LOOPBACK, None))
     yield tmp_path

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
-from app.parts import panels
+from fusescope.app.parts import panels
 from tests.app.pages import column, figures, has_table, is_clean, table
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 

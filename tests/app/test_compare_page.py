@@ -18,21 +18,21 @@ from streamlit.proto.Metric_pb2 import Metric as MetricProto
 from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 
-from analysis.compare import Assumptions, compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.multiple.choice import several_sides
-from analysis.compare.multiple.comparison import compare_several
-from analysis.messages import Message
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.releases.history import history_file
-from analysis.report.html import report_html
-from analysis.report.multiple.html import multiple_html
-from analysis.wording.trust import GENERAL_DOUBT
-from app import state
-from app.parts import pair, panels
-from app.sources import comparisons, loading, places
-from app.state.session import MAX_OPENED
+from fusescope.analysis.compare import Assumptions, compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.multiple.choice import several_sides
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.messages import Message
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.releases.history import history_file
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.multiple.html import multiple_html
+from fusescope.analysis.wording.trust import GENERAL_DOUBT
+from fusescope.app import state
+from fusescope.app.parts import pair, panels
+from fusescope.app.sources import comparisons, loading, places
+from fusescope.app.state.session import MAX_OPENED
 from tests.app.conftest import BLOCKS
 from tests.app.pages import (
     address,

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.parts.comparison import times
-from app.sources import comparisons
+from fusescope.app.parts.comparison import times
+from fusescope.app.sources import comparisons
 from tests.app.conftest import PARTS
 from tests.app.pages import address, headline, is_clean, turn_to
 

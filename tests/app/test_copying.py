@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import state
+from fusescope.app import state
 from tests.app.pages import is_clean
 
 Start = Callable[..., AppTest]

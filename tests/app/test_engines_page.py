@@ -7,7 +7,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from analysis.experiment import Engine
+from fusescope.analysis.experiment import Engine
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts, turn_to
 from tests.engine_experiments import SAMPLES, two_engines
 from tests.factories import experiment_zip
@@ -16,7 +16,7 @@ from tests.patience import GIVE_UP_S
 Start = Callable[..., AppTest]
 SCRIPT = """
 import streamlit as st
-from app.views import engines
+from fusescope.app.views import engines
 
 compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
 engines_page = st.Page(

@@ -11,11 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from analysis.releases.history import history_file
-from app.parts.upload import large
-from app.server.spool import Received
-from app.sources import places
 from benchmarks.fleet_job import Job, write
+from fusescope.analysis.releases.history import history_file
+from fusescope.app.parts.upload import large
+from fusescope.app.server.spool import Received
+from fusescope.app.sources import places
 from tests.app.pages import address, headline, is_clean, texts
 from tests.compare.multiple.test_scaling import recorded_zip
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json

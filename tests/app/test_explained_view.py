@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.report.explanation.rows import ChangeRow, ExplainedRows, KernelRow, Way
-from analysis.timeline.highlight import Highlight
-from app.parts.explanation import changes
+from fusescope.analysis.report.explanation.rows import ChangeRow, ExplainedRows, KernelRow, Way
+from fusescope.analysis.timeline.highlight import Highlight
+from fusescope.app.parts.explanation import changes
 from tests.app.pages import is_clean
 from tests.module_traces import kineto_json, model
 

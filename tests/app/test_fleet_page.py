@@ -10,25 +10,25 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.limits import DEFAULT_LIMITS
-from app.fleet import ingesting
-from app.sources import places
-from app.state.opened import Fate, Opened, in_each
 from benchmarks.fleet_job import Job, write
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.app.fleet import ingesting
+from fusescope.app.sources import places
+from fusescope.app.state.opened import Fate, Opened, in_each
 from tests.app.pages import address, is_clean, markdown_texts
 from tests.patience import GIVE_UP_S
 from tests.ranks.test_waits import rank_of
 
 SCRIPT = """
 import streamlit as st
-from app.views import fleet
+from fusescope.app.views import fleet
 
 compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
 fleet_page = st.Page(lambda: fleet.show(compare_page), title="Fleet", default=True)
 st.navigation([fleet_page, compare_page], position="top").run()
 """
 OPEN = """
-from app import state
+from fusescope.app import state
 from tests.app.test_fleet_page import open_files
 
 state.files.remember(open_files())
@@ -76,9 +76,9 @@ def test_ranks_that_are_open_are_judged_without_a_store(tree: Path) -> None:
 
 
 COMPARED = """
-from analysis.compare import compare
-from analysis.compare.side import side_of_trace
-from app.parts.comparison import ranks
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.app.parts.comparison import ranks
 
 files = open_files()
 st.navigation([fleet_page], position="hidden")

@@ -15,16 +15,16 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.advice import Unjudged
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_variant
-from analysis.experiment import Experiment
-from analysis.graph import Graph, Node, Tensor, graph_json
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from app.parts import exports, ledger
-from app.sources import comparisons
+from fusescope.analysis.advice import Unjudged
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.graph import Graph, Node, Tensor, graph_json
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.app.parts import exports, ledger
+from fusescope.app.sources import comparisons
 from tests.app.conftest import BLOCKS
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts
 from tests.app.test_runs_page import on_a_gpu

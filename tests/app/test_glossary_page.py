@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.parts import glossary
+from fusescope.app.parts import glossary
 from tests.app.pages import is_clean
 from tests.app.test_compare_page import Start
 

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.report.sample_card import FILE, Bar, Card, Cards, Piece
-from app.parts.start.recent import Recent, recent
-from app.sources import places
-from app.state.opened import Opened
-from app.store import settings
 from benchmarks.fleet_job import Job, write
+from fusescope.analysis.report.sample_card import FILE, Bar, Card, Cards, Piece
+from fusescope.app.parts.start.recent import Recent, recent
+from fusescope.app.sources import places
+from fusescope.app.state.opened import Opened
+from fusescope.app.store import settings
 from tests.app.pages import address, headline, is_clean, markdown_texts, texts, turn_to
 from tests.compare.multiple.test_scaling import recorded_zip
 from tests.engine_experiments import two_engines

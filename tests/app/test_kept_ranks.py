@@ -12,13 +12,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from app.fleet.keeping import KEEPER
-from app.fleet.place import Place
-from app.sources import kept_fleets
-from app.state import session
-from app.store import settings
-from app.store.store import Store
 from benchmarks.fleet_job import Job, write
+from fusescope.app.fleet.keeping import KEEPER
+from fusescope.app.fleet.place import Place
+from fusescope.app.sources import kept_fleets
+from fusescope.app.state import session
+from fusescope.app.store import settings
+from fusescope.app.store.store import Store
 from tests.app.pages import address, is_clean, markdown_texts, texts
 from tests.patience import GIVE_UP_S
 from tests.store.test_store import key, put

@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, language
-from analysis.recipes import RECIPES, find
-from app import language as pages_language
-from app.parts.heads import Head
-from app.parts.table import Table
-from app.recording import progress, recorder
-from collectors.environments.catalogue import ENGINES
-from collectors.progress import Progress
-from collectors.record import variant_names
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, language
+from fusescope.analysis.recipes import RECIPES, find
+from fusescope.app import language as pages_language
+from fusescope.app.parts.heads import Head
+from fusescope.app.parts.table import Table
+from fusescope.app.recording import progress, recorder
+from fusescope.collectors.environments.catalogue import ENGINES
+from fusescope.collectors.progress import Progress
+from fusescope.collectors.record import variant_names
 from tests.app.conftest import PARTS
 from tests.app.pages import address, is_clean, texts
 from tests.app.test_ascend_view import KERNELS
@@ -35,8 +35,8 @@ PAGES = ("compare", "trace", "scaling", "recipes", "record")
 # AppTest opens only the first page of functions: {first} is that page.
 SCRIPT = """
 import streamlit as st
-from app import language
-from app.views import compare, recipes, record, scaling, trace
+from fusescope.app import language
+from fusescope.app.views import compare, recipes, record, scaling, trace
 
 language.start()
 pages = {{

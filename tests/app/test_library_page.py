@@ -8,12 +8,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from analysis.readers import read_path
-from analysis.trace import Trace
-from app.library import changes
-from app.library.items import items, named
-from app.store import keeping, settings
-from app.store.store import Store
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Trace
+from fusescope.app.library import changes
+from fusescope.app.library.items import items, named
+from fusescope.app.store import keeping, settings
+from fusescope.app.store.store import Store
 from tests import two_processes
 from tests.app.conftest import sample
 from tests.app.pages import is_clean, markdown_texts, texts
@@ -22,7 +22,7 @@ from tests.store.test_store import key, put
 
 SCRIPT = """
 import streamlit as st
-from app.views import library
+from fusescope.app.views import library
 
 compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
 trace_page = st.Page(lambda: st.write("trace"), title="Trace", url_path="trace")

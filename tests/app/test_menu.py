@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.sources import places
-from app.sources.filled import filled
+from fusescope.app.sources import places
+from fusescope.app.sources.filled import filled
 from tests.compare.multiple.test_scaling import recorded_zip
 from tests.engine_experiments import two_engines
 from tests.factories import experiment_zip

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.parts import operators
-from app.parts.paging import pages
+from fusescope.app.parts import operators
+from fusescope.app.parts.paging import pages
 from tests.app.pages import is_clean
 from tests.factories import UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
@@ -56,7 +56,7 @@ def test_operators_of_a_comparison_come_in_pages(start: Start) -> None:
 
 TRACE = """
 import streamlit as st
-from app.views import trace
+from fusescope.app.views import trace
 
 compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
 record_page = st.Page(lambda: st.write("record"), title="Record", url_path="record")

@@ -17,20 +17,20 @@ import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import collectors.record
-from analysis.errors import FuseScopeError
-from analysis.experiment import ExperimentRecord, parse_record, record_json
-from analysis.messages import Message
-from analysis.recipes import RECIPES, Recipe, find, recipe_table
-from analysis.report.recipe import recipe_html, table_json
-from analysis.wording.recipes import length_text
-from app.parts import exports
-from app.recipes import table as shown_table
-from app.recipes.results import OWN, SHIPPED
-from app.recording import progress, recorder
-from app.sources import choices, loading
-from collectors.progress import Progress
-from collectors.record import Recording
+import fusescope.collectors.record
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import ExperimentRecord, parse_record, record_json
+from fusescope.analysis.messages import Message
+from fusescope.analysis.recipes import RECIPES, Recipe, find, recipe_table
+from fusescope.analysis.report.recipe import recipe_html, table_json
+from fusescope.analysis.wording.recipes import length_text
+from fusescope.app.parts import exports
+from fusescope.app.recipes import table as shown_table
+from fusescope.app.recipes.results import OWN, SHIPPED
+from fusescope.app.recording import progress, recorder
+from fusescope.app.sources import choices, loading
+from fusescope.collectors.progress import Progress
+from fusescope.collectors.record import Recording
 from tests.app.pages import is_clean, markdown_texts, texts
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip
 from tests.patience import GIVE_UP_S
@@ -42,7 +42,7 @@ HOSTILE = "![a](http://127.0.0.1:9/a) [l](javascript:alert(1)) :red[boo] <img sr
 # AppTest opens only the first page of functions: here that is Recipes.
 SCRIPT = """
 import streamlit as st
-from app.views import compare, recipes
+from fusescope.app.views import compare, recipes
 
 compare_page = st.Page(compare.show, title="Compare", url_path="compare")
 recipes_page = st.Page(
@@ -120,7 +120,7 @@ def asked(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
         job.out.write_bytes(recorded(find(name)))
         return job.out
 
-    monkeypatch.setattr(collectors.record, "record", record)
+    monkeypatch.setattr(fusescope.collectors.record, "record", record)
     return started
 
 
@@ -330,7 +330,7 @@ def test_a_recording_that_failed_says_why(
     def failing(*_: Any, **__: Any) -> Path:
         raise FuseScopeError("engine_refused", reason="<b>x</b>")
 
-    monkeypatch.setattr(collectors.record, "record", failing)
+    monkeypatch.setattr(fusescope.collectors.record, "record", failing)
     page = open_page("conv_bn")
     page.button(key="recipe_run").click().run()
     wait_until(lambda status: not status.running)
@@ -357,7 +357,7 @@ def test_without_the_compiler_only_recipes_with_kernels_are_refused(
 def test_a_recipe_of_an_engine_says_how_to_add_it_and_records_with_it(
     open_page: Open, asked: list[Recording], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collectors.record, "is_ready", lambda name: name == "onnxruntime")
+    monkeypatch.setattr(fusescope.collectors.record, "is_ready", lambda name: name == "onnxruntime")
     own = [one.name for one in RECIPES if one.runtime == "mindspore"]
     assert own == ["graph_kernels", "graph_kernels_composite"]
     assert shown(open_page()).count("needs mindspore") == len(own)
@@ -365,7 +365,7 @@ def test_a_recipe_of_an_engine_says_how_to_add_it_and_records_with_it(
     assert is_clean(page)
     assert "fusescope runtimes add mindspore" in [code.value for code in page.code]
     assert not [button for button in page.button if button.key == "recipe_run"]
-    monkeypatch.setattr(collectors.record, "is_ready", lambda name: True)
+    monkeypatch.setattr(fusescope.collectors.record, "is_ready", lambda name: True)
     open_page("graph_kernels").button(key="recipe_run").click().run()
     [job] = asked
     assert (job.runtime, job.plan().model) == ("mindspore", "mindspore:mynet")

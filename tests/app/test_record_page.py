@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import collectors.record
-from analysis.errors import FuseScopeError
-from analysis.messages import Message
-from app.recording import own_models, progress, recorder
-from app.sources import places
-from app.views import record as view
-from collectors.progress import Progress, Stage
-from collectors.record import Recording
+import fusescope.collectors.record
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message
+from fusescope.app.recording import own_models, progress, recorder
+from fusescope.app.sources import places
+from fusescope.app.views import record as view
+from fusescope.collectors.progress import Progress, Stage
+from fusescope.collectors.record import Recording
 from tests.app.conftest import BLOCKS
 from tests.app.pages import is_clean, texts
 from tests.compare.multiple.test_scaling import recorded_zip
@@ -46,7 +46,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recording]]:
         return path
 
     monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
-    monkeypatch.setattr(collectors.record, "record", record)
+    monkeypatch.setattr(fusescope.collectors.record, "record", record)
     yield started
     recorder.RECORDER.stop()
 
@@ -54,7 +54,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recording]]:
 # AppTest opens only the first page of functions: here that is Record.
 SCRIPT = """
 import streamlit as st
-from app.views import compare, engines, record, scaling
+from fusescope.app.views import compare, engines, record, scaling
 
 compare_page = st.Page(compare.show, title="Compare", url_path="compare")
 engines_page = st.Page(
@@ -154,7 +154,7 @@ def test_several_settings_are_recorded_and_shown_as_scaling(
         return job.out
 
     monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
-    monkeypatch.setattr(collectors.record, "record", record)
+    monkeypatch.setattr(fusescope.collectors.record, "record", record)
     page = open_page()
     page.selectbox(key="record_model").set_value("mul_add").run()
     page.text_input(key="record_threads").set_value("1, 2")
@@ -198,7 +198,7 @@ def test_a_setting_that_fails_keeps_those_before(
         return job.out
 
     monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
-    monkeypatch.setattr(collectors.record, "record", record)
+    monkeypatch.setattr(fusescope.collectors.record, "record", record)
     page = open_page()
     page.selectbox(key="record_model").set_value("mul_add").run()
     page.text_input(key="record_batch").set_value("1,2,4")
@@ -262,7 +262,7 @@ def test_a_failed_recording_says_why(
     def failing(*_: Any, **__: Any) -> Path:
         raise FuseScopeError("engine_refused", reason="<b>x</b>")
 
-    monkeypatch.setattr(collectors.record, "record", failing)
+    monkeypatch.setattr(fusescope.collectors.record, "record", failing)
     page = open_page()
     page.button(key="record_start").click().run()
     wait()
@@ -279,7 +279,7 @@ def test_a_stop_is_no_failure(
             time.sleep(0.01)
         raise FuseScopeError("interrupted_too_early")
 
-    monkeypatch.setattr(collectors.record, "record", stopped)
+    monkeypatch.setattr(fusescope.collectors.record, "record", stopped)
     page = open_page()
     page.button(key="record_start").click().run()
     page.button(key="record_cancel").click().run()
@@ -474,7 +474,7 @@ def test_input_shapes(open_page: Open, asked: list[Recording]) -> None:
 
 def ready(monkeypatch: pytest.MonkeyPatch, *engines: str) -> None:
     monkeypatch.setattr(
-        collectors.record, "is_ready", lambda name: name in ("onnxruntime", *engines)
+        fusescope.collectors.record, "is_ready", lambda name: name in ("onnxruntime", *engines)
     )
 
 
@@ -622,7 +622,7 @@ def test_a_recording_of_several_engines_leads_to_the_page_of_engines(
         return path
 
     monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
-    monkeypatch.setattr(collectors.record, "record", record)
+    monkeypatch.setattr(fusescope.collectors.record, "record", record)
     ready(monkeypatch, "openvino")
     page = open_page()
     page.selectbox(key="record_model").set_value("mul_add").run()

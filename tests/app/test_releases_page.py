@@ -11,16 +11,16 @@ import msgspec
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.releases.changes import changes, main_change
-from analysis.releases.history import history_file, parse_history
-from app.sources import places
+from fusescope.analysis.releases.changes import changes, main_change
+from fusescope.analysis.releases.history import history_file, parse_history
+from fusescope.app.sources import places
 from tests.app.pages import address, is_clean, markdown_texts
 from tests.patience import GIVE_UP_S
 from tests.releases.test_changes import BLOCKED, FUSED, PLAIN, history
 
 SCRIPT = """
 import streamlit as st
-from app.views import releases
+from fusescope.app.views import releases
 
 st.navigation([st.Page(releases.show, title="Releases", default=True)], position="top").run()
 """

@@ -8,12 +8,12 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_trace
-from analysis.readers import read_path
-from analysis.report.ledger import ledger_table
-from analysis.trace import Trace
-from analysis.wording import opened_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.ledger import ledger_table
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import opened_sentence
 from tests.app.pages import address, headline, markdown_texts, texts
 
 Start = Callable[..., AppTest]

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.experiment import Settings
-from app.sources import places
+from fusescope.analysis.experiment import Settings
+from fusescope.app.sources import places
 from tests.app.pages import address, is_clean, markdown_texts, texts
 from tests.factories import experiment_zip
 from tests.patience import GIVE_UP_S
 
 SCRIPT = """
 import streamlit as st
-from app.views import scaling
+from fusescope.app.views import scaling
 
 compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
 scaling_page = st.Page(

@@ -15,15 +15,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from analysis.errors import FuseScopeError
-from app.parts.upload import large
-from app.recording import own_models
-from app.server import sent_models
-from app.server.sent_models import MAX_MODELS, SentModels
-from app.server.spool import Received
-from app.sources import places
-from collectors.models import model as models
-from collectors.record import Recording
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.parts.upload import large
+from fusescope.app.recording import own_models
+from fusescope.app.server import sent_models
+from fusescope.app.server.sent_models import MAX_MODELS, SentModels
+from fusescope.app.server.spool import Received
+from fusescope.app.sources import places
+from fusescope.collectors.models import model as models
+from fusescope.collectors.record import Recording
 from tests.app.pages import headline, is_clean, texts
 from tests.app.test_record_page import asked, open_page  # noqa: F401
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
@@ -58,7 +58,7 @@ def sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SentModels
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     made = SentModels()
-    for module in (own_models, "app.parts.upload.models"):
+    for module in (own_models, "fusescope.app.parts.upload.models"):
         target = module if isinstance(module, str) else module.__name__
         monkeypatch.setattr(f"{target}.MODELS", made)
     yield made

@@ -11,22 +11,22 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from pandas.io.formats.style import Styler
 
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report import cards
-from analysis.report.explanation.group_rows import group_rows
-from analysis.report.exports.comparison_json import comparison_values
-from analysis.report.ledger import ledger_table
-from analysis.report.tables import operator_rows, operator_totals, type_rows
-from analysis.units import MISSING
-from app.parts import ledger as shown_ledger
-from app.parts import tables
-from app.parts.table import Table
-from app.sources.comparisons import Shown
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report import cards
+from fusescope.analysis.report.explanation.group_rows import group_rows
+from fusescope.analysis.report.exports.comparison_json import comparison_values
+from fusescope.analysis.report.ledger import ledger_table
+from fusescope.analysis.report.tables import operator_rows, operator_totals, type_rows
+from fusescope.analysis.units import MISSING
+from fusescope.app.parts import ledger as shown_ledger
+from fusescope.app.parts import tables
+from fusescope.app.parts.table import Table
+from fusescope.app.sources.comparisons import Shown
 from tests.compare.timing.raw_times import lengthened, paused
 from tests.factories import Operator, experiment_zip, profile_json
 

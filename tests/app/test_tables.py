@@ -11,10 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pandas.io.formats.style import Styler
 
-from app.parts import ascend, panels, tables
-from app.parts.heads import NO_HEAD, Head
-from app.parts.table import MAX_DRAWN, MIN_COLUMNS, NAME_CHARS, NAME_WIDTH, Table, micro, text_of
-from app.parts.tables import operator_table
+from fusescope.app.parts import ascend, panels, tables
+from fusescope.app.parts.heads import NO_HEAD, Head
+from fusescope.app.parts.table import (
+    MAX_DRAWN,
+    MIN_COLUMNS,
+    NAME_CHARS,
+    NAME_WIDTH,
+    Table,
+    micro,
+    text_of,
+)
+from fusescope.app.parts.tables import operator_table
 
 
 def frame() -> pd.DataFrame:

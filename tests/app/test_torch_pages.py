@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import collectors.record
-from analysis import readers, units
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_variant
-from analysis.experiment import Experiment
+import fusescope.collectors.record
+from fusescope.analysis import readers, units
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.experiment import Experiment
 from tests.app.conftest import ROOT
 from tests.app.pages import headline, is_clean, markdown_texts, texts, turn_to
 
@@ -35,7 +35,7 @@ def compared() -> Comparison:
 def opened(start: Start, tree: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The comparison of the sample that a link names."""
     shutil.copy(SAMPLE, tree / "samples")
-    monkeypatch.setattr(collectors.record, "is_ready", lambda name: True)
+    monkeypatch.setattr(fusescope.collectors.record, "is_ready", lambda name: True)
     key = "sample:torch_transformer/{}"
     return start(baseline=key.format("unfused"), candidate=key.format("fused"))
 
@@ -73,7 +73,7 @@ def test_the_steps_between_variants_stand_in_two_parts_that_are_open(
 ) -> None:
     """What each step brings stands where the time goes, and beside all variants."""
     shutil.copy(SAMPLE, tree / "samples")
-    monkeypatch.setattr(collectors.record, "is_ready", lambda name: True)
+    monkeypatch.setattr(fusescope.collectors.record, "is_ready", lambda name: True)
     key = "sample:torch_transformer/{}"
     sides = {"baseline": key.format("eager"), "candidate": key.format("fused")}
     page = start(**sides, groups="true", several="true")

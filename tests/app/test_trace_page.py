@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.compare.side import side_of_trace
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.timeline.highlight import Highlight
-from analysis.trace import Trace
-from app import state
-from app.sources import alone, places
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.timeline.highlight import Highlight
+from fusescope.analysis.trace import Trace
+from fusescope.app import state
+from fusescope.app.sources import alone, places
 from tests import two_processes
 from tests.app.pages import address, is_clean, markdown_texts, texts
 from tests.app.test_copying import data as copied
@@ -28,7 +28,7 @@ from tests.serving_traces import DECODE, serving_json
 
 SCRIPT = """
 import streamlit as st
-from app.views import compare, record, trace
+from fusescope.app.views import compare, record, trace
 
 compare_page = st.Page(lambda: st.write("compare"), title="Compare", url_path="compare")
 record_page = st.Page(lambda: st.write("record"), title="Record", url_path="record")
@@ -227,8 +227,8 @@ def test_every_format_has_a_page(tree: Path, open_trace: Open, name: str) -> Non
 
 LED = """
 import streamlit as st
-from app import state
-from app.parts.start import opening
+from fusescope.app import state
+from fusescope.app.parts.start import opening
 
 shown = opening._open_given(state.pair.keep_compared)
 st.text(f"{shown.page} {shown.query}")

@@ -13,13 +13,13 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-import collectors.record
-from analysis.experiment import Experiment, ModelInput, PredictedPart, Try
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from app.recording import recorder, tries
-from collectors.kernels.native import compiler
-from collectors.record import Recording
+import fusescope.collectors.record
+from fusescope.analysis.experiment import Experiment, ModelInput, PredictedPart, Try
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.app.recording import recorder, tries
+from fusescope.collectors.kernels.native import compiler
+from fusescope.collectors.record import Recording
 from tests.app.conftest import BLOCKS
 from tests.app.pages import is_clean, markdown_texts, texts
 from tests.app.test_fusion_page import MISSED
@@ -28,7 +28,7 @@ from tests.patience import GIVE_UP_S
 
 SCRIPT = """
 import streamlit as st
-from app.views import compare, record
+from fusescope.app.views import compare, record
 
 record_page = st.Page(
     lambda: record.show(compare_page, compare_page, compare_page), title="Record", url_path="record"
@@ -76,7 +76,7 @@ def test_from_the_button_to_what_it_brought(tree: Path, monkeypatch: pytest.Monk
         return path
 
     monkeypatch.setattr(recorder, "RECORDER", recorder.Recorder())
-    monkeypatch.setattr(collectors.record, "record", record)
+    monkeypatch.setattr(fusescope.collectors.record, "record", record)
     monkeypatch.setattr(compiler, "path", lambda: "/usr/bin/cc")
     rows = {"unfused": MISSED, "fused": MISSED}
     sample = experiment_zip(BLOCKS, rows, model_name="mul_add")

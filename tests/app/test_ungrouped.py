@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.readers import read_path
-from app.parts.fusion import ungrouped
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.readers import read_path
+from fusescope.app.parts.fusion import ungrouped
 from tests.app.pages import is_clean, markdown_texts, texts
 from tests.patience import GIVE_UP_S
 
@@ -69,8 +69,8 @@ def test_the_page_shows_what_is_found_and_what_is_picked(
 def _draw_found(*runs: bool) -> None:
     import pandas as pd
 
-    from analysis.wording.counted import Runs
-    from app.parts.fusion.ungrouped import show_found
+    from fusescope.analysis.wording.counted import Runs
+    from fusescope.app.parts.fusion.ungrouped import show_found
 
     row = {"side": "candidate", "name": "x", "op_type": "Cast", "reason": "inserted"}
     show_found(pd.DataFrame([row | {"per_run_ns": 5000.0}]), Runs(runs[0], runs[1]))

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.compare.multiple.choice import several_sides
-from analysis.compare.multiple.comparison import compare_several
-from analysis.report.exports.multiple_json import multiple_json
-from analysis.report.exports.perfetto import several_perfetto_json
-from analysis.report.multiple.html import multiple_html
-from app.parts.exports import several_bytes
-from app.sources import places
+from fusescope.analysis.compare.multiple.choice import several_sides
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.report.exports.multiple_json import multiple_json
+from fusescope.analysis.report.exports.perfetto import several_perfetto_json
+from fusescope.analysis.report.multiple.html import multiple_html
+from fusescope.app.parts.exports import several_bytes
+from fusescope.app.sources import places
 from tests.app.pages import is_clean, markdown_texts, texts
 from tests.compare.test_comparison import experiment_of
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Request, expect
 
-from analysis.recipes import find
+from fusescope.analysis.recipes import find
 from tests.app.test_recipes_page import changed, recorded
 from tests.browser.chromium import Chromium
 from tests.browser.dashboard import hostile

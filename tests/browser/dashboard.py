@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from playwright.sync_api import Locator, Page, expect
 
-from analysis.experiment import ExperimentRecord
+from fusescope.analysis.experiment import ExperimentRecord
 from tests.browser.accessibility import WATCH_SHIFTS, stands_still, violations
 from tests.factories import CONV, FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 

@@ -16,7 +16,7 @@ from tests import known_peaks
 from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
-_MAIN = "from app.cli.main import main; main()"
+_MAIN = "from fusescope.app.cli.main import main; main()"
 SERVE = [sys.executable, "-c", _MAIN, "serve", "--no-browser"]
 # The same dashboard, whose recordings do not measure what the machine can do.
 SERVE_WITH_PEAKS = [sys.executable, "-c", known_peaks.SETUP + _MAIN, *SERVE[3:]]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, TimeoutError, expect
 
-from app.parts.table import ROW_HEIGHT
+from fusescope.app.parts.table import ROW_HEIGHT
 from tests.browser.accessibility import violations
 from tests.browser.chromium import SIZE
 from tests.browser.dashboard import (

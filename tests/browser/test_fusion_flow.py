@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from analysis.timeline import script
+from fusescope.analysis.timeline import script
 from tests.browser.timelines import HOSTILE, Timeline, open_report, payload, side
 
 BLUE, ORANGE = (0, 114, 178), (230, 159, 0)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from app.store import settings
-from app.store.store import Store
+from fusescope.app.store import settings
+from fusescope.app.store.store import Store
 from tests.browser.dashboard import (
     draws_in_dark_and_light,
     fits_narrow_pages,

@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from playwright.sync_api import Page, expect
 
-from app.sources import places
+from fusescope.app.sources import places
 from tests.app.test_language_pages import names
 from tests.brackets import is_told, names_in, outside
 from tests.browser.dashboard import open_part, quiet, turn_to, wait_idle

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 from playwright.sync_api import Page, expect
 
-from analysis.recipes import find
+from fusescope.analysis.recipes import find
 from tests.browser.chromium import SIZE
 from tests.browser.dashboard import (
     draws_in_dark_and_light,

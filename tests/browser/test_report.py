@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from analysis.advice.sides import advised
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.html import report_html
-from analysis.report.one_trace.html import trace_html
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.one_trace.html import trace_html
 from tests.browser.accessibility import violations
 from tests.factories import CONV, FUSED, GEMM, Operator, experiment_zip
 from tests.step_traces import Kernel, steps_of

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from analysis.colours import DARK, LIGHT
-from analysis.timeline import script
+from fusescope.analysis.colours import DARK, LIGHT
+from fusescope.analysis.timeline import script
 from tests.browser.timelines import HOSTILE, Timeline, open_report, payload, side, wait_until
 
 SPAN = 1_000_000

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from analysis.compare.side import Side
-from analysis.timeline.payload import texts, trace_payload
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.timeline.payload import texts, trace_payload
 from tests.browser.timelines import HOSTILE, Timeline, open_report
 from tests.host.hosts import Call, Span, trace_of
 

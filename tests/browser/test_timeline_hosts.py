@@ -20,8 +20,8 @@ import sys
 
 sys.path.insert(0, {root!r})
 import streamlit as st
-from analysis.timeline.drawing import Drawing, Layers
-from app.parts.timeline import group_timeline, timeline
+from fusescope.analysis.timeline.drawing import Drawing, Layers
+from fusescope.app.parts.timeline import group_timeline, timeline
 from tests.browser import test_fusion_flow, test_timeline
 from tests.browser.timelines import said
 
@@ -81,8 +81,8 @@ import sys
 
 sys.path.insert(0, {root!r})
 import streamlit as st
-from app.server import answering
-from app.server.desk import DESK
+from fusescope.app.server import answering
+from fusescope.app.server.desk import DESK
 
 DESK.is_served = True
 app = st.App({script!r}, routes=[answering.route(DESK)])

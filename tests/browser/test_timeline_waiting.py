@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from analysis.compare.side import side_of_trace
-from analysis.timeline.payload import texts, trace_payload
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.timeline.payload import texts, trace_payload
 from tests.browser.timelines import open_report
 from tests.ranks.test_waits import US, rank_of
 

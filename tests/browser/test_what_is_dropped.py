@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from analysis.releases.history import history_file
 from benchmarks.fleet_job import Job, write
+from fusescope.analysis.releases.history import history_file
 from tests.app.test_sent_models import onnx_model
 from tests.browser.dashboard import open_for_the_first_time, quiet, wait_idle
 from tests.browser.serving import SERVE, SERVES_AT, free_port, started

@@ -12,11 +12,11 @@ from typing import Any
 
 from playwright.sync_api import FloatRect, Page, expect
 
-from analysis.timeline import script
-from analysis.timeline.drawing import Layers
-from analysis.timeline.drawing import packed as drawn
-from analysis.timeline.packing import Columns, json_text
-from analysis.wording.timeline.script import script_words
+from fusescope.analysis.timeline import script
+from fusescope.analysis.timeline.drawing import Layers
+from fusescope.analysis.timeline.drawing import packed as drawn
+from fusescope.analysis.timeline.packing import Columns, json_text
+from fusescope.analysis.wording.timeline.script import script_words
 from tests.patience import GIVE_UP_S
 
 HOSTILE = "<img src=x onerror=\"document.title='pwned'\"></script><script>document.title='pwned'"

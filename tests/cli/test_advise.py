@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 from tests.command_line import app
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 

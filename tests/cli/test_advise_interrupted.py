@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Outcome
-from app.cli.recording import run as recording_run
-from app.cli.recording.trying import Trial, try_out
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Outcome
+from fusescope.app.cli.recording import run as recording_run
+from fusescope.app.cli.recording.trying import Trial, try_out
 from tests.factories import experiment_zip
 
 

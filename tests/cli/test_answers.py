@@ -17,10 +17,10 @@ from rich.console import Console
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from app.cli.fuse import _print_opportunities
-from app.cli.verbs import command_line
-from collectors.fuse import Opportunity
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli.fuse import _print_opportunities
+from fusescope.app.cli.verbs import command_line
+from fusescope.collectors.fuse import Opportunity
 from tests.command_line import app
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
@@ -94,7 +94,7 @@ def test_help_loads_nothing_heavy() -> None:
     """What it takes is what it imports: no figures are made, so nothing that makes them."""
     code = (
         "import sys\n"
-        "from app.cli.main import main\n"
+        "from fusescope.app.cli.main import main\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "print(sorted({name.split('.')[0] for name in sys.modules}), file=sys.stderr)"
     )
@@ -116,21 +116,31 @@ def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.Monkey
     the search for garbage, which goes on; no idle thread spins."""
     code = (
         "import gc, os, sys\n"
-        "from app.cli.main import main\n"
+        "from fusescope.app.cli.main import main\n"
         "try:\n    main()\nexcept SystemExit as ended:\n    assert not ended.code\n"
         "assert gc.isenabled() and gc.get_freeze_count()\n"
         "assert os.environ['OPENBLAS_NUM_THREADS'] == '1'\n"
         "print(sorted(sys.modules), file=sys.stderr)"
     )
-    unused = {"scipy", "jinja2", "analysis.charts", "analysis.report.html"}
+    unused = {"scipy", "jinja2", "fusescope.analysis.charts", "fusescope.analysis.report.html"}
     unused |= {"streamlit", "plotly", "collectors", "onnx", "onnxruntime", "rich", "pydantic"}
-    unused |= {f"app.cli.{verb}" for verb in ("advise", "collect", "gating.gate", "inspect", "zoo")}
-    unused |= {"analysis.readers.unknown", "analysis.doctor", "analysis.advice.scorecard"}
-    of_traces = {"analysis.compare.explanation", "analysis.ranks.pair"}
-    of_kernels = {"analysis.wording.explanation", "analysis.advice.explanation"}
-    of_kernels |= {"analysis.work_units.repeated", "analysis.host.idle"}
-    tables = {"analysis.readers.input.csv_table", "analysis.readers.onnxruntime.columns"}
-    tables |= {"analysis.messages.errors"}  # the places of rows are among them
+    unused |= {
+        f"fusescope.app.cli.{verb}"
+        for verb in ("advise", "collect", "gating.gate", "inspect", "zoo")
+    }
+    unused |= {
+        "fusescope.analysis.readers.unknown",
+        "fusescope.analysis.doctor",
+        "fusescope.analysis.advice.scorecard",
+    }
+    of_traces = {"fusescope.analysis.compare.explanation", "fusescope.analysis.ranks.pair"}
+    of_kernels = {"fusescope.analysis.wording.explanation", "fusescope.analysis.advice.explanation"}
+    of_kernels |= {"fusescope.analysis.work_units.repeated", "fusescope.analysis.host.idle"}
+    tables = {
+        "fusescope.analysis.readers.input.csv_table",
+        "fusescope.analysis.readers.onnxruntime.columns",
+    }
+    tables |= {"fusescope.analysis.messages.errors"}  # the places of rows are among them
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     (here / "few.json").write_bytes(profile_json(FUSED_OPERATORS, runs=2))
     for files, is_recording in ((["e.zip"], True), (["before.json", "few.json"], False)):
@@ -145,9 +155,12 @@ def test_a_comparison_loads_what_it_needs(here: Path, monkeypatch: pytest.Monkey
         assert not (is_recording and (of_traces | of_kernels) & loaded), files
         assert is_recording or of_traces <= loaded, "what names them is gone"
         assert bool(tables & loaded) != is_recording, "what reads tables, for a trace"
-        assert ("analysis.readers.formats" in loaded) != is_recording, "all formats, for a trace"
+        assert ("fusescope.analysis.readers.formats" in loaded) != is_recording, (
+            "all formats, for a trace"
+        )
         engines = {
-            f"analysis.readers.{name}" for name in ("mindspore", "openvino", "pytorch", "xla")
+            f"fusescope.analysis.readers.{name}"
+            for name in ("mindspore", "openvino", "pytorch", "xla")
         }
         assert bool(engines & loaded) != is_recording, "those of other engines, for a trace"
 

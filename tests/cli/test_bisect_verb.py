@@ -10,10 +10,10 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from analysis.errors import FuseScopeError
-from analysis.releases.history import parse_history
-from app.cli.releases.bisect import bisect
-from collectors import bisect as collector
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.releases.history import parse_history
+from fusescope.app.cli.releases.bisect import bisect
+from fusescope.collectors import bisect as collector
 from tests.releases.test_changes import FUSED, PLAIN, history
 from tests.stand_in_releases import use_as_index, write_wheel
 
@@ -125,7 +125,7 @@ def test_one_release_cannot_be_compared(recorded: None, monkeypatch: pytest.Monk
 
 
 def test_releases_are_listed_and_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from collectors.releases import fetching
+    from fusescope.collectors.releases import fetching
 
     write_wheel(tmp_path / "links", "9.1.0")
     use_as_index(monkeypatch, tmp_path / "links", tmp_path / "cache")

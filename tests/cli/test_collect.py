@@ -14,9 +14,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from app.cli import collect as verb
-from app.cli.recording.command import typed_command
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli import collect as verb
+from fusescope.app.cli.recording.command import typed_command
 from tests import known_peaks
 from tests.patience import GIVE_UP_S
 
@@ -29,7 +29,7 @@ HEARS_CTRL_C = (
     "signal.signal(signal.SIGTERM, signal.SIG_DFL); signal.signal(signal.SIGHUP, signal.SIG_DFL); "
 )
 RUN = (
-    "import typer; from app.cli.collect import collect; app = typer.Typer(); "
+    "import typer; from fusescope.app.cli.collect import collect; app = typer.Typer(); "
     "app.command()(collect); app(prog_name='fusescope collect')"
 )
 SHORT = ("mul_add", "--variants", "unfused,fused", "--rounds", "3", "--threads", "1")
@@ -136,7 +136,7 @@ def test_the_recorded_command_cuts_every_path(argument: str, kept: str) -> None:
 
 def test_the_module_loads_nothing_heavy() -> None:
     code = (
-        "import sys, app.cli.collect; heavy = {'numpy', 'pandas', 'onnx', 'onnxruntime',"
+        "import sys, fusescope.app.cli.collect; heavy = {'numpy', 'pandas', 'onnx', 'onnxruntime',"
         " 'collectors', 'psutil'} & {name.split('.')[0] for name in sys.modules};"
         "sys.exit(str(heavy) if heavy else 0)"
     )

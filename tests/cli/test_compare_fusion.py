@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from app.cli.printing.ledger import TOP_PATTERNS, print_ledger
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.app.cli.printing.ledger import TOP_PATTERNS, print_ledger
 from tests.factories import experiment_zip
 from tests.report.test_fusion import TIMES, group, of_variants, slower, with_groups
 

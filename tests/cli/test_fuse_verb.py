@@ -10,11 +10,11 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from analysis.errors import FuseScopeError
-from app.cli import collect as collecting
-from app.cli import fuse as fusing
-from app.sources.rule_files import read_rules
-from collectors.fusion.rules import parse
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli import collect as collecting
+from fusescope.app.cli import fuse as fusing
+from fusescope.app.sources.rule_files import read_rules
+from fusescope.collectors.fusion.rules import parse
 
 onnx = pytest.importorskip("onnx", reason="fusing needs the extra 'collect'")
 pytest.importorskip("onnxruntime", reason="fusing needs the extra 'collect'")
@@ -180,7 +180,9 @@ def test_collect_takes_rule_files_by_path_and_keeps_no_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
-    monkeypatch.setattr("collectors.record.record", lambda recording, **_: asked.append(recording))
+    monkeypatch.setattr(
+        "fusescope.collectors.record.record", lambda recording, **_: asked.append(recording)
+    )
     folder = tmp_path / "secret place"
     folder.mkdir()
     (folder / "conv.toml").write_text(MODULES)

@@ -11,10 +11,10 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from analysis.errors import FuseScopeError
-from analysis.releases.history import RECORD_NAME, parse_history
-from app.cli.gating.gate import gate
-from app.cli.gating.keeping import kept_structure
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.releases.history import RECORD_NAME, parse_history
+from fusescope.app.cli.gating.gate import gate
+from fusescope.app.cli.gating.keeping import kept_structure
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 LOST = ("--baseline", "fused", "--candidate", "unfused")

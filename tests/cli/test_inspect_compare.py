@@ -17,9 +17,9 @@ from typing import NamedTuple
 import pytest
 from rich.console import Console
 
-from analysis.releases.history import history_file
-from app.cli import inspect
-from app.cli.main import main
+from fusescope.analysis.releases.history import history_file
+from fusescope.app.cli import inspect
+from fusescope.app.cli.main import main
 from tests import two_processes
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.releases.test_changes import FUSED, PLAIN, history
@@ -290,7 +290,7 @@ def test_unknown_options_are_bad_usage(fusescope: Run) -> None:
 
 
 def test_a_closed_pipe_is_no_error(folder: Path) -> None:
-    shell = f"{sys.executable} -m app.cli.main compare e.zip --json | head -c 10"
+    shell = f"{sys.executable} -m fusescope.app.cli.main compare e.zip --json | head -c 10"
     result = subprocess.run(
         ["bash", "-o", "pipefail", "-c", shell],
         cwd=folder,

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from app.cli.compare import compare
-from app.cli.inspect import inspect
-from app.sources import places
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli.compare import compare
+from fusescope.app.cli.inspect import inspect
+from fusescope.app.sources import places
 from tests.command_line import app
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 

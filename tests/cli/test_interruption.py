@@ -21,7 +21,7 @@ from tests.pattern_cases import gelu
 ROOT = Path(__file__).resolve().parents[2]
 _SAVING = """
 import time
-from app.cli import interruption
+from fusescope.app.cli import interruption
 interruption.heed()
 try:
     print("ready", flush=True)
@@ -67,7 +67,7 @@ def test_who_is_ended_politely_leaves_nothing(
         arguments = ["ingest", str(tmp_path / "job"), "--to", str(tmp_path / "st")]
         arguments += ["--processes", "2"]
     ended = subprocess.Popen(
-        [sys.executable, "-m", "app.cli.main", *arguments],
+        [sys.executable, "-m", "fusescope.app.cli.main", *arguments],
         cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
@@ -97,7 +97,7 @@ def test_ending_waits_for_no_lock() -> None:
     """A signal comes wherever the main thread is, as where `tempfile` tries its first folder."""
     code = (
         "import tempfile\n"
-        "from app.fleet.ingesting import abandon\n"
+        "from fusescope.app.fleet.ingesting import abandon\n"
         "with tempfile._once_lock:\n"
         "    abandon()\n"
         "print('ended')\n"
@@ -108,7 +108,7 @@ def test_ending_waits_for_no_lock() -> None:
 def test_a_signal_that_is_put_off_takes_effect_at_the_end() -> None:
     code = (
         "import signal\n"
-        "from app.cli import interruption\n"
+        "from fusescope.app.cli import interruption\n"
         "interruption.heed()\n"
         "try:\n"
         "    with interruption.put_off():\n"
@@ -123,7 +123,7 @@ def test_a_signal_that_is_put_off_takes_effect_at_the_end() -> None:
 
 @pytest.mark.parametrize(("error", "is_said"), [("KeyboardInterrupt", False), ("OSError", True)])
 def test_an_interruption_before_the_verb_begins_shows_no_trace(error: str, is_said: bool) -> None:
-    code = f"import app.cli\nraise {error}"
+    code = f"import fusescope.app.cli\nraise {error}"
     command = [sys.executable, "-c", code]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode

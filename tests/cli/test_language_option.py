@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.messages import language
-from analysis.recipes import RECIPES
-from app.cli.language import speak, taken
-from collectors import record
-from collectors.torch.names import BUILT_IN, PREFIX
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import language
+from fusescope.analysis.recipes import RECIPES
+from fusescope.app.cli.language import speak, taken
+from fusescope.collectors import record
+from fusescope.collectors.torch.names import BUILT_IN, PREFIX
 from tests.brackets import names_in, outside, untold_words
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +80,7 @@ def fusescope(
     folder: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "app.cli.main", *arguments],
+        [sys.executable, "-m", "fusescope.app.cli.main", *arguments],
         cwd=ROOT, capture_output=True, text=True, check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT), "FUSESCOPE_LANGUAGES": str(folder),
              "COLUMNS": "200", **environment},
@@ -90,7 +90,7 @@ def fusescope(
 # Each is told in one process: `main` once for each line of its input.
 EACH = """
 import shlex, sys
-from app.cli.main import main
+from fusescope.app.cli.main import main
 for line in sys.stdin:
     sys.argv = ["fusescope", *shlex.split(line)]
     try:

@@ -19,10 +19,10 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from app.library import items
-from app.sources import places
-from app.store.store import Store
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.library import items
+from fusescope.app.sources import places
+from fusescope.app.store.store import Store
 from tests.command_line import app
 from tests.library.conftest import library
 from tests.store.test_store import key
@@ -97,7 +97,7 @@ def test_nothing_of_it_needs_the_dashboard(library: Store) -> None:
     """Streamlit is an extra, and takes longer to load than a question to answer."""
     code = (
         "import sys; sys.modules['streamlit'] = sys.modules['plotly'] = None;"
-        "from app.cli.main import main; main()"
+        "from fusescope.app.cli.main import main; main()"
     )
     for arguments in (["library"], ["library", "search", "small"], ["sql", "from traces"]):
         done = subprocess.run(
@@ -114,7 +114,7 @@ def test_a_question_ends_at_once_when_it_is_interrupted(library: Store) -> None:
     planned = f"with t0 as (select 1 x), {', '.join(tables)} select x from t12"
     for question in (endless, planned):
         asked = subprocess.Popen(
-            [sys.executable, "-m", "app.cli.main", "sql", question],
+            [sys.executable, "-m", "fusescope.app.cli.main", "sql", question],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         process = psutil.Process(asked.pid)

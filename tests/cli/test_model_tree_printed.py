@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from analysis.compare import compare
-from analysis.compare.side import Side
-from app.cli.printing.model_tree import print_model_tree
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import Side
+from fusescope.app.cli.printing.model_tree import print_model_tree
 from tests.module_traces import Launch, model, trace_of
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from app.cli.writing.outputs import refuse_lost
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli.writing.outputs import refuse_lost
 from tests.command_line import app
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 

@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from app.cli import memory, streams
-from app.cli.printing.multiple import cut_names
-from app.cli.writing.outputs import write_whole
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli import memory, streams
+from fusescope.app.cli.printing.multiple import cut_names
+from fusescope.app.cli.writing.outputs import write_whole
 from tests.factories import experiment_zip
 from tests.repetitions import few
 
 ROOT = Path(__file__).resolve().parents[2]
-MAIN = [sys.executable, "-c", "from app.cli.main import main; main()"]
+MAIN = [sys.executable, "-c", "from fusescope.app.cli.main import main; main()"]
 TIMES = {"unfused": [10.0, 10.1] * 4, "fused×2": [5.0, 5.1] * 4}
 
 
@@ -94,7 +94,7 @@ def test_too_little_memory_is_a_sentence(
     """Asked before a library runs out of it, which would crash or hang, and told without one."""
     limited = (
         f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({megabytes}_000_000,) * 2);"
-        "from app.cli.main import main; main()"
+        "from fusescope.app.cli.main import main; main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", limited, verb, "x.json"],
@@ -115,7 +115,7 @@ def test_too_little_memory_is_a_sentence(
     [MemoryError(), ImportError("x.so: failed to map segment from shared object")],
 )
 def test_memory_that_runs_out_on_the_way_is_a_sentence(error: Exception) -> None:
-    from app.cli.main import _said_of
+    from fusescope.app.cli.main import _said_of
 
     assert _said_of(error).startswith("There is not enough memory for this. ")
 
@@ -146,7 +146,7 @@ def test_a_device_is_written_to_and_stays(monkeypatch: pytest.MonkeyPatch) -> No
     def refuse(*_: object) -> None:
         raise AssertionError("replaces a device")
 
-    monkeypatch.setattr("collectors.files.publication.replace", refuse)
+    monkeypatch.setattr("fusescope.collectors.files.publication.replace", refuse)
     write(Path("/dev/null"))
     assert Path("/dev/null").is_char_device()
     if Path("/dev/full").is_char_device():
@@ -196,7 +196,7 @@ def test_a_report_to_stdout_stands_before_what_is_printed(recording: Path, tmp_p
 
 
 def test_an_experiment_to_a_pipe_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from collectors.files import archive
+    from fusescope.collectors.files import archive
 
     monkeypatch.setattr(archive, "record_json", lambda record: b"{}")
     pipe = tmp_path / "pipe"

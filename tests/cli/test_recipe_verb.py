@@ -15,8 +15,8 @@ import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
-from analysis.errors import FuseScopeError
-from analysis.recipes import RECIPES, find
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.recipes import RECIPES, find
 from tests.command_line import app
 from tests.factories import Operator, experiment_zip, profile_json
 
@@ -46,9 +46,9 @@ def mynet(
     data = experiment_zip(times, operators, model_name=model)
     if not cpu:
         return data
-    from analysis.experiment import Experiment
-    from analysis.readers import read
-    from analysis.readers.input.source import Source
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.readers import read
+    from fusescope.analysis.readers.input.source import Source
 
     whole = read(Source("x.zip", data))
     assert isinstance(whole, Experiment)
@@ -198,10 +198,10 @@ def test_names_of_the_file_are_not_interpreted() -> None:
     page = Path("t.html").read_text(encoding="utf-8")
     assert "<img" not in page and "&lt;img" in page and "\x1b" not in page
     assert "\x1b" not in Path("t.csv").read_text("utf-8-sig")
-    from analysis.experiment import Experiment
-    from analysis.readers import read_path
-    from analysis.recipes import recipe_table
-    from analysis.report.recipe import recipe_markdown
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.readers import read_path
+    from fusescope.analysis.recipes import recipe_table
+    from fusescope.analysis.report.recipe import recipe_markdown
 
     whole = read_path(Path("h.zip"))
     assert isinstance(whole, Experiment)
@@ -214,7 +214,7 @@ def test_names_of_the_file_are_not_interpreted() -> None:
 
 def test_the_module_loads_nothing_heavy() -> None:
     code = (
-        "import sys, app.cli.recipe; heavy = {'numpy', 'pandas', 'onnx', 'onnxruntime',"
+        "import sys, fusescope.app.cli.recipe; heavy = {'numpy', 'pandas', 'onnx', 'onnxruntime',"
         " 'collectors', 'psutil'} & {name.split('.')[0] for name in sys.modules};"
         "sys.exit(str(heavy) if heavy else 0)"
     )
@@ -226,7 +226,7 @@ def test_the_module_loads_nothing_heavy() -> None:
 def test_a_recording_ends_with_the_table(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
     done = subprocess.run(
-        [sys.executable, "-m", "app.cli.main", "recipe", "conv_bn", "--blocks", "1"],
+        [sys.executable, "-m", "fusescope.app.cli.main", "recipe", "conv_bn", "--blocks", "1"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
@@ -245,5 +245,5 @@ def test_a_recording_ends_with_the_table(tmp_path: Path) -> None:
 
 def test_a_machine_without_the_compiler_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
-    monkeypatch.setattr("collectors.kernels.find_spec", lambda name: None)
+    monkeypatch.setattr("fusescope.collectors.kernels.find_spec", lambda name: None)
     assert "numba" in refusal("mul_add", "--blocks", "1")

@@ -14,11 +14,11 @@ import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from app.cli import runtimes
-from app.cli.printing import runtimes as printing
-from collectors.environments import adding, catalogue, state
-from collectors.environments.pip import Pip
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli import runtimes
+from fusescope.app.cli.printing import runtimes as printing
+from fusescope.collectors.environments import adding, catalogue, state
+from fusescope.collectors.environments.pip import Pip
 from tests.collectors.environments.standin import (
     ENGINE,
     install_at_once,

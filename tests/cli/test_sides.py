@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from app.cli.given.sides import spread
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli.given.sides import spread
 from tests.command_line import app
 from tests.factories import CONV, FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json, profiles
 from tests.miniatures import FOLDER

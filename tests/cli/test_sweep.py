@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from app.cli.recording import run as recording_run
-from app.recording import sweep
-from collectors.record import Recording
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli.recording import run as recording_run
+from fusescope.app.recording import sweep
+from fusescope.collectors.record import Recording
 from tests.command_line import app
 from tests.compare.multiple.test_scaling import recorded
 from tests.factories import experiment_zip

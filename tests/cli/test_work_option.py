@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 from tests.command_line import app
 from tests.serving_traces import DECODE, PREFILL, serving_json
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from app.cli.printing.wrapping import WORD, break_between_letters
+from fusescope.app.cli.printing.wrapping import WORD, break_between_letters
 
 TEXT = (
     "改变模型的图优化器；与 --variants 同用时，另加 fusescope 的（全部）变体。"

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 onnx = pytest.importorskip("onnx", reason="building models needs the extra 'collect'")
 pytest.importorskip("onnxruntime", reason="building models needs the extra 'collect'")
 
-from analysis.errors import FuseScopeError
-from collectors import zoo
-from collectors.files import cache
-from collectors.workers import worker
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors import zoo
+from fusescope.collectors.files import cache
+from fusescope.collectors.workers import worker
 from tests.command_line import app
 
 

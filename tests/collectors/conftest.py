@@ -13,8 +13,8 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="recording needs the extra 'collect'")
 pytest.importorskip("onnxruntime", reason="recording needs the extra 'collect'")
 
-from collectors.workers import worker
-from collectors.workers.pool import WorkerPool
+from fusescope.collectors.workers import worker
+from fusescope.collectors.workers.pool import WorkerPool
 from tests import known_peaks
 from tests.collectors import forks
 

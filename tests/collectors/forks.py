@@ -21,9 +21,9 @@ import traceback
 from pathlib import Path
 from typing import IO
 
-from collectors import tasks
-from collectors.environments.catalogue import ENGINES
-from collectors.workers import worker
+from fusescope.collectors import tasks
+from fusescope.collectors.environments.catalogue import ENGINES
+from fusescope.collectors.workers import worker
 
 SUPPORTED = (sys.platform, platform.machine()) == ("linux", "x86_64")
 CLONE, CLONE_PARENT = 56, 0x8000
@@ -96,7 +96,7 @@ def serve() -> None:
     others = tuple(f"{engine}_" for engine in ENGINES)
     for path in sorted(Path(tasks.__file__).parent.glob("[!_]*.py")):
         if not path.stem.startswith(others):
-            importlib.import_module(f"collectors.tasks.{path.stem}")
+            importlib.import_module(f"fusescope.collectors.tasks.{path.stem}")
     with socket.socket(fileno=int(sys.argv[1])) as channel:
         while True:
             request, streams, _, _ = socket.recv_fds(channel, REQUEST_BYTES, 3)
@@ -113,7 +113,7 @@ def serve() -> None:
 
 
 def _work(request: dict[str, str], streams: list[int]) -> None:
-    """The copy: what `python -m collectors.workers.worker TASK` does. Does not return."""
+    """The copy: what `python -m fusescope.collectors.workers.worker TASK` does. Does not return."""
     try:
         os.setsid()
         for at, stream in enumerate(streams):

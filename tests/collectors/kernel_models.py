@@ -10,10 +10,10 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-from analysis.graph import Graph
-from collectors.kernels import compiled
-from collectors.kernels.group import Group
-from collectors.models import graphs
+from fusescope.analysis.graph import Graph
+from fusescope.collectors.kernels import compiled
+from fusescope.collectors.kernels.group import Group
+from fusescope.collectors.models import graphs
 
 # op type, inputs, outputs, attributes
 Node = tuple[str, list[str], list[str], dict[str, Any]]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.experiment import ExperimentRecord, parse_record
-from analysis.graph import Graph, parse_graph
-from collectors.progress import Progress
-from collectors.record import Recording, record
+from fusescope.analysis.experiment import ExperimentRecord, parse_record
+from fusescope.analysis.graph import Graph, parse_graph
+from fusescope.collectors.progress import Progress
+from fusescope.collectors.record import Recording, record
 
 
 @dataclass

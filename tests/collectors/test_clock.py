@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.files import archive
-from collectors.recording import measuring
-from collectors.workers import clock
-from collectors.workers.jobs import BlockJob, ProfiledRuns
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.files import archive
+from fusescope.collectors.recording import measuring
+from fusescope.collectors.workers import clock
+from fusescope.collectors.workers.jobs import BlockJob, ProfiledRuns
 
 HOUR_NS = 3600 * 10**9
 
@@ -27,8 +27,8 @@ def test_a_clock_that_is_set_is_noticed(
 ) -> None:
     steady = time.monotonic_ns
     now = {"ns": 10**18}
-    monkeypatch.setattr("collectors.workers.clock.time.monotonic_ns", lambda: 0)
-    monkeypatch.setattr("collectors.workers.clock.time.time_ns", lambda: now["ns"])
+    monkeypatch.setattr("fusescope.collectors.workers.clock.time.monotonic_ns", lambda: 0)
+    monkeypatch.setattr("fusescope.collectors.workers.clock.time.time_ns", lambda: now["ns"])
     watch = clock.Watch()
     now["ns"] += step_ns
     assert watch.was_set() is was_set

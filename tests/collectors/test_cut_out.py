@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from collectors.tasks import cut_out
-from collectors.workers.jobs import CutOutJob
+from fusescope.collectors.tasks import cut_out
+from fusescope.collectors.workers.jobs import CutOutJob
 
 SECRET = "/home/alice/topsecret/net.py"
 

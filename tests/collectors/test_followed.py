@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pytest
 
-from analysis.graph import Graph, Node, Tensor
-from collectors.jax.followed import Followed, Ran
-from collectors.jax.originals import Deadline, Held, Originals, array_of
-from collectors.models.array import Array
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.collectors.jax.followed import Followed, Ran
+from fusescope.collectors.jax.originals import Deadline, Held, Originals, array_of
+from fusescope.collectors.models.array import Array
 
 if TYPE_CHECKING:  # it needs JAX
-    from collectors.jax.equations import Equation, Traced
+    from fusescope.collectors.jax.equations import Equation, Traced
 
 MODEL = Graph(
     (

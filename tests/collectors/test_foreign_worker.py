@@ -11,10 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.environments import catalogue, state
-from collectors.workers import foreign, worker
-from collectors.workers.jobs import EngineJob, EngineVersion
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.environments import catalogue, state
+from fusescope.collectors.workers import foreign, worker
+from fusescope.collectors.workers.jobs import EngineJob, EngineVersion
 from tests.patience import GIVE_UP_S
 
 # Third-party packages that a worker of another engine may import beside that engine.
@@ -66,7 +66,7 @@ def test_the_tools_own_python_is_no_other_environment(monkeypatch: pytest.Monkey
 def test_it_imports_what_an_environment_has_and_nothing_else(python: Path) -> None:
     """What a worker imports of ours needs no more than what is installed beside the engine."""
     source = (
-        "import sys, collectors.workers.jobs, collectors.workers.clock, collectors.workers.memory\n"
+        "import sys, fusescope.collectors.workers.jobs, fusescope.collectors.workers.clock, fusescope.collectors.workers.memory\n"
         "names = {name.partition('.')[0] for name, module in sys.modules.items() if module}\n"
         "names -= {*sys.stdlib_module_names}\n"
         "__version__ = ' '.join(name for name in names if not name.startswith('_'))\n"

@@ -9,8 +9,8 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from analysis.graph import Tensor
-from collectors.models.graphs import MAX_VALUES, from_model, nodes_of
+from fusescope.analysis.graph import Tensor
+from fusescope.collectors.models.graphs import MAX_VALUES, from_model, nodes_of
 
 
 def tensor_of(values: np.ndarray, *, listed: bool = False, ir_version: int = 8) -> Tensor:

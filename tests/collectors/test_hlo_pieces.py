@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from collectors.jax.module_text import parse_module
-from collectors.jax.pieces import piece, split
-from collectors.jax.products import flops_of
+from fusescope.collectors.jax.module_text import parse_module
+from fusescope.collectors.jax.pieces import piece, split
+from fusescope.collectors.jax.products import flops_of
 
 PROGRAM = r"""HloModule jit_model, is_scheduled=true, entry_computation_layout={(f32[4,8]{1,0})->f32[8,4]{1,0}}
 

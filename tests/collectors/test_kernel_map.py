@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.torch.kernel_map import check, fusions, several
-from collectors.workers.jobs import Denied
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.torch.kernel_map import check, fusions, several
+from fusescope.collectors.workers.jobs import Denied
 
 # A mean that two kernels read; the first also stores it. `view` computes nothing.
 HELD = {

@@ -13,15 +13,15 @@ import pytest
 
 pytest.importorskip("numba", reason="kernels need the extra 'kernels'")
 
-from analysis.errors import FuseScopeError
-from analysis.operators import flops
-from analysis.operators.classes import op_class
-from collectors import kernels
-from collectors.derive import segments
-from collectors.derive.replacement import with_kernels
-from collectors.kernels import compiled, depthwise, elementwise, formulas, group
-from collectors.kernels.loading import groups_of
-from collectors.kernels.memory import Buffers
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.operators import flops
+from fusescope.analysis.operators.classes import op_class
+from fusescope.collectors import kernels
+from fusescope.collectors.derive import segments
+from fusescope.collectors.derive.replacement import with_kernels
+from fusescope.collectors.kernels import compiled, depthwise, elementwise, formulas, group
+from fusescope.collectors.kernels.loading import groups_of
+from fusescope.collectors.kernels.memory import Buffers
 from tests.collectors.kernel_models import Node, Shape, engine, graph_of, kernel, model_of, values
 from tests.patience import GIVE_UP_S
 
@@ -391,7 +391,7 @@ def test_kernels_are_found_by_name() -> None:
 
 def test_listing_kernels_loads_no_engine() -> None:
     code = (
-        "import sys, collectors.variants, collectors.recording.request; "
+        "import sys, fusescope.collectors.variants, fusescope.collectors.recording.request; "
         "print(sorted({'numba', 'onnx', 'onnxruntime', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run(
@@ -427,7 +427,7 @@ def test_a_process_loads_what_another_one_compiled(tmp_path: Path) -> None:
     program = found.program(over="", threads=1)
     source, machine_code = compiled.store(program.source, (tmp_path,))
     code = (
-        "from collectors.kernels import compiled; "
+        "from fusescope.collectors.kernels import compiled; "
         f"run = compiled.load({str(source)!r}, {str(machine_code)!r}, 1); "
         "print(sum(run.stats.cache_hits.values()), sum(run.stats.cache_misses.values()))"
     )

@@ -11,12 +11,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from analysis.graph import graph_json, parse_graph
-from collectors.files import archive
-from collectors.models import graphs, inputs, shapes
-from collectors.tensors.difference import difference_of
-from collectors.workers import machine
-from collectors.zoo import builder
+from fusescope.analysis.graph import graph_json, parse_graph
+from fusescope.collectors.files import archive
+from fusescope.collectors.models import graphs, inputs, shapes
+from fusescope.collectors.tensors.difference import difference_of
+from fusescope.collectors.workers import machine
+from fusescope.collectors.zoo import builder
 from tests.collectors.short_recordings import run, short
 
 
@@ -280,7 +280,7 @@ def test_zoo_weights_come_from_the_seed() -> None:
 def test_zoo_models_have_the_published_operators(name: str, counts: dict[str, int]) -> None:
     import importlib
 
-    model = importlib.import_module(f"collectors.zoo.{name}").build()
+    model = importlib.import_module(f"fusescope.collectors.zoo.{name}").build()
     onnx.checker.check_model(model)
     types = [node.op_type for node in model.graph.node]
     assert {op_type: types.count(op_type) for op_type in counts} == counts

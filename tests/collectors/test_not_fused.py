@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.experiment import NotFused
-from collectors.torch.reasons import Operation, Refusal, Told, not_fused
+from fusescope.analysis.experiment import NotFused
+from fusescope.collectors.torch.reasons import Operation, Refusal, Told, not_fused
 
 
 def operation(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from collectors.openvino.boundaries import Boundaries, Names, returned, search
-from collectors.openvino.layers import Layer, Written, constants_of
+from fusescope.collectors.openvino.boundaries import Boundaries, Names, returned, search
+from fusescope.collectors.openvino.layers import Layer, Written, constants_of
 
 
 def layer(

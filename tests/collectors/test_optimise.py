@@ -8,19 +8,19 @@ import msgspec
 import onnx
 import pytest
 
-from analysis.advice.missed_fusions import missed_fusions, missed_untimed
-from analysis.advice.settings import conditions_of, conditions_untimed
-from analysis.compare import compare
-from analysis.compare.groups.grouping import group_operators
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.gate.fusion_changes import fusion_changes
-from analysis.gate.structure import changes_of_variants, fusion_of, structure_of
-from analysis.readers import read_path
-from analysis.releases.history import History
-from collectors.optimise import needs_no_recording, optimise
-from collectors.record import Recording
+from fusescope.analysis.advice.missed_fusions import missed_fusions, missed_untimed
+from fusescope.analysis.advice.settings import conditions_of, conditions_untimed
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.groups.grouping import group_operators
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.gate.fusion_changes import fusion_changes
+from fusescope.analysis.gate.structure import changes_of_variants, fusion_of, structure_of
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.releases.history import History
+from fusescope.collectors.optimise import needs_no_recording, optimise
+from fusescope.collectors.record import Recording
 from tests.collectors.short_recordings import run, short
 from tests.two_exports import export
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.experiment import Cache
-from collectors.tasks import peaks
-from collectors.workers.jobs import PeaksJob
+from fusescope.analysis.experiment import Cache
+from fusescope.collectors.tasks import peaks
+from fusescope.collectors.workers.jobs import PeaksJob
 
 KIB, MIB = 2**10, 2**20
 CACHES = (

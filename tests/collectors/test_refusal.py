@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from collectors.torch.refusal import reason_of
+from fusescope.collectors.torch.refusal import reason_of
 
 FAKE = """RuntimeError when making fake tensor call
   Explanation: Dynamo failed to run FX node with fake tensors: call_function mylib.twice(*(FakeTensor(..., size=(16, 16)),), **{}): got RuntimeError('There was no fake impl registered for <CustomOpDef(mylib::twice)>. Please use `twice.register_fake`.')

@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("numba", reason="kernels need the extra 'kernels'")
 
-from collectors import kernels
-from collectors.derive import segments
-from collectors.kernels import group
-from collectors.kernels.loading import groups_of
-from collectors.kernels.row_program import Operand
+from fusescope.collectors import kernels
+from fusescope.collectors.derive import segments
+from fusescope.collectors.kernels import group
+from fusescope.collectors.kernels.loading import groups_of
+from fusescope.collectors.kernels.row_program import Operand
 from tests.collectors.kernel_models import Node, Shape, engine, graph_of, kernel, model_of, values
 
 again = pytest.mark.exhaustive  # the compiler takes three seconds for each

@@ -16,16 +16,16 @@ from pathlib import Path
 import psutil
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Peaks
-from analysis.messages import Message
-from collectors import tasks
-from collectors.environments.catalogue import ENGINES
-from collectors.errors import engine
-from collectors.progress import Progress, encode
-from collectors.record import record
-from collectors.workers import worker
-from collectors.workers.jobs import PeaksJob
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Peaks
+from fusescope.analysis.messages import Message
+from fusescope.collectors import tasks
+from fusescope.collectors.environments.catalogue import ENGINES
+from fusescope.collectors.errors import engine
+from fusescope.collectors.progress import Progress, encode
+from fusescope.collectors.record import record
+from fusescope.collectors.workers import worker
+from fusescope.collectors.workers.jobs import PeaksJob
 from tests.collectors.short_recordings import short
 from tests.patience import GIVE_UP_S
 
@@ -57,7 +57,7 @@ def test_a_crash_is_one_sentence(tmp_path: Path) -> None:
         while time.monotonic() < deadline:
             for child in psutil.Process().children():
                 with contextlib.suppress(psutil.Error):
-                    if "collectors.workers.worker" in child.cmdline():
+                    if "fusescope.collectors.workers.worker" in child.cmdline():
                         child.send_signal(signal.SIGSEGV)
                         return
             time.sleep(0.01)
@@ -85,7 +85,7 @@ def test_no_task_loads_what_only_analysis_needs() -> None:
     found = sorted(path.stem for path in Path(tasks.__file__).parent.glob("[!_]*.py"))
     names = [name for name in found if not name.startswith(others)]
     assert "block" in names
-    modules = ", ".join(f"collectors.tasks.{name}" for name in names)
+    modules = ", ".join(f"fusescope.collectors.tasks.{name}" for name in names)
     code = f"import sys, {modules}; print(sorted({{'pandas', 'pyarrow'}} & {{*sys.modules}}))"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -230,7 +230,7 @@ def test_a_full_disk_is_not_blamed_on_the_model(tmp_path: Path) -> None:
     code = (
         "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
-        "from app.cli.main import main; main()"
+        "from fusescope.app.cli.main import main; main()"
     )
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -257,7 +257,7 @@ def test_what_an_engine_says_on_a_full_disk_is_about_the_disk(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/t/fusescope-worker-1")
-    monkeypatch.setattr("collectors.files.scratch.is_full", lambda path: True)
+    monkeypatch.setattr("fusescope.collectors.files.scratch.is_full", lambda path: True)
     told = engine.sentence(error, None)
     assert told.text.startswith(
         "The temporary folder cannot be written to: no space left on device (/t). "

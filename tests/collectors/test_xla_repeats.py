@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collectors.jax.module_text import parse_module
-from collectors.jax.repeats import recomputed
+from fusescope.collectors.jax.module_text import parse_module
+from fusescope.collectors.jax.repeats import recomputed
 
 # Of `y = tanh(x * a) + b; y.sum(0), y.T * 2, (y * b).max()`, as jax 0.10.2 compiles such functions,
 # shortened: the addition is copied into three fusions.

@@ -16,12 +16,12 @@ import onnxruntime as ort
 import pytest
 from onnx import numpy_helper
 
-from analysis.errors import FuseScopeError
-from analysis.graph import parse_graph
-from collectors import zoo
-from collectors.models import graphs, inputs
-from collectors.zoo import ZooModel, calibration, deeplabv3plus, double, store
-from collectors.zoo.builder import GraphBuilder, Strides
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import parse_graph
+from fusescope.collectors import zoo
+from fusescope.collectors.models import graphs, inputs
+from fusescope.collectors.zoo import ZooModel, calibration, deeplabv3plus, double, store
+from fusescope.collectors.zoo.builder import GraphBuilder, Strides
 from tests.repetitions import few
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
@@ -271,7 +271,7 @@ def test_layer_norm_and_gelu_are_what_they_are_called() -> None:
     expected = expected * weights["norm.gamma"] + weights["norm.beta"]
     np.testing.assert_allclose(run(model, {"input": x})[0], expected, rtol=1e-4, atol=1e-5)
 
-    encoder = importlib.import_module("collectors.zoo.transformer_encoder")
+    encoder = importlib.import_module("fusescope.collectors.zoo.transformer_encoder")
     graph = GraphBuilder("gelu")
     model = graph.model(encoder.gelu(graph, "input", "gelu"), (4, 16), (4, 16))
     from scipy.special import erf
@@ -308,7 +308,7 @@ def test_group_normalisation_is_the_same_in_both_spellings() -> None:
 
 
 def test_rotary_positions_turn_a_vector_and_keep_its_length() -> None:
-    encoder = importlib.import_module("collectors.zoo.rotary_encoder")
+    encoder = importlib.import_module("fusescope.collectors.zoo.rotary_encoder")
     graph = GraphBuilder("rotary")
     cos, sin = encoder._angles(graph, "angles")
     shape = (encoder.HEADS, encoder.TOKENS, encoder.HEAD_WIDTH)
@@ -328,7 +328,7 @@ def test_biases_of_relative_positions_go_by_distance() -> None:
     """Each way 8 buckets of one distance each, then 8 that grow to a distance of 128: 16 and 17 are
     in bucket 10 (8 + 8 · log(16 / 8) / log(16) = 10), 127 in the last one, and so is 8 in bucket 8.
     What is ahead has 16 more."""
-    encoder = importlib.import_module("collectors.zoo.relative_encoder")
+    encoder = importlib.import_module("fusescope.collectors.zoo.relative_encoder")
     graph = GraphBuilder("relative")
     bias = encoder._bias(graph, "input", "bias")
     model = graph.model(bias, (encoder.TOKENS, 4), (encoder.HEADS, encoder.TOKENS, encoder.TOKENS))

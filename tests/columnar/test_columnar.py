@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.columnar.columns import read, stored
-from analysis.columnar.header import TEXTS
-from analysis.columnar.tables import Columnar, columnar, trace_of
-from analysis.readers.packed.notes import Note
-from analysis.readers.packed.tables import Origin
-from analysis.readers.reader import Reader
-from analysis.trace import Diagnostic, Meta, Trace, calls_frame, operators_frame
+from fusescope.analysis.columnar.columns import read, stored
+from fusescope.analysis.columnar.header import TEXTS
+from fusescope.analysis.columnar.tables import Columnar, columnar, trace_of
+from fusescope.analysis.readers.packed.notes import Note
+from fusescope.analysis.readers.packed.tables import Origin
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, calls_frame, operators_frame
 from tests.miniatures import FORMATS, files, only_trace
 
 OFTEN = ("kineto", "ascend_op_summary", "onnxruntime")

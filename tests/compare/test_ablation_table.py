@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 import scipy  # loads `stats` when it is asked for it
 
-from analysis.compare.ablation import ablation
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.wording import ablation_notes, ablation_ratio
+from fusescope.analysis.compare.ablation import ablation
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.wording import ablation_notes, ablation_ratio
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip
 
 EVEN = {

@@ -8,22 +8,22 @@ import msgspec
 import pandas as pd
 import pytest
 
-from analysis.advice import Subject
-from analysis.advice.finding import Finding
-from analysis.advice.kinds.slower import fused_slower
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.compare.ledger import Ledger
-from analysis.compare.ledger.modules import MAX_MODULES, modules
-from analysis.compare.ledger.reconciliation import Reconciliation
-from analysis.compare.side import engines_differ, side_of_variant
-from analysis.experiment import Engine, Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.wording import change_title, fusion_sentence
-from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.findings import remedy_text
+from fusescope.analysis.advice import Subject
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.kinds.slower import fused_slower
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.ledger import Ledger
+from fusescope.analysis.compare.ledger.modules import MAX_MODULES, modules
+from fusescope.analysis.compare.ledger.reconciliation import Reconciliation
+from fusescope.analysis.compare.side import engines_differ, side_of_variant
+from fusescope.analysis.experiment import Engine, Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.wording import change_title, fusion_sentence
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.wording.findings import remedy_text
 from tests.engine_experiments import SAMPLES, two_engines
 
 

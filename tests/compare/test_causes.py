@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis import readers
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.multiple.rungs import RUNGS, steps_between
-from analysis.experiment import Experiment
-from analysis.wording import came_from_parts, change_title
+from fusescope.analysis import readers
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.multiple.rungs import RUNGS, steps_between
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.wording import came_from_parts, change_title
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 MINDSPORE, TORCH, JAX = (

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_trace
-from analysis.compare.totals import totals
-from analysis.metrics.breakdown import by_type
-from analysis.readers.building.trace_tables import build_trace
-from analysis.report.tables import operator_totals
-from analysis.trace import Meta, Trace
-from analysis.wording import total_basis, totals_sentence
-from analysis.wording.waterfall import waterfall_steps
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.compare.totals import totals
+from fusescope.analysis.metrics.breakdown import by_type
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.report.tables import operator_totals
+from fusescope.analysis.trace import Meta, Trace
+from fusescope.analysis.wording import total_basis, totals_sentence
+from fusescope.analysis.wording.waterfall import waterfall_steps
 
 US = 1000
 

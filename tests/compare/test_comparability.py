@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.comparability import comparability
-from analysis.compare.side import Side, side_of_trace, side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic, DiagnosticCode, Meta, Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparability import comparability
+from fusescope.analysis.compare.side import Side, side_of_trace, side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Meta, Trace
+from fusescope.analysis.wording import diagnostic_sentence
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 META = Meta("ascend_kernel_details", "Ascend PyTorch Profiler", "2.1", "910B", "k.csv")

@@ -8,22 +8,27 @@ from functools import lru_cache
 import msgspec
 import pytest
 
-from analysis.compare import Assumptions, compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.compare.joining.matching import match_operators, match_types
-from analysis.compare.side import Side, side_of_trace, side_of_variant
-from analysis.compare.single import unprofiled_ns
-from analysis.compare.trust import trust
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.graph import COMPILED_DOMAIN
-from analysis.metrics.counters import hardware_counters
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from analysis.wording import basis_text, diagnostic_sentence, verdict_basis, verdict_sentence
-from analysis.wording.sentences import engines_text
+from fusescope.analysis.compare import Assumptions, compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.joining.matching import match_operators, match_types
+from fusescope.analysis.compare.side import Side, side_of_trace, side_of_variant
+from fusescope.analysis.compare.single import unprofiled_ns
+from fusescope.analysis.compare.trust import trust
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.graph import COMPILED_DOMAIN
+from fusescope.analysis.metrics.counters import hardware_counters
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import (
+    basis_text,
+    diagnostic_sentence,
+    verdict_basis,
+    verdict_sentence,
+)
+from fusescope.analysis.wording.sentences import engines_text
 from tests.factories import (
     BN,
     CONV,

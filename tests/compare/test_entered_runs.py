@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.charts.run_times import run_times
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.runs.entered import offered_runs, suggested_runs, with_entered_runs
-from analysis.compare.side import Side, side_of_trace
-from analysis.distribution import distribution
-from analysis.report.ledger import ledger_table
-from analysis.report.tables import operator_totals
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording import light_work, totals_sentence
+from fusescope.analysis.charts.run_times import run_times
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.runs.entered import offered_runs, suggested_runs, with_entered_runs
+from fusescope.analysis.compare.side import Side, side_of_trace
+from fusescope.analysis.distribution import distribution
+from fusescope.analysis.report.ledger import ledger_table
+from fusescope.analysis.report.tables import operator_totals
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.wording import light_work, totals_sentence
 
 # Each call: operator, start and duration in ns.
 Call = tuple[str, int, int]

@@ -9,23 +9,23 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.files import check_apart, side_of_files
-from analysis.compare.side import Side, side_of_trace
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.counters import total_counters
-from analysis.metrics.spans import call_times, run_spans, union_ns
-from analysis.metrics.warmup import steady_runs
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.readers.packed.tables import packed_trace, parse_trace
-from analysis.readers.reader import Reader
-from analysis.redaction import redacted_sides
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence, verdict_basis, verdict_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.files import check_apart, side_of_files
+from fusescope.analysis.compare.side import Side, side_of_trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.counters import total_counters
+from fusescope.analysis.metrics.spans import call_times, run_spans, union_ns
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.packed.tables import packed_trace, parse_trace
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.redaction import redacted_sides
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence, verdict_basis, verdict_sentence
 from tests import miniatures
 from tests.factories import (
     CONV,

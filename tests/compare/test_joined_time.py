@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis import wording
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Fusion
-from analysis.compare.joined_time import joined_shares
-from analysis.compare.side import side_of_trace
-from analysis.report.exports.comparison_json import comparison_values
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis import wording
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Fusion
+from fusescope.analysis.compare.joined_time import joined_shares
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.report.exports.comparison_json import comparison_values
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 # name, launcher, class, inputs, time in ns
 Op = tuple[str, str | None, str, str | None, int]

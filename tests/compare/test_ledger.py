@@ -14,18 +14,18 @@ import scipy  # loads `stats` when it is asked for it
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare import compare
-from analysis.compare.groups.fusion import Fusion, Group, Operator
-from analysis.compare.groups.grouping import group_operators
-from analysis.compare.ledger import Ledger, gain_kind, ledger
-from analysis.compare.ledger.operator_texts import common_scope, sequence_text
-from analysis.compare.side import Side, side_of_trace, side_of_variant
-from analysis.compare.timing.gain_interval import gain_intervals
-from analysis.graph import graph_json
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Operator
+from fusescope.analysis.compare.groups.grouping import group_operators
+from fusescope.analysis.compare.ledger import Ledger, gain_kind, ledger
+from fusescope.analysis.compare.ledger.operator_texts import common_scope, sequence_text
+from fusescope.analysis.compare.side import Side, side_of_trace, side_of_variant
+from fusescope.analysis.compare.timing.gain_interval import gain_intervals
+from fusescope.analysis.graph import graph_json
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
 from tests.compare.test_comparison import experiment_of
 from tests.compare.timing.raw_times import lengthened, rewritten, slowed, trimmed
 from tests.factories import (
@@ -430,7 +430,7 @@ def test_a_comparison_carries_groups_ledger_and_their_doubts() -> None:
         "The operators' own times do not explain the change. The mean run changed by −1.00 "
         "ms. Beside the operators that compute: profiler bias −1.00 ms and idle time +2.00 µs."
     )
-    from analysis.compare.doubts import _attribution
+    from fusescope.analysis.compare.doubts import _attribution
 
     marked = replace(comparison.verdict, reason="marked")  # runs that are not compared
     sides = (comparison.baseline, comparison.candidate)
@@ -440,7 +440,7 @@ def test_a_comparison_carries_groups_ledger_and_their_doubts() -> None:
 
 
 def test_originals_outside_groups_and_operators_without_times_are_said() -> None:
-    from analysis.compare.doubts import doubts
+    from fusescope.analysis.compare.doubts import doubts
 
     sides = sides_of(experiment_zip(TIMES))
     usual = compare(*sides)

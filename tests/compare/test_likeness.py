@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.likeness import belong_together, like_these, likeness
-from analysis.readers.building.trace_tables import build_trace
-from analysis.trace import Meta, Trace
+from fusescope.analysis.compare.likeness import belong_together, like_these, likeness
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.trace import Meta, Trace
 
 
 def trace(times: dict[str, int], format_: str = "kineto") -> Trace:

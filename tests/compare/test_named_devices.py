@@ -7,15 +7,15 @@ import re
 import pandas as pd
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.roofline import roofline_picture
-from analysis.compare.roofs import under_roofs
-from analysis.compare.side import Side
-from analysis.metrics.breakdown import by_operator
-from analysis.report.exports.roofline_json import roofline_values
-from analysis.wording import device_note, roofline_notes
-from analysis.wording.roofline import line_name
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.roofline import roofline_picture
+from fusescope.analysis.compare.roofs import under_roofs
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.report.exports.roofline_json import roofline_values
+from fusescope.analysis.wording import device_note, roofline_notes
+from fusescope.analysis.wording.roofline import line_name
 from tests.product_traces import Product, traced_side
 
 H100 = "NVIDIA H100 80GB HBM3"

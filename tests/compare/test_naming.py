@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import wording
-from analysis.compare import compare
-from analysis.compare.naming import MAX_CHARS, short_names, without_common
-from analysis.compare.side import Side, side_of_trace, side_of_variant
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.timeline.payload import timeline_payload
-from analysis.trace import Trace
-from analysis.units import middle_cut
+from fusescope.analysis import wording
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.naming import MAX_CHARS, short_names, without_common
+from fusescope.analysis.compare.side import Side, side_of_trace, side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.timeline.payload import timeline_payload
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.units import middle_cut
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 LONG = "bench_resnet50_torch_2.3_{}_batch32_rank0.pt.trace.json"

@@ -8,18 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.advice import findings
-from analysis.advice.kinds.missed import missed_fusion
-from analysis.advice.kinds.threads import idle_threads
-from analysis.advice.subject import Subject
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side, side_of_variant
-from analysis.compare.step import parts_of
-from analysis.experiment import Engine
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic, calls_frame
+from fusescope.analysis.advice import findings
+from fusescope.analysis.advice.kinds.missed import missed_fusion
+from fusescope.analysis.advice.kinds.threads import idle_threads
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Side, side_of_variant
+from fusescope.analysis.compare.step import parts_of
+from fusescope.analysis.experiment import Engine
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Diagnostic, calls_frame
 from tests.accounts import check_ledger
 from tests.factories import experiment_zip
 

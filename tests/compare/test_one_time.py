@@ -10,25 +10,25 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import wording
-from analysis.advice.explanation import explain_trace
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_trace
-from analysis.compare.totals import totals
-from analysis.readers import read_path
-from analysis.report.explanation.rows import explained_rows
-from analysis.report.exports.comparison_json import comparison_values
-from analysis.report.exports.comparison_markdown import comparison_markdown
-from analysis.report.html import report_html
-from analysis.report.sample_card import card_of_comparison
-from analysis.timeline.payload import timeline_payload
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from analysis.units import duration
-from analysis.wording.explanation import explained_parts
-from analysis.wording.explanation.traced_unit import unit_said
-from analysis.wording.explanation.waterfall import steps_of as steps_between
-from analysis.wording.waterfall import ends_ns
+from fusescope.analysis import wording
+from fusescope.analysis.advice.explanation import explain_trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.compare.totals import totals
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.explanation.rows import explained_rows
+from fusescope.analysis.report.exports.comparison_json import comparison_values
+from fusescope.analysis.report.exports.comparison_markdown import comparison_markdown
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.sample_card import card_of_comparison
+from fusescope.analysis.timeline.payload import timeline_payload
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.units import duration
+from fusescope.analysis.wording.explanation import explained_parts
+from fusescope.analysis.wording.explanation.traced_unit import unit_said
+from fusescope.analysis.wording.explanation.waterfall import steps_of as steps_between
+from fusescope.analysis.wording.waterfall import ends_ns
 from tests.conftest import ROOT, SHARED_TRACES
 from tests.step_traces import Kernel, steps_of
 

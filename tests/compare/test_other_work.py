@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import wording
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.joining.weights import other_weights, weights_text
-from analysis.compare.side import side_of_trace
-from analysis.readers import read_path
-from analysis.report.exports.comparison_json import comparison_values
-from analysis.trace import Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording.explanation import leading_sentence
+from fusescope.analysis import wording
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.joining.weights import other_weights, weights_text
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.exports.comparison_json import comparison_values
+from fusescope.analysis.trace import Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.wording.explanation import leading_sentence
 from tests.compare.test_joined_time import Op, trace_of
 from tests.conftest import SHARED_TRACES
 

@@ -8,24 +8,24 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.advice import missed_fusions
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import (
+from fusescope.analysis.advice import missed_fusions
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import (
     Agreement,
     Experiment,
     ExperimentRecord,
     OutputDifference,
     parse_record,
 )
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.cards import figures
-from analysis.report.exports.comparison_json import comparison_values
-from analysis.report.html import report_html
-from analysis.wording import agreement_text, diagnostic_sentence
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.cards import figures
+from fusescope.analysis.report.exports.comparison_json import comparison_values
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.wording import agreement_text, diagnostic_sentence
 from tests.factories import experiment_zip
 
 AGREED = Agreement("scores", 1000, 16, 16, 13, 0.9375, 1.0)

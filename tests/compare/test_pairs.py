@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.joining.agreement import factor, lasting_name, shapes_contradict
-from analysis.compare.joining.matching import match_operators
-from analysis.compare.joining.pairs import paired_operators
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.compare.joining.agreement import factor, lasting_name, shapes_contradict
+from fusescope.analysis.compare.joining.matching import match_operators
+from fusescope.analysis.compare.joining.pairs import paired_operators
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 Row = tuple[str, str | None, str, str | None, str | None, str, bool, int, int]
 _COLUMNS = (

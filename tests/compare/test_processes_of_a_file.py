@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import alike, choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.compare.trust import trust
-from analysis.errors import FuseScopeError
-from analysis.fleet.ingest import ingest_rank
-from analysis.readers import read_path
-from analysis.redaction import redacted
-from analysis.report.origins import origins
-from analysis.trace import Trace
-from analysis.wording.single import units_opened_text
-from analysis.wording.trust import trust_line
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import alike, choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.trust import trust
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.fleet.ingest import ingest_rank
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.redaction import redacted
+from fusescope.analysis.report.origins import origins
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.single import units_opened_text
+from fusescope.analysis.wording.trust import trust_line
 from tests import two_processes
 
 

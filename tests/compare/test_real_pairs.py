@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from analysis import wording
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_trace
-from analysis.readers import read_path
-from analysis.report.exports.comparison_json import comparison_values
-from analysis.trace import Trace
+from fusescope.analysis import wording
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.exports.comparison_json import comparison_values
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 from tests.conftest import SHARED_TRACES
 

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare import compare
-from analysis.compare.groups.fusion import Fusion, Group, Operator
-from analysis.compare.groups.grouping import group_operators
-from analysis.compare.ledger import Ledger, ledger
-from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
-from analysis.compare.side import Side, side_of_trace, side_of_variant
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Operator
+from fusescope.analysis.compare.groups.grouping import group_operators
+from fusescope.analysis.compare.ledger import Ledger, ledger
+from fusescope.analysis.compare.ledger.reconciliation import Reconciliation, SideTimes
+from fusescope.analysis.compare.side import Side, side_of_trace, side_of_variant
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.compare.test_comparison import experiment_of
 from tests.compare.timing.raw_times import (
     RawMeans,

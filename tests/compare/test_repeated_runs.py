@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison
-from analysis.compare.doubts import _attribution
-from analysis.compare.runs.units import with_shared_runs
-from analysis.compare.side import Side, side_of_trace
-from analysis.report.html import report_html
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.doubts import _attribution
+from fusescope.analysis.compare.runs.units import with_shared_runs
+from fusescope.analysis.compare.side import Side, side_of_trace
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
 from tests.step_traces import Kernel, steps_of
 
 LAYER = (

@@ -8,16 +8,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice.explanation import explain_trace
-from analysis.advice.sides import advised
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.joining.same_place import same_place, with_launchers
-from analysis.compare.side import side_of_trace
-from analysis.metrics.breakdown import by_operator
-from analysis.trace import Trace
-from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.fusion.ungrouped import ungrouped_title
+from fusescope.analysis.advice.explanation import explain_trace
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.joining.same_place import same_place, with_launchers
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.wording.fusion.ungrouped import ungrouped_title
 from tests.step_traces import Kernel, steps_of
 
 FLASH = Kernel("flash_fwd_kernel", 80, "attention", by="flash_attn::forward")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.side import side_of_trace, side_of_variant
-from analysis.compare.step import StepChange, mean_steps, part_ns, step_change
-from analysis.messages import language
-from analysis.readers import read_path
-from analysis.trace import calls_frame
-from analysis.wording import step as words
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
+from fusescope.analysis.compare.step import StepChange, mean_steps, part_ns, step_change
+from fusescope.analysis.messages import language
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import calls_frame
+from fusescope.analysis.wording import step as words
 from tests.compare.test_comparison import experiment_of
 from tests.factories import experiment_zip
 from tests.metrics.test_device import trace

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis import wording
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.totals import Total, totals
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report import cards
-from analysis.trace import Trace
+from fusescope.analysis import wording
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.totals import Total, totals
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report import cards
+from fusescope.analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis import wording
-from analysis.compare.trust import trust
-from analysis.trace import Diagnostic
+from fusescope.analysis import wording
+from fusescope.analysis.compare.trust import trust
+from fusescope.analysis.trace import Diagnostic
 
 UNPAIRED = Diagnostic("warning", "unpaired", values={"of": "run_span"})
 PROFILED = Diagnostic("warning", "profiled_headline", values={"of": "run_span"})

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from analysis import wording
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_trace
-from analysis.limits import Limits
-from analysis.readers.building.host.wait_calls import host_waits
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
-from analysis.wording.explanation import leading_sentence
+from fusescope.analysis import wording
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.building.host.wait_calls import host_waits
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
+from fusescope.analysis.wording.explanation import leading_sentence
 from tests.host.hosts import Span, trace_of
 
 DECODE, PREFILL = "step[DECODE bs=32]", "step[EXTEND bs=15 toks=15360]"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_trace
-from analysis.readers.building.trace_tables import build_trace
-from analysis.trace import Meta, Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.trace import Meta, Trace
 
 CONV, NORM = "?[2,3,64,64]; ?[32,3,3,3]", "?[2,32,64,64]; ?[32]"
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.messages import language
-from analysis.wording import FIGURES
-from analysis.wording.texts import FigureText
+from fusescope.analysis.messages import language
+from fusescope.analysis.wording import FIGURES
+from fusescope.analysis.wording.texts import FigureText
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "figures.md"
 CHINESE = PAGE.parent / "zh" / "figures.md"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.messages import language
-from analysis.wording.findings.texts import TEXTS
+from fusescope.analysis.messages import language
+from fusescope.analysis.wording.findings.texts import TEXTS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = DOCS / "findings.md"

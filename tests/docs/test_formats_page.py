@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.doctor import fields
-from analysis.messages import language
-from analysis.readers import read_path
-from analysis.readers.formats import READERS
-from analysis.readers.reader import ALWAYS, FIELDS, Reader
-from analysis.wording.doctor import FIELD_LABELS
+from fusescope.analysis.doctor import fields
+from fusescope.analysis.messages import language
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.readers.formats import READERS
+from fusescope.analysis.readers.reader import ALWAYS, FIELDS, Reader
+from fusescope.analysis.wording.doctor import FIELD_LABELS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "formats.md"

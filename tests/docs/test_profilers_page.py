@@ -8,8 +8,8 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from analysis.readers import read_path
-from analysis.trace import Trace
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Trace
 from tests.command_line import app
 from tests.docs.examples import ROOT, blocks
 
@@ -26,7 +26,7 @@ def test_the_snippet_of_onnx_runtime_records_30_runs(tmp_path: Path) -> None:
     exported = CliRunner().invoke(app, ["zoo", "export", "mul_add", str(model)])
     assert exported.exit_code == 0, exported.output
     typed = subprocess.run(
-        [sys.executable, "-c", f"import collectors\n{snippet}"],
+        [sys.executable, "-c", f"import fusescope.collectors\n{snippet}"],
         cwd=tmp_path,
         env={"PATH": "", "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
         capture_output=True,

@@ -16,8 +16,8 @@ import pytest
 import yaml
 from onnx import TensorProto, helper, numpy_helper
 
-from analysis.experiment import Experiment
-from analysis.readers import read_path
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read_path
 from tests.docs.examples import ROOT, blocks
 
 GELUS = 12  # as many as the page asks for
@@ -59,7 +59,7 @@ def test_the_workflow_runs_as_written(passes: bool, tmp_path: Path) -> None:
     work.mkdir()
     asked = tmp_path / "asked"
     write_program(programs / "pip", f'printf "%s\\n" "$@" >> "{asked}"')
-    verb = "import sys; sys.argv[0] = 'fusescope'; from app.cli.main import main; main()"
+    verb = "import sys; sys.argv[0] = 'fusescope'; from fusescope.app.cli.main import main; main()"
     write_program(programs / "fusescope", f'exec "{sys.executable}" -c "{verb}" "$@" --blocks 1')
     onnx.save(model_of(GELUS if passes else GELUS - 1), work / "model.onnx")  # what is checked out
     environment = {

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from analysis import units
-from collectors.environments import adding, state
-from collectors.environments.catalogue import ENGINES
+from fusescope.analysis import units
+from fusescope.collectors.environments import adding, state
+from fusescope.collectors.environments.catalogue import ENGINES
 
 # What proves that an engine compiles, beside that it can be imported.
 COMPILES = {

@@ -12,14 +12,14 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from analysis import readers
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from collectors.environments import state
-from collectors.environments.catalogue import ENGINES
-from collectors.record import Recording, record
+from fusescope.analysis import readers
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.collectors.environments import state
+from fusescope.collectors.environments.catalogue import ENGINES
+from fusescope.collectors.record import Recording, record
 from tests.accounts import check_ledger, verified_lineage
 
 if state.state_of(ENGINES["openvino"]).kind != "ready":
@@ -123,7 +123,7 @@ def test_an_engine_that_dies_in_the_middle_is_named_and_nothing_is_written(
     python.write_text(f'#!/bin/sh\nexec "{real}" "$@"\n')
     python.chmod(0o755)
     seen: list[str] = []
-    monkeypatch.setattr("collectors.recording.several.python_of",
+    monkeypatch.setattr("fusescope.collectors.recording.several.python_of",
                         lambda name: python if name == "openvino" else None)  # fmt: skip
 
     def when(step: object) -> None:

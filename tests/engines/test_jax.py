@@ -8,16 +8,16 @@ from typing import cast
 
 import pytest
 
-from analysis import readers
-from analysis.compare import Comparison, compare
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.operators import flops
-from collectors.environments import state
-from collectors.environments.catalogue import ENGINES
-from collectors.jax.names import BUILT_IN
-from collectors.record import Recording, record
+from fusescope.analysis import readers
+from fusescope.analysis.compare import Comparison, compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.operators import flops
+from fusescope.collectors.environments import state
+from fusescope.collectors.environments.catalogue import ENGINES
+from fusescope.collectors.jax.names import BUILT_IN
+from fusescope.collectors.record import Recording, record
 from tests.accounts import check_ledger, verified_lineage
 
 if state.state_of(ENGINES["jax"]).kind != "ready":

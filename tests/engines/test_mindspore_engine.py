@@ -12,16 +12,16 @@ from typing import cast
 
 import pytest
 
-from analysis import readers
-from analysis.compare import compare
-from analysis.compare.groups.lineage import lineage
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from collectors.environments import state
-from collectors.environments.catalogue import ENGINES
-from collectors.mindspore.names import BUILT_IN, PASSES
-from collectors.record import Recording, first_variants, record
+from fusescope.analysis import readers
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.groups.lineage import lineage
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.collectors.environments import state
+from fusescope.collectors.environments.catalogue import ENGINES
+from fusescope.collectors.mindspore.names import BUILT_IN, PASSES
+from fusescope.collectors.record import Recording, first_variants, record
 from tests.accounts import check_ledger, verified_lineage
 from tests.patience import GIVE_UP_S
 from tests.security.test_nothing_leaves import Home

@@ -15,16 +15,16 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from analysis import readers
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.groups.lineage import lineage
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.operators import flops
-from collectors.environments import state
-from collectors.environments.catalogue import ENGINES
-from collectors.record import Recording, record
+from fusescope.analysis import readers
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.groups.lineage import lineage
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.operators import flops
+from fusescope.collectors.environments import state
+from fusescope.collectors.environments.catalogue import ENGINES
+from fusescope.collectors.record import Recording, record
 from tests.accounts import check_ledger, verified_lineage
 from tests.patience import GIVE_UP_S
 from tests.security.test_nothing_leaves import Home

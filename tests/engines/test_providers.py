@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.experiment import Experiment
-from analysis.graph import COMPILED_DOMAIN
-from analysis.readers import read_path
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.graph import COMPILED_DOMAIN
+from fusescope.analysis.readers import read_path
 from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,7 +35,15 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def collect(python: Path, model: str, variants: str, to: Path) -> subprocess.CompletedProcess[str]:
-    command = [str(python), "-m", "app.cli.main", "collect", model, "--variants", variants]
+    command = [
+        str(python),
+        "-m",
+        "fusescope.app.cli.main",
+        "collect",
+        model,
+        "--variants",
+        variants,
+    ]
     command += ["--blocks", "5", "--rounds", "3", "--out", str(to)]
     return subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, timeout=GIVE_UP_S, check=False

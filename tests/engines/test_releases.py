@@ -8,13 +8,13 @@ from pathlib import Path
 import onnx
 import pytest
 
-from analysis.compare.groups.lineage import lineage
-from analysis.releases.changes import changes
-from analysis.releases.history import History
-from collectors import bisect
-from collectors.recording.request import Recording
-from collectors.releases import kept
-from collectors.releases.version import Span
+from fusescope.analysis.compare.groups.lineage import lineage
+from fusescope.analysis.releases.changes import changes
+from fusescope.analysis.releases.history import History
+from fusescope.collectors import bisect
+from fusescope.collectors.recording.request import Recording
+from fusescope.collectors.releases import kept
+from fusescope.collectors.releases.version import Span
 
 OLDEST, NEWEST = "1.20.1", "1.32.0"
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"

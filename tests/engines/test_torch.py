@@ -7,17 +7,17 @@ from typing import cast
 
 import pytest
 
-from analysis import readers
-from analysis.compare import Comparison, compare
-from analysis.compare.ablation import ablation
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.wording import coverage_sentence
-from collectors.environments import state
-from collectors.environments.catalogue import ENGINES
-from collectors.record import Recording, record
-from collectors.torch.names import BUILT_IN
+from fusescope.analysis import readers
+from fusescope.analysis.compare import Comparison, compare
+from fusescope.analysis.compare.ablation import ablation
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.wording import coverage_sentence
+from fusescope.collectors.environments import state
+from fusescope.collectors.environments.catalogue import ENGINES
+from fusescope.collectors.record import Recording, record
+from fusescope.collectors.torch.names import BUILT_IN
 from tests.accounts import check_ledger, verified_lineage
 
 if state.state_of(ENGINES["torch"]).kind != "ready":

@@ -12,14 +12,14 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from analysis import readers
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from collectors.environments import state
-from collectors.environments.catalogue import ENGINES
-from collectors.record import Recording, record
+from fusescope.analysis import readers
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.collectors.environments import state
+from fusescope.collectors.environments.catalogue import ENGINES
+from fusescope.collectors.record import Recording, record
 from tests.accounts import check_ledger, verified_lineage
 
 READY = [name for name in ("torch", "jax") if state.state_of(ENGINES[name]).kind == "ready"]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from analysis.fleet.fleet import Fleet, fleet_of
-from analysis.fleet.ingest import ingest_source
-from analysis.fleet.tables import (
+from benchmarks.fleet_job import Job, traces
+from fusescope.analysis.fleet.fleet import Fleet, fleet_of
+from fusescope.analysis.fleet.ingest import ingest_source
+from fusescope.analysis.fleet.tables import (
     COLLECTIVES,
     KERNELS,
     OPERATORS,
@@ -17,8 +18,7 @@ from analysis.fleet.tables import (
     STEPS,
     RankFacts,
 )
-from analysis.readers.input.source import Source
-from benchmarks.fleet_job import Job, traces
+from fusescope.analysis.readers.input.source import Source
 
 
 def fleet(job: Job) -> Fleet:

@@ -12,23 +12,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.fleet.binomial import share_interval
-from analysis.fleet.causes import causes
-from analysis.fleet.differing import stages
-from analysis.fleet.examined import examine
-from analysis.fleet.fleet import Fleet
-from analysis.fleet.links import slow_links, transfers
-from analysis.fleet.outliers import outliers
-from analysis.fleet.slow_ranks import slow_ranks, votes
-from analysis.fleet.step_split import Split, by_rank, by_stage, delays
-from analysis.fleet.straggler_free import straggler_free
-from analysis.fleet.sweep import union_between
-from analysis.fleet.versus import versus
-from analysis.ranks.aligned import Aligned
-from analysis.ranks.aligned import aligned as aligned_rows
-from analysis.ranks.bus import bus_bandwidth
-from analysis.ranks.grouped import Grouped
-from analysis.wording.fleet.sentences import cause_parts, free_parts, state_sentences, text_of
+from fusescope.analysis.fleet.binomial import share_interval
+from fusescope.analysis.fleet.causes import causes
+from fusescope.analysis.fleet.differing import stages
+from fusescope.analysis.fleet.examined import examine
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.fleet.links import slow_links, transfers
+from fusescope.analysis.fleet.outliers import outliers
+from fusescope.analysis.fleet.slow_ranks import slow_ranks, votes
+from fusescope.analysis.fleet.step_split import Split, by_rank, by_stage, delays
+from fusescope.analysis.fleet.straggler_free import straggler_free
+from fusescope.analysis.fleet.sweep import union_between
+from fusescope.analysis.fleet.versus import versus
+from fusescope.analysis.ranks.aligned import Aligned
+from fusescope.analysis.ranks.aligned import aligned as aligned_rows
+from fusescope.analysis.ranks.bus import bus_bandwidth
+from fusescope.analysis.ranks.grouped import Grouped
+from fusescope.analysis.wording.fleet.sentences import (
+    cause_parts,
+    free_parts,
+    state_sentences,
+    text_of,
+)
 from tests.fleet.jobs import by_hand
 
 # Four ranks, twenty collectives in two steps: rank 2 comes 40 ns late in each, transfers take 60.

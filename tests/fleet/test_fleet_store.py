@@ -12,20 +12,20 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from analysis.fleet.examined import Examined
-from analysis.fleet.fleet import Fleet
-from analysis.fleet.tables import ROWS, SMALL
-from analysis.limits import DEFAULT_LIMITS
-from analysis.messages import language
-from analysis.ranks.pair import rank_pair
-from analysis.readers import read_path
-from analysis.text import distinct_names
-from analysis.trace import Trace
-from app.fleet import ingesting, store
-from app.fleet.place import Place
-from app.sources.places import SAMPLES
 from benchmarks.fleet_job import Job, write
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.fleet.examined import Examined
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.fleet.tables import ROWS, SMALL
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.messages import language
+from fusescope.analysis.ranks.pair import rank_pair
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.text import distinct_names
+from fusescope.analysis.trace import Trace
+from fusescope.app.fleet import ingesting, store
+from fusescope.app.fleet.place import Place
+from fusescope.app.sources.places import SAMPLES
 from tests.command_line import app
 from tests.factories import experiment_zip
 
@@ -79,7 +79,9 @@ def test_the_same_content_under_another_name_is_not_parsed_again(
 ) -> None:
     own = shutil.copytree(filled, tmp_path / "store")
     copy = shutil.copy(traces / "rank3.json", tmp_path / "other.json")
-    monkeypatch.setattr("app.fleet.reading.ingest_source", lambda *_: pytest.fail("parsed"))
+    monkeypatch.setattr(
+        "fusescope.app.fleet.reading.ingest_source", lambda *_: pytest.fail("parsed")
+    )
     [entry] = ingest(Path(copy), to=own).read
     assert entry.facts is not None and entry.facts.rank == 3
     assert len(store.fleet(store.opened(str(own))).ranks) == 6

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS
-from analysis.readers import read_path
-from analysis.trace import Trace
-from app.fleet import keeping, store
-from app.fleet.ingesting import ingest
-from app.fleet.keeping import Cancelled, Keeper, Ranks, keep
-from app.fleet.place import Place
 from benchmarks.fleet_job import Job, write
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Trace
+from fusescope.app.fleet import keeping, store
+from fusescope.app.fleet.ingesting import ingest
+from fusescope.app.fleet.keeping import Cancelled, Keeper, Ranks, keep
+from fusescope.app.fleet.place import Place
 from tests.patience import GIVE_UP_S
 
 JOB = Job(nodes=1, devices=4, steps=3, layers=3, slow=2, factor=3.0)

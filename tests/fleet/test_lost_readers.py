@@ -14,14 +14,14 @@ from typing import Any, cast
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS
-from app.fleet import ingesting, store
-from app.fleet.place import Place
-from app.fleet.reading import Work, read_unit
-from app.fleet.store import Entry
-from app.fleet.units import Unit
 from benchmarks.fleet_job import Job, write
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.app.fleet import ingesting, store
+from fusescope.app.fleet.place import Place
+from fusescope.app.fleet.reading import Work, read_unit
+from fusescope.app.fleet.store import Entry
+from fusescope.app.fleet.units import Unit
 from tests.patience import GIVE_UP_S
 
 JOB = Job(nodes=2, devices=2, steps=2, layers=2)
@@ -128,9 +128,9 @@ def test_a_long_temporary_folder_is_no_place_for_sockets(tmp_path: Path, short: 
     long.mkdir()
     script = (
         "import sys\n"
-        "from analysis.errors import FuseScopeError\n"
-        "from analysis.limits import DEFAULT_LIMITS\n"
-        "from app.fleet import ingesting\n"
+        "from fusescope.analysis.errors import FuseScopeError\n"
+        "from fusescope.analysis.limits import DEFAULT_LIMITS\n"
+        "from fusescope.app.fleet import ingesting\n"
         f"ingesting._SHORT = {short!r}\n"
         "try:\n"
         "    done = ingesting.ingest([sys.argv[1]], sys.argv[2], DEFAULT_LIMITS, processes=2)\n"

@@ -14,13 +14,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.fleet.fleet import Fleet
-from analysis.limits import DEFAULT_LIMITS
-from analysis.readers.input.source import Source, load_file
-from app.fleet import ingesting, schedulers, store
-from app.fleet.ingesting import Ingested
 from benchmarks.fleet_job import Job, traces, write
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.fleet.fleet import Fleet
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.readers.input.source import Source, load_file
+from fusescope.app.fleet import ingesting, schedulers, store
+from fusescope.app.fleet.ingesting import Ingested
 from tests.patience import GIVE_UP_S
 
 SMALL = Job(nodes=2, devices=2, steps=2, layers=1)

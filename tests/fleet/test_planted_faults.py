@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.fleet.examined import Examined, examine
 from benchmarks.fleet_job import Job
+from fusescope.analysis.fleet.examined import Examined, examine
 from tests.fleet.jobs import fleet
 
 PLANTED = Job(nodes=5, devices=4, slow=9, link=1, unfused=14, truncated=2)

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.fleet.identity import compiled, job_of
-from analysis.fleet.ingest import ingest_rank
-from analysis.fleet.tables import COLLECTIVES, STEPS
-from analysis.job import Group, Job
-from analysis.ranks.kinds import kind_of
-from analysis.ranks.names import rank_in
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.readers.pytorch.units.collectives import job_of_header
-from analysis.trace import Trace
-from analysis.wording.fleet.sentences import ranks_text
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.fleet.identity import compiled, job_of
+from fusescope.analysis.fleet.ingest import ingest_rank
+from fusescope.analysis.fleet.tables import COLLECTIVES, STEPS
+from fusescope.analysis.job import Group, Job
+from fusescope.analysis.ranks.kinds import kind_of
+from fusescope.analysis.ranks.names import rank_in
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.pytorch.units.collectives import job_of_header
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.fleet.sentences import ranks_text
 
 ROOT = Path(__file__).resolve().parents[2]
 USUAL = compiled(None)

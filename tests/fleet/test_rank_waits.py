@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.fleet.examined import Examined, examine
-from analysis.fleet.of_traces import fleet_of_traces
-from analysis.fleet.rank_waits import rank_waits
-from analysis.job import Job
-from analysis.ranks.aligned import aligned
-from analysis.ranks.pair import ranks_of_one_job
-from analysis.ranks.waits import waits_of_pair
-from analysis.report.fleets.fleet_json import fleet_values
-from analysis.trace import Trace
-from analysis.wording.fleet.sentences import answer_sentences, text_of
-from app.sources import fleets
+from fusescope.analysis.fleet.examined import Examined, examine
+from fusescope.analysis.fleet.of_traces import fleet_of_traces
+from fusescope.analysis.fleet.rank_waits import rank_waits
+from fusescope.analysis.job import Job
+from fusescope.analysis.ranks.aligned import aligned
+from fusescope.analysis.ranks.pair import ranks_of_one_job
+from fusescope.analysis.ranks.waits import waits_of_pair
+from fusescope.analysis.report.fleets.fleet_json import fleet_values
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.fleet.sentences import answer_sentences, text_of
+from fusescope.app.sources import fleets
 from tests.fleet.jobs import by_hand
 from tests.ranks.test_waits import EPOCH, US, rank_of
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.gate.condition import QUANTITIES, Condition, parse_condition
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.gate.condition import QUANTITIES, Condition, parse_condition
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_trace
-from analysis.errors import FuseScopeError
-from analysis.gate.condition import parse_condition
-from analysis.gate.judgement import judge
-from analysis.report.gate.gate_json import gate_json
-from analysis.report.gate.junit import junit_xml
-from analysis.report.gate.markdown import gate_markdown
-from analysis.wording.gate import cause_lines, judged_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.gate.condition import parse_condition
+from fusescope.analysis.gate.judgement import judge
+from fusescope.analysis.report.gate.gate_json import gate_json
+from fusescope.analysis.report.gate.junit import junit_xml
+from fusescope.analysis.report.gate.markdown import gate_markdown
+from fusescope.analysis.wording.gate import cause_lines, judged_sentence
 from tests.command_line import app
 from tests.step_traces import Kernel, steps_of
 

@@ -8,24 +8,24 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.advice.missed_fusions import MissedFusion
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Fusion, Group, Operator
-from analysis.compare.groups.grouping import group_operators
-from analysis.compare.side import side_of_trace, side_of_variant
-from analysis.experiment import Experiment
-from analysis.gate.condition import parse_condition
-from analysis.gate.fusion_changes import FusionChanges, fusion_changes
-from analysis.gate.judged import Judged
-from analysis.gate.judgement import has_failed, judge, judge_structure
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.gate.gate_json import gate_json
-from analysis.report.gate.junit import junit_xml
-from analysis.report.gate.markdown import MAX_LINES, gate_markdown
-from analysis.trace import Trace
-from analysis.wording.gate import (
+from fusescope.analysis.advice.missed_fusions import MissedFusion
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Operator
+from fusescope.analysis.compare.groups.grouping import group_operators
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.gate.condition import parse_condition
+from fusescope.analysis.gate.fusion_changes import FusionChanges, fusion_changes
+from fusescope.analysis.gate.judged import Judged
+from fusescope.analysis.gate.judgement import has_failed, judge, judge_structure
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.gate.gate_json import gate_json
+from fusescope.analysis.report.gate.junit import junit_xml
+from fusescope.analysis.report.gate.markdown import MAX_LINES, gate_markdown
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.gate import (
     blocked_lines,
     change_lines,
     gate_sentence,

@@ -9,12 +9,12 @@ from typing import cast
 import numpy as np
 import pytest
 
-from analysis.compare.timing.verdict import decided
-from analysis.experiment import Experiment, ExperimentRecord, Samples
-from analysis.gate.condition import parse_condition
-from analysis.gate.times import judge_times
-from analysis.readers import read
-from analysis.readers.input.source import Source
+from fusescope.analysis.compare.timing.verdict import decided
+from fusescope.analysis.experiment import Experiment, ExperimentRecord, Samples
+from fusescope.analysis.gate.condition import parse_condition
+from fusescope.analysis.gate.times import judge_times
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
 from tests.factories import experiment_zip, samples
 
 NAMES = ("unfused", "fused")

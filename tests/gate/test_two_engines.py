@@ -11,17 +11,17 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.experiment import Experiment
-from analysis.gate.condition import parse_condition
-from analysis.gate.fusion_changes import fusion_changes
-from analysis.gate.judgement import judge
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.wording.gate import judged_sentence
-from app.cli.gating.gate import gate
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.gate.condition import parse_condition
+from fusescope.analysis.gate.fusion_changes import fusion_changes
+from fusescope.analysis.gate.judgement import judge
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.wording.gate import judged_sentence
+from fusescope.app.cli.gating.gate import gate
 from tests.engine_experiments import SAMPLES, two_engines
 
 REASON = "Each has operators of its own, so none is lost where the other one runs something else."

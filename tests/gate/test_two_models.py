@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from analysis.compare.groups.fusion import Fusion, Group, Operator
-from analysis.gate.fusion_changes import FusionChanges
-from analysis.gate.two_models import changes_between
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Operator
+from fusescope.analysis.gate.fusion_changes import FusionChanges
+from fusescope.analysis.gate.two_models import changes_between
 
 _numbers = itertools.count(1)
 

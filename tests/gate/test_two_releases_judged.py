@@ -10,17 +10,17 @@ from typing import cast
 import msgspec
 import pytest
 
-from analysis.compare.groups.grouping import group_operators
-from analysis.compare.side import side_of_variant
-from analysis.experiment import Experiment
-from analysis.gate.condition import parse_condition
-from analysis.gate.fusion_changes import FusionChanges, fusion_changes
-from analysis.gate.judgement import judge_structure
-from analysis.gate.two_releases import changes_of_releases
-from analysis.graph import Graph
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.releases.changes import between
+from fusescope.analysis.compare.groups.grouping import group_operators
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.gate.condition import parse_condition
+from fusescope.analysis.gate.fusion_changes import FusionChanges, fusion_changes
+from fusescope.analysis.gate.judgement import judge_structure
+from fusescope.analysis.gate.two_releases import changes_of_releases
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.releases.changes import between
 from tests.compare.groups import test_fused as told
 from tests.factories import experiment_zip
 from tests.releases.test_changes import FUSED, HALF, PLAIN, history

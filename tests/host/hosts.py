@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.host_activity import KINDS, HostActivity
-from analysis.limits import Limits
-from analysis.readers.building.call_stacks import Moments
-from analysis.readers.building.host.spans import HostSpans, host_activity
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.host_activity import KINDS, HostActivity
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.building.call_stacks import Moments
+from fusescope.analysis.readers.building.host.spans import HostSpans, host_activity
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 Span = tuple[int, str, str, int, int]  # thread, kind, name, start, end
 Call = tuple[int, int, int | None, int]  # start, end, thread that launched it, when

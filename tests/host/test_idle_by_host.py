@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.host.idle import HostIdle, idle_by_host
-from analysis.host.latency import launch_latency
-from analysis.host.leaves import Leaves
-from analysis.host.runs import idle_of_runs
-from analysis.metrics.spans import union_ns
-from analysis.readers import read_path
-from analysis.trace import Trace, operators_frame
+from fusescope.analysis.host.idle import HostIdle, idle_by_host
+from fusescope.analysis.host.latency import launch_latency
+from fusescope.analysis.host.leaves import Leaves
+from fusescope.analysis.host.runs import idle_of_runs
+from fusescope.analysis.metrics.spans import union_ns
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Trace, operators_frame
 from tests.conftest import SHARED_TRACES
 from tests.host.hosts import Call, Span, host_of, trace_of
 

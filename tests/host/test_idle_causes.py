@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.host.causes import Cause, Frame, cause_of
-from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME
+from fusescope.analysis.host.causes import Cause, Frame, cause_of
+from fusescope.analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME
 
 MAIN = Frame("train.py(3): main", FRAME)
 CALL = Frame("torch/nn/modules/module.py(1775): _call_impl", FRAME)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.advice.explanation import explain_trace
-from analysis.compare.explanation import explain
-from analysis.host.uncached import Uncached, uncached_memory
-from analysis.trace import Trace
-from analysis.wording.explanation import change_sentence
-from analysis.wording.explanation.trace import trace_sentence
+from fusescope.analysis.advice.explanation import explain_trace
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.host.uncached import Uncached, uncached_memory
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import change_sentence
+from fusescope.analysis.wording.explanation.trace import trace_sentence
 from tests.host.hosts import Span, host_of
 from tests.step_traces import Kernel, steps_of
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.sources import places
-from app.store import settings
-from app.store.store import Store
+from fusescope.app.sources import places
+from fusescope.app.store import settings
+from fusescope.app.store.store import Store
 from tests.factories import experiment_zip
 from tests.store.test_store import put
 

@@ -9,9 +9,9 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read_path
-from app.library import baselines
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read_path
+from fusescope.app.library import baselines
 from tests.command_line import app
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"

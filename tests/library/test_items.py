@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS
-from analysis.messages.language import speaking
-from app.library import changes
-from app.library.items import Item, items, last_used, matching, named, ordered
-from app.sources import places
-from app.store import entries, keeping, records, settings
-from app.store.store import Store
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.messages.language import speaking
+from fusescope.app.library import changes
+from fusescope.app.library.items import Item, items, last_used, matching, named, ordered
+from fusescope.app.sources import places
+from fusescope.app.store import entries, keeping, records, settings
+from fusescope.app.store.store import Store
 from tests.factories import experiment_zip
 from tests.library.conftest import BLOCKS
 from tests.step_traces import Kernel, steps_of

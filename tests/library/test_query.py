@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from analysis.readers import read_path
-from analysis.trace import Trace
-from app.library import changes
-from app.library.items import named
-from app.library.query import FACTS, TABLES, opened
-from app.sources import places
-from app.store import keeping
-from app.store.store import Store
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Trace
+from fusescope.app.library import changes
+from fusescope.app.library.items import named
+from fusescope.app.library.query import FACTS, TABLES, opened
+from fusescope.app.sources import places
+from fusescope.app.store import keeping
+from fusescope.app.store.store import Store
 from tests import two_processes
 from tests.store.test_store import key, put
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message
-from analysis.messages.errors import ERRORS, ErrorCode
-from analysis.messages.formats import FORMATS, NOUNS
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message
+from fusescope.analysis.messages.errors import ERRORS, ErrorCode
+from fusescope.analysis.messages.formats import FORMATS, NOUNS
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("analysis", "app", "collectors")

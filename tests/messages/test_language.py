@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.messages import language, paragraph, say
+from fusescope.analysis.messages import language, paragraph, say
 
 
 @pytest.fixture

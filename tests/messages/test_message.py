@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.messages import Message, Part, listed, paragraph, say
+from fusescope.analysis.messages import Message, Part, listed, paragraph, say
 
 FASTER = Message("{candidate:name} is **{speedup:factor} faster** than {baseline:name}")
 

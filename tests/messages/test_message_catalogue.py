@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Catalog
 
-from analysis.messages import formats
+from fusescope.analysis.messages import formats
 from scripts import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.metrics.breakdown import by_operator, by_type
-from analysis.metrics.spans import run_spans
-from analysis.metrics.warmup import steady_runs
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.metrics.breakdown import by_operator, by_type
+from fusescope.analysis.metrics.spans import run_spans
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 TYPES = ["Conv", "Relu", "AllReduce", "Relu"]
 TALKS = [False, False, True, False]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.graph import Graph, Node, Tensor
-from analysis.metrics.cache_use import cache_use, subgraph_nodes, unsized_tensors
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.metrics.cache_use import cache_use, subgraph_nodes, unsized_tensors
 
 
 def chain(sizes: list[int], weights: dict[int, int] | None = None) -> Graph:

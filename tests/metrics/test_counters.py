@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison
-from analysis.compare.joining.matching import match_launchers
-from analysis.compare.side import side_of_trace
-from analysis.metrics.counters import (
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.joining.matching import match_launchers
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.metrics.counters import (
     MEASURES,
     counted_flops,
     has_split_cores,
@@ -23,13 +23,13 @@ from analysis.metrics.counters import (
     total_counters,
     type_counters,
 )
-from analysis.readers import read_path
-from analysis.readers.building.trace_tables import build_trace
-from analysis.report.counters import counter_rows, counters
-from analysis.report.exports.comparison_json import comparison_values
-from analysis.report.html import report_html
-from analysis.trace import Meta, Trace
-from analysis.wording import FIGURES
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.report.counters import counter_rows, counters
+from fusescope.analysis.report.exports.comparison_json import comparison_values
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.trace import Meta, Trace
+from fusescope.analysis.wording import FIGURES
 from tests.conftest import SHARED_TRACES
 
 TRACES = SHARED_TRACES / "third_party"

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.compare import compare
-from analysis.compare.runs.entered import with_entered_runs
-from analysis.compare.side import side_of_trace
-from analysis.metrics.device import DeviceUse, device_use
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.runs.entered import with_entered_runs
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.metrics.device import DeviceUse, device_use
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.wording import diagnostic_sentence
 
 META = Meta(format="kineto", tool="PyTorch profiler")
 

@@ -9,11 +9,11 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.graph import Graph, Node
-from analysis.metrics.hierarchy import MAX_CHILDREN, hierarchies, hierarchy
-from analysis.metrics.hierarchy import Node as Branch
-from analysis.stacks import Stacks
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.metrics.hierarchy import MAX_CHILDREN, hierarchies, hierarchy
+from fusescope.analysis.metrics.hierarchy import Node as Branch
+from fusescope.analysis.stacks import Stacks
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 
 def trace_of(

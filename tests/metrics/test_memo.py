@@ -7,11 +7,11 @@ import weakref
 
 import pandas as pd
 
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.memo import once, once_of_two
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.memo import once, once_of_two
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.metrics.breakdown import by_class, by_operator, by_type
-from analysis.metrics.small_ops import default_tau, short_ops, small_ops
-from analysis.metrics.spans import run_spans, union_ns
-from analysis.metrics.utilisation import model_flops, operator_utilisation, utilisation
-from analysis.metrics.warmup import steady_runs
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.metrics.breakdown import by_class, by_operator, by_type
+from fusescope.analysis.metrics.small_ops import default_tau, short_ops, small_ops
+from fusescope.analysis.metrics.spans import run_spans, union_ns
+from fusescope.analysis.metrics.utilisation import model_flops, operator_utilisation, utilisation
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.factories import (
     BN,
     CONV,

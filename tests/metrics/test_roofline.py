@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison
-from analysis.compare.roofline import Dot, Picture, roofline_picture
-from analysis.compare.roofs import ROOFLINE
-from analysis.compare.side import side_of_trace, side_of_variant
-from analysis.experiment import Bandwidth, Experiment, Peaks, Spread
-from analysis.graph import Graph, Node, Tensor
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.roofline import compulsory_bytes, roofline, share_of_roof
-from analysis.metrics.utilisation import (
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.roofline import Dot, Picture, roofline_picture
+from fusescope.analysis.compare.roofs import ROOFLINE
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
+from fusescope.analysis.experiment import Bandwidth, Experiment, Peaks, Spread
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.roofline import compulsory_bytes, roofline, share_of_roof
+from fusescope.analysis.metrics.utilisation import (
     Tops,
     counted_utilisation,
     heavy_operators,
@@ -29,10 +29,10 @@ from analysis.metrics.utilisation import (
     peaks_of,
     time_at_peak_ns,
 )
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording.roofline import no_roofline, roofline_notes, share_text
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.wording.roofline import no_roofline, roofline_notes, share_text
 from tests.factories import CONV, RELU, experiment_zip, profile_json
 
 NOTHING = Assumptions()

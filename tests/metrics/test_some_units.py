@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.metrics.some_units import in_some_units
+from fusescope.analysis.metrics.some_units import in_some_units
 
 
 def test_one_unit_of_six_that_has_nearly_all() -> None:

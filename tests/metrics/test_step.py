@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.metrics.step import (
+from fusescope.analysis.metrics.step import (
     StepParts,
     gaps_of,
     mean_gaps,
@@ -21,8 +21,8 @@ from analysis.metrics.step import (
     step_of,
     why_no_step,
 )
-from analysis.readers import read_path
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.metrics.test_device import trace
 
 META = Meta(format="kineto", tool="PyTorch profiler")

@@ -8,7 +8,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.metrics.stretch import Stretch, longest_exposed, longest_gap, merged, most_idle
+from fusescope.analysis.metrics.stretch import (
+    Stretch,
+    longest_exposed,
+    longest_gap,
+    merged,
+    most_idle,
+)
 from tests.metrics.test_step import made
 
 CALLS = st.lists(

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.operators import attention_flops, flops
-from analysis.operators.attention_flops import FROM_CAUSAL, FROM_SCORES
-from analysis.readers import read_path
-from analysis.trace import Trace
+from fusescope.analysis.operators import attention_flops, flops
+from fusescope.analysis.operators.attention_flops import FROM_CAUSAL, FROM_SCORES
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Trace
 
 SMALL = st.integers(1, 5)
 SHAPE = st.lists(st.integers(-1, 40), max_size=6).map(tuple)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.operators.device_peaks import device_peaks
+from fusescope.analysis.operators.device_peaks import device_peaks
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.graph import Graph, Node, Tensor
-from analysis.operators import flops
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.operators import flops
 from tests.conftest import SHARED_TRACES
 
 TRACES = SHARED_TRACES / "third_party"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.operators.kernel_names import kernel_members, kernel_type, memory_type
+from fusescope.analysis.operators.kernel_names import kernel_members, kernel_type, memory_type
 
 GELU = (
     "at::native::GeluCUDAKernelImpl(at::TensorIteratorBase&, at::native::GeluType)::{lambda()#2}::"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.operators.members import (
+from fusescope.analysis.operators.members import (
     Members,
     akg_info,
     fusion_ops,

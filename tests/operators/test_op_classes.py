@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.operators.classes import OP_CLASSES, heaviest, kernel_class, op_class
+from fusescope.analysis.operators.classes import OP_CLASSES, heaviest, kernel_class, op_class
 from tests.conftest import SHARED_TRACES
 
 TRACES = SHARED_TRACES / "third_party"

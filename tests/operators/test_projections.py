@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.operators.projections import projection_of, projections_in_order
+from fusescope.analysis.operators.projections import projection_of, projections_in_order
 
 HIDDEN, INNER = 64, 160
 

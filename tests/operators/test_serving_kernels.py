@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.operators.classes import (
+from fusescope.analysis.operators.classes import (
     HEAVY,
     LABELS,
     LIGHT,

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice.finding import Finding
-from analysis.operators.short_names import short_kernel_names, short_name, short_names
-from analysis.readers import find
-from analysis.readers.input.folder import folder_sources
-from analysis.trace import Trace
-from analysis.wording.findings import names_text
-from analysis.wording.fusion.became import becomes_cell, originals_text
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.operators.short_names import short_kernel_names, short_name, short_names
+from fusescope.analysis.readers import find
+from fusescope.analysis.readers.input.folder import folder_sources
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.findings import names_text
+from fusescope.analysis.wording.fusion.became import becomes_cell, originals_text
 
 TENSILE = (
     "Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT16x16x512_MI16x16x1_SN_LDSB1_AFC1_AG0_AFEM1_"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.graph import Graph, Node, Tensor
-from analysis.operators import flops
-from analysis.operators.xla_flops import count
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.operators import flops
+from fusescope.analysis.operators.xla_flops import count
 
 NHWC = {"lhs_axes": [0, 3, 1, 2], "rhs_axes": [3, 2, 0, 1], "out_axes": [0, 3, 1, 2]}
 PLAIN: dict[str, Any] = {"strides": [1, 1], "dilations": [1, 1], "holes": [1, 1]}

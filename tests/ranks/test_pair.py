@@ -8,22 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import wording
-from analysis.advice.findings import findings
-from analysis.advice.subject import Subject
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import compare_several
-from analysis.compare.side import Side
-from analysis.job import Collectives, Group, Job, collectives_frame
-from analysis.ranks.pair import rank_pair
-from analysis.report.explanation.explanation_json import explanation_values
-from analysis.report.html import report_html
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording import diagnostic_sentence
-from analysis.wording.explanation import leading_sentence
-from analysis.wording.findings import remedy_text
-from analysis.wording.multiple.comparison import basis_sentences, doubt_lines
+from fusescope.analysis import wording
+from fusescope.analysis.advice.findings import findings
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.job import Collectives, Group, Job, collectives_frame
+from fusescope.analysis.ranks.pair import rank_pair
+from fusescope.analysis.report.explanation.explanation_json import explanation_values
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.wording import diagnostic_sentence
+from fusescope.analysis.wording.explanation import leading_sentence
+from fusescope.analysis.wording.findings import remedy_text
+from fusescope.analysis.wording.multiple.comparison import basis_sentences, doubt_lines
 
 MS = 1_000_000
 EPOCH = 1_764_000_000 * 10**9

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice.explanation import explain_trace
-from analysis.advice.findings import findings
-from analysis.advice.subject import Subject
-from analysis.compare import compare
-from analysis.compare.side import Side, side_of_trace
-from analysis.job import Collectives, Job, collectives_frame
-from analysis.ranks.waits import Waits, waiting, waits_of, waits_of_pair
-from analysis.report.explanation.explanation_json import explanation_values
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording.explanation.savings import saving_said
-from analysis.wording.findings import remedy_text, why_text
+from fusescope.analysis.advice.explanation import explain_trace
+from fusescope.analysis.advice.findings import findings
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import Side, side_of_trace
+from fusescope.analysis.job import Collectives, Job, collectives_frame
+from fusescope.analysis.ranks.waits import Waits, waiting, waits_of, waits_of_pair
+from fusescope.analysis.report.explanation.explanation_json import explanation_values
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.wording.explanation.savings import saving_said
+from fusescope.analysis.wording.findings import remedy_text, why_text
 
 US = 1000
 EPOCH = 1_764_000_000 * 10**9

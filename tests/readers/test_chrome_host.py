@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.host.latency import launch_latency
-from analysis.host.runs import idle_of_runs
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.host.latency import launch_latency
+from fusescope.analysis.host.runs import idle_of_runs
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 LABELS = [
     {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:GPU:0"}},

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read
-from analysis.readers.chrome_trace import CHROME_TRACE
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.chrome_trace import CHROME_TRACE
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 
 def event(name: str, ts: object, dur: object = None, ph: str = "X", **more: Any) -> dict[str, Any]:

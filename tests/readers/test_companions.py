@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read, read_path
-from analysis.readers.companions import companion
-from analysis.readers.formats import READERS
-from analysis.readers.input.source import Source
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.companions import companion
+from fusescope.analysis.readers.formats import READERS
+from fusescope.analysis.readers.input.source import Source
 from tests import miniatures
 from tests.conftest import SHARED_TRACES
 

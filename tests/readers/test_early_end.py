@@ -8,19 +8,19 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.advice import Subject, findings
-from analysis.compare.side import side_of_trace
-from analysis.compare.single import run_facts
-from analysis.doctor import examine
-from analysis.errors import FuseScopeError
-from analysis.readers import read
-from analysis.readers.input.csv_end import ends_in_part_of_a_cell
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader
-from analysis.readers.recordings import read_value
-from analysis.report.exports.inspection import inspection
-from analysis.trace import ENDS_EARLY, Diagnostic, Trace
-from analysis.wording import trace_facts
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.compare.single import run_facts
+from fusescope.analysis.doctor import examine
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.csv_end import ends_in_part_of_a_cell
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.readers.recordings import read_value
+from fusescope.analysis.report.exports.inspection import inspection
+from fusescope.analysis.trace import ENDS_EARLY, Diagnostic, Trace
+from fusescope.analysis.wording import trace_facts
 from tests import miniatures
 from tests.factories import UNFUSED_OPERATORS, profile_json
 

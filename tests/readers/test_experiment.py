@@ -12,14 +12,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, Profile, VariantRecord
-from analysis.limits import Limits
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment, Profile, VariantRecord
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.wording import diagnostic_sentence
 from tests.engine_experiments import two_engines
 from tests.factories import CONV, RELU, experiment_zip, profile_events, samples
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.messages import language
-from analysis.messages.errors.inputs.foreign import ForeignError
-from analysis.readers import read, read_all, read_path
-from analysis.readers.input.source import Source
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import language
+from fusescope.analysis.messages.errors.inputs.foreign import ForeignError
+from fusescope.analysis.readers import read, read_all, read_path
+from fusescope.analysis.readers.input.source import Source
 
 
 def _database(*tables: str) -> bytes:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read, read_path
-from analysis.readers.formats import READERS
-from analysis.readers.input.source import Source
-from analysis.readers.reader import FIELDS, Reader
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.formats import READERS
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import FIELDS, Reader
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 
 every_format = pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read
-from analysis.readers.companions import companion
-from analysis.readers.formats import READERS
-from analysis.readers.input.source import Source
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.companions import companion
+from fusescope.analysis.readers.formats import READERS
+from fusescope.analysis.readers.input.source import Source
 from tests import miniatures
 
 HEADS = {

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.operators.kernel_names import kernel_type
-from analysis.readers import find, read
-from analysis.readers.input.source import Source
-from analysis.readers.xla.xplane import XPLANE
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.operators.kernel_names import kernel_type
+from fusescope.analysis.readers import find, read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.xla.xplane import XPLANE
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 
 

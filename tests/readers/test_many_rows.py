@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 from tests.security.documents import KERNEL_HEADS
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.readers import find, read, read_all, read_path
-from analysis.readers.input import csv_table, folder
-from analysis.readers.input.folder import folder_sources, source_with_neighbours
-from analysis.readers.input.source import Source
-from analysis.readers.recordings import Found
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import find, read, read_all, read_path
+from fusescope.analysis.readers.input import csv_table, folder
+from fusescope.analysis.readers.input.folder import folder_sources, source_with_neighbours
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.recordings import Found
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
 from tests import miniatures
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader
-from analysis.trace import Trace
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 
 Event = dict[str, Any]

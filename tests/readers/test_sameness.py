@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from analysis.readers import find, read
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source
-from analysis.readers.recordings import Found
-from analysis.report.exports.ascend_tables import ascend_tables
-from analysis.trace import Meta, Trace
+from fusescope.analysis.readers import find, read
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.recordings import Found
+from fusescope.analysis.report.exports.ascend_tables import ascend_tables
+from fusescope.analysis.trace import Meta, Trace
 from tests import miniatures
 
 EPOCH_NS = 1_736_408_883_704_643_212

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests.factories import GEMM, profile_json
 from tests.miniatures import FOLDER
 

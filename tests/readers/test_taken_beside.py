@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read, taken_beside
-from analysis.readers.formats import READERS
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader, anything
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read, taken_beside
+from fusescope.analysis.readers.formats import READERS
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Reader, anything
+from fusescope.analysis.trace import Trace
 from tests import compiled_logs as logs
 from tests import miniatures
 from tests.readers.pytorch.test_compiled_calls import LOG, RAN

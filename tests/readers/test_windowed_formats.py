@@ -9,10 +9,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from analysis.readers.input import event_windows
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
 from benchmarks.traces import FORMATS
+from fusescope.analysis.readers.input import event_windows
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests.readers.windows import assert_same, outcome, windows_of
 
 _WRITTEN = {

@@ -9,11 +9,11 @@ from dataclasses import fields
 import pandas as pd
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read
-from analysis.readers.input import event_windows
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input import event_windows
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 _KEPT = 2500  # bytes at the end that are read as one, and hold the last events
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from analysis import units
-from analysis.errors import FuseScopeError
-from analysis.graph import parse_graph
-from analysis.quantity import relative_change
-from analysis.recipes import RECIPES, Recipe, find, recipe
-from analysis.recipes.notes import FROM_PROFILE
-from analysis.wording.recipes import (
+from fusescope.analysis import units
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import parse_graph
+from fusescope.analysis.quantity import relative_change
+from fusescope.analysis.recipes import RECIPES, Recipe, find, recipe
+from fusescope.analysis.recipes.notes import FROM_PROFILE
+from fusescope.analysis.wording.recipes import (
     COLUMNS,
     both_ways,
     length_text,
@@ -62,9 +62,9 @@ def test_what_a_recipe_names_exists(one: Recipe) -> None:
 @of_each
 def test_a_recipe_is_what_is_recorded(one: Recipe) -> None:
     pytest.importorskip("msgspec")
-    from app.recipes.request import recording
-    from collectors import zoo
-    from collectors.record import engine_models
+    from fusescope.app.recipes.request import recording
+    from fusescope.collectors import zoo
+    from fusescope.collectors.record import engine_models
 
     made = recording(one, None)
     is_own = one.runtime == "onnxruntime"
@@ -85,14 +85,14 @@ def test_a_recipe_is_what_is_recorded(one: Recipe) -> None:
 )
 def test_a_command_has_all_digits_of_its_budget(seconds: float, text: str) -> None:
     pytest.importorskip("psutil", reason="recording needs the extra 'collect'")
-    from app.recipes.request import recording
+    from fusescope.app.recipes.request import recording
 
     made = recording(find("mul_add"), None, seconds=seconds)
     assert made.command == f"fusescope recipe mul_add --seconds {text}"
 
 
 def test_rounds_that_do_not_count_are_those_of_the_recorder() -> None:
-    from collectors.recording import blocks
+    from fusescope.collectors.recording import blocks
 
     assert recipe.WARMUP_ROUNDS == blocks.WARMUP_ROUNDS
     assert recipe.PROFILE_WARMUP_ROUNDS == blocks.PROFILE_WARMUP_ROUNDS

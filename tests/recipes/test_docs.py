@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.messages import language
-from analysis.recipes import RECIPES, Recipe
-from analysis.wording.recipes import length_text, published_line
+from fusescope.analysis.messages import language
+from fusescope.analysis.recipes import RECIPES, Recipe
+from fusescope.analysis.wording.recipes import length_text, published_line
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "recipes.md"
 CHINESE = PAGE.parent / "zh" / "recipes.md"

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from analysis.recipes import RECIPES, find, misfit
+from fusescope.analysis.recipes import RECIPES, find, misfit
 
 pytest.importorskip("psutil", reason="recording needs the extra 'collect'")
 

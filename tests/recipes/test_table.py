@@ -11,11 +11,11 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_variant
-from analysis.compare.timing.verdict import paired_verdict
-from analysis.errors import FuseScopeError
-from analysis.experiment import (
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.compare.timing.verdict import paired_verdict
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import (
     Agreement,
     Bandwidth,
     Experiment,
@@ -24,11 +24,11 @@ from analysis.experiment import (
     Samples,
     Spread,
 )
-from analysis.graph import Graph, Node, Tensor
-from analysis.messages import Message
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.recipes import (
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.messages import Message
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.recipes import (
     Recipe,
     RecipeTable,
     beside_published,
@@ -36,17 +36,17 @@ from analysis.recipes import (
     fit,
     misfit,
 )
-from analysis.recipes import (
+from fusescope.analysis.recipes import (
     recipe_table as made_table,
 )
-from analysis.recipes.measures import (
+from fusescope.analysis.recipes.measures import (
     convolution_from,
     convolution_of,
     is_3x3,
     is_depthwise,
 )
-from analysis.recipes.notes import OF_RECORDING, Note, NoteCode
-from analysis.wording import recipes as words
+from fusescope.analysis.recipes.notes import OF_RECORDING, Note, NoteCode
+from fusescope.analysis.wording import recipes as words
 from tests.factories import BN, CONV, FUSED, GEMM, RELU, Operator, experiment_zip
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from analysis.experiment import ModelFacts
-from analysis.graph import Graph, Node, Tensor
-from analysis.releases.changes import Change, changes
-from analysis.releases.history import SCHEMA_VERSION, History, Made, Release
-from analysis.report.releases.releases_json import releases_json
-from analysis.wording.releases import (
+from fusescope.analysis.experiment import ModelFacts
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.releases.changes import Change, changes
+from fusescope.analysis.releases.history import SCHEMA_VERSION, History, Made, Release
+from fusescope.analysis.report.releases.releases_json import releases_json
+from fusescope.analysis.wording.releases import (
     change_lines,
     change_sentence,
     history_sentence,

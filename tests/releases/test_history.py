@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read, read_all, read_path
-from analysis.readers.input.source import Source
-from analysis.releases.changes import changes
-from analysis.releases.history import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read, read_all, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.releases.changes import changes
+from fusescope.analysis.releases.history import (
     RECORD_NAME,
     Release,
     history_file,

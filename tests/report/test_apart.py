@@ -11,18 +11,18 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from analysis.advice import missed_fusions
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.experiment import DerivedReason, Experiment, NotFused
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report import embedded
-from analysis.report.exports.fusion_json import fusion_values
-from analysis.report.html import report_html
-from analysis.wording.fusion.apart import apart, reason_text
-from app.cli.printing import ledger
+from fusescope.analysis.advice import missed_fusions
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.experiment import DerivedReason, Experiment, NotFused
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report import embedded
+from fusescope.analysis.report.exports.fusion_json import fusion_values
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.wording.fusion.apart import apart, reason_text
+from fusescope.app.cli.printing import ledger
 from tests.factories import experiment_zip
 
 ROWS = (

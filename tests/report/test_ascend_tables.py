@@ -12,17 +12,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers import read, read_path
-from analysis.readers.ascend.columns import task_kind
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader
-from analysis.report.exports.ascend_tables import FILES, ascend_tables
-from analysis.report.exports.inspection import inspection
-from analysis.trace import CALL_COLUMNS, Meta, Trace, runs_frame
-from app.cli.main import main
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.ascend.columns import task_kind
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.report.exports.ascend_tables import FILES, ascend_tables
+from fusescope.analysis.report.exports.inspection import inspection
+from fusescope.analysis.trace import CALL_COLUMNS, Meta, Trace, runs_frame
+from fusescope.app.cli.main import main
 from tests import miniatures
 
 ROOT = Path(__file__).resolve().parents[2]

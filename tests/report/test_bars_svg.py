@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.colours import DARK, LIGHT
-from analysis.report.pictures.bars_svg import WIDTH, bars_svg
+from fusescope.analysis.colours import DARK, LIGHT
+from fusescope.analysis.report.pictures.bars_svg import WIDTH, bars_svg
 
 
 @dataclass(frozen=True)

@@ -8,25 +8,25 @@ from typing import Any
 
 import pytest
 
-from analysis import units
-from analysis.charts.figure import label_text
-from analysis.charts.interval import interval
-from analysis.charts.roofline import roofline
-from analysis.charts.run_times import run_times
-from analysis.colours import LIGHT, report_sheet
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison
-from analysis.compare.roofline import roofline_picture
-from analysis.compare.side import side_of_trace, side_of_variant
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.pages import asset
-from analysis.report.pictures.distribution import strip_plot
-from analysis.report.pictures.roofline import roofline as report_roofline
-from analysis.trace import Trace
-from analysis.wording import interval_key
+from fusescope.analysis import units
+from fusescope.analysis.charts.figure import label_text
+from fusescope.analysis.charts.interval import interval
+from fusescope.analysis.charts.roofline import roofline
+from fusescope.analysis.charts.run_times import run_times
+from fusescope.analysis.colours import LIGHT, report_sheet
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.roofline import roofline_picture
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.pages import asset
+from fusescope.analysis.report.pictures.distribution import strip_plot
+from fusescope.analysis.report.pictures.roofline import roofline as report_roofline
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import interval_key
 from tests.factories import (
     CONV,
     FUSED_OPERATORS,

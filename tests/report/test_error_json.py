@@ -6,10 +6,10 @@ import json
 import re
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, language
-from analysis.messages.errors.places import AT_ROW
-from analysis.report.exports.error_json import error_json
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, language
+from fusescope.analysis.messages.errors.places import AT_ROW
+from fusescope.analysis.report.exports.error_json import error_json
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "json.md"
 

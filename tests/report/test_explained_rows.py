@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from analysis import units
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side
-from analysis.messages import language
-from analysis.report.explanation.rows import (
+from fusescope.analysis import units
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.messages import language
+from fusescope.analysis.report.explanation.rows import (
     MAX_FACT,
     ExplainedRows,
     KernelRow,
     explained_rows,
     host_text,
 )
-from analysis.report.html import report_html
-from analysis.timeline.highlight import of_changes
-from analysis.timeline.payload import timeline_payload
-from analysis.wording.explanation.waterfall import steps_of
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.timeline.highlight import of_changes
+from fusescope.analysis.timeline.payload import timeline_payload
+from fusescope.analysis.wording.explanation.waterfall import steps_of
 from tests.step_traces import Kernel
 from tests.step_traces import steps_of as trace_of
 

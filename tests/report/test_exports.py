@@ -13,17 +13,17 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.exports.comparison_csv import comparison_csv
-from analysis.report.exports.comparison_markdown import MAX_LINES, comparison_markdown
-from analysis.report.exports.comparison_parquet import comparison_parquet
-from analysis.report.exports.perfetto import perfetto_json
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.exports.comparison_csv import comparison_csv
+from fusescope.analysis.report.exports.comparison_markdown import MAX_LINES, comparison_markdown
+from fusescope.analysis.report.exports.comparison_parquet import comparison_parquet
+from fusescope.analysis.report.exports.perfetto import perfetto_json
+from fusescope.analysis.trace import Trace
 from tests.factories import CONV, FUSED, GEMM, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 HOSTILE = "<img src=x> [a](http://127.0.0.1:9/x) `b` **c** | www.d.example\n# e/Conv"

@@ -14,27 +14,27 @@ from typing import Any, get_args
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Fusion, Group, Kind
-from analysis.compare.groups.fusion import Operator as Op
-from analysis.compare.ledger import ledger
-from analysis.experiment import Experiment
-from analysis.patterns import Blocker
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.report import ledger as report_ledger
-from analysis.report.exports.fusion_json import fusion_values
-from analysis.report.exports.ledger_csv import ledger_csv
-from analysis.report.html import report_html
-from analysis.report.ledger import ledger_table
-from analysis.report.pictures.waterfall import Waterfall, waterfall
-from analysis.report.text import signed_range
-from analysis.trace import Trace
-from analysis.wording import KNOWN_BY
-from analysis.wording.fusion.shares import shown_shares
-from analysis.wording.waterfall import ends_ns, waterfall_steps
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Kind
+from fusescope.analysis.compare.groups.fusion import Operator as Op
+from fusescope.analysis.compare.ledger import ledger
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.patterns import Blocker
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report import ledger as report_ledger
+from fusescope.analysis.report.exports.fusion_json import fusion_values
+from fusescope.analysis.report.exports.ledger_csv import ledger_csv
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.ledger import ledger_table
+from fusescope.analysis.report.pictures.waterfall import Waterfall, waterfall
+from fusescope.analysis.report.text import signed_range
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import KNOWN_BY
+from fusescope.analysis.wording.fusion.shares import shown_shares
+from fusescope.analysis.wording.waterfall import ends_ns, waterfall_steps
 from tests.factories import (
     FUSED_OPERATORS,
     GEMM,

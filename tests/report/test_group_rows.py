@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.readers import read_path
-from analysis.report.explanation.group_rows import group_lines, group_rows
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.explanation.group_rows import group_lines, group_rows
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.graph import Graph, Node, Tensor
-from analysis.report.pictures.group_svg import MAX_OPERATORS, MAX_TENSORS, group_svg
-from analysis.report.pictures.layered import lay_out
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.report.pictures.group_svg import MAX_OPERATORS, MAX_TENSORS, group_svg
+from fusescope.analysis.report.pictures.layered import lay_out
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert(1)</script><img src=x onerror="a()"> ]]> &amp; \x00\u202e\ud800'

@@ -16,16 +16,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis import units
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report import pages, tables, timelines
-from analysis.report.html import report_file_name, report_html
-from analysis.trace import Trace
+from fusescope.analysis import units
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report import pages, tables, timelines
+from fusescope.analysis.report.html import report_file_name, report_html
+from fusescope.analysis.trace import Trace
 from tests.factories import (
     FUSED_OPERATORS,
     UNFUSED_OPERATORS,

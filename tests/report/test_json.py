@@ -12,19 +12,19 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.multiple.choice import several_sides
-from analysis.compare.multiple.comparison import compare_several
-from analysis.experiment import Experiment
-from analysis.graph import Graph, Node, Tensor, graph_json
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.report.exports import comparison_json as exports
-from analysis.report.exports.comparison_json import comparison_json, comparison_values
-from analysis.report.exports.inspection import inspection, inspection_json
-from analysis.report.exports.multiple_json import multiple_json
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.multiple.choice import several_sides
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.graph import Graph, Node, Tensor, graph_json
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.exports import comparison_json as exports
+from fusescope.analysis.report.exports.comparison_json import comparison_json, comparison_values
+from fusescope.analysis.report.exports.inspection import inspection, inspection_json
+from fusescope.analysis.report.exports.multiple_json import multiple_json
+from fusescope.analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 ROOT = Path(__file__).resolve().parents[2]

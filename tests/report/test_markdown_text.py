@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from analysis.report.exports.markdown import plain
+from fusescope.analysis.report.exports.markdown import plain
 
 # What GitHub makes links, pictures and formulas of, in the text that is left without escapes.
 _MENTION = re.compile(r"(?<!\w)@[A-Za-z\d]")

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.model_tree import model_tree
-from analysis.compare.side import Side
-from analysis.report.exports.comparison_json import comparison_values
-from analysis.report.html import report_html
-from analysis.report.model_tree.rows import tree_rows
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.model_tree import model_tree
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.report.exports.comparison_json import comparison_values
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.model_tree.rows import tree_rows
 from tests.module_traces import Launch, model, trace_of
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -101,7 +101,7 @@ def test_the_head_of_changes_is_left_out_where_no_row_has_one(
     tree = model_tree(comparison)
     assert tree is not None
     without = replace(tree, has_changes=False)
-    monkeypatch.setattr("analysis.report.model_tree.rows.model_tree", lambda _: without)
+    monkeypatch.setattr("fusescope.analysis.report.model_tree.rows.model_tree", lambda _: without)
     rows = tree_rows(comparison)
     assert rows is not None and rows.heads[4] == "" and not rows.rows[0].change
 
@@ -121,7 +121,7 @@ def test_times_have_more_digits_only_beside_the_change_that_needs_them(
     tree = model_tree(comparison)
     assert tree is not None
     without = replace(tree, has_changes=False)
-    monkeypatch.setattr("analysis.report.model_tree.rows.model_tree", lambda _: without)
+    monkeypatch.setattr("fusescope.analysis.report.model_tree.rows.model_tree", lambda _: without)
     rows = tree_rows(comparison)
     assert rows is not None and rows.rows[0].before == "244 ms"
 

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.advice import Subject
-from analysis.advice.sides import advised
-from analysis.compare.side import side_of_trace
-from analysis.report import tables
-from analysis.report.one_trace.html import trace_html, trace_report_name
-from analysis.trace import Diagnostic, Meta, Trace
+from fusescope.analysis.advice import Subject
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.report import tables
+from fusescope.analysis.report.one_trace.html import trace_html, trace_report_name
+from fusescope.analysis.trace import Diagnostic, Meta, Trace
 from tests.brackets import untold_words
 from tests.factories import UNFUSED_OPERATORS
 from tests.report.test_html import COMMENT, IMAGE, SCRIPT, Page, experiment, profile
@@ -58,7 +58,7 @@ def test_tables_have_the_time_of_a_step_longest_first() -> None:
 
 
 def test_rows_are_cut_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analysis.report.one_trace.tables.MAX_ROWS", 30)
+    monkeypatch.setattr("fusescope.analysis.report.one_trace.tables.MAX_ROWS", 30)
     many = [Kernel(f"kernel_{number}", 100 - number) for number in range(40)]
     page = Page(of_trace(steps_of([many] * 3)))
     rows = [attributes for attributes in page.of("tr") if "data-row" in attributes]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.compare import compare
-from analysis.compare.side import Side, side_of_trace
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.origins import origin_of, origins
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import Side, side_of_trace
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.origins import origin_of, origins
+from fusescope.analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, Operator, profile_json
 
 

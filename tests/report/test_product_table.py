@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.compare.explanation.explanation import Explanation, UnitTimes
-from analysis.compare.explanation.product import Product
-from analysis.operators.factors import Factors
-from analysis.report.explanation.product_rows import ProductCells, product_table, texts_of
-from analysis.report.explanation.product_text import product_lines
-from analysis.work_units.work import Work
+from fusescope.analysis.compare.explanation.explanation import Explanation, UnitTimes
+from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.operators.factors import Factors
+from fusescope.analysis.report.explanation.product_rows import ProductCells, product_table, texts_of
+from fusescope.analysis.report.explanation.product_text import product_lines
+from fusescope.analysis.work_units.work import Work
 
 UNIT = UnitTimes(
     "annotation", "step", "named", (1, 1), 10_000, 500_000,

@@ -10,12 +10,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.experiment import Experiment
-from analysis.messages import language
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.recipes import RecipeTable, find, recipe_table
-from analysis.report.recipe import (
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.messages import language
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.recipes import RecipeTable, find, recipe_table
+from fusescope.analysis.report.recipe import (
     recipe_csv,
     recipe_html,
     recipe_markdown,

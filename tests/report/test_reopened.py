@@ -10,34 +10,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.choice import choose_sides
-from analysis.compare.multiple.comparison import compare_several
-from analysis.compare.side import side_of_trace, side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.host_activity import HostActivity
-from analysis.host_waits import HostWaits
-from analysis.limits import Limits
-from analysis.memory import MemoryUse
-from analysis.metrics.hierarchy import hierarchies
-from analysis.originals import Original
-from analysis.readers import experiment, read, read_path
-from analysis.readers.input.source import Source
-from analysis.readers.packed.context import context_of, frames_of
-from analysis.readers.packed.report import contents
-from analysis.readers.packed.tables import packed_trace, packed_within, parse_trace
-from analysis.report import embedded
-from analysis.report.exports.comparison_json import comparison_json
-from analysis.report.exports.multiple_json import multiple_json
-from analysis.report.html import report_html
-from analysis.report.multiple.html import multiple_html
-from analysis.stacks import Stacks
-from analysis.trace import Trace
-from app.cli import advise, inspect
-from app.cli import compare as compare_verb
-from app.cli.given import reports
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.host_activity import HostActivity
+from fusescope.analysis.host_waits import HostWaits
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.metrics.hierarchy import hierarchies
+from fusescope.analysis.originals import Original
+from fusescope.analysis.readers import experiment, read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.packed.context import context_of, frames_of
+from fusescope.analysis.readers.packed.report import contents
+from fusescope.analysis.readers.packed.tables import packed_trace, packed_within, parse_trace
+from fusescope.analysis.report import embedded
+from fusescope.analysis.report.exports.comparison_json import comparison_json
+from fusescope.analysis.report.exports.multiple_json import multiple_json
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.multiple.html import multiple_html
+from fusescope.analysis.stacks import Stacks
+from fusescope.analysis.trace import Trace
+from fusescope.app.cli import advise, inspect
+from fusescope.app.cli import compare as compare_verb
+from fusescope.app.cli.given import reports
 from tests import miniatures
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.report.enclosed import data_of, files_of

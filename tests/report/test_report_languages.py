@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.messages import language
-from analysis.readers import read_path
-from analysis.readers.packed.report import DATA_ID
-from analysis.report.html import report_html
-from analysis.report.languages import in_languages
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.messages import language
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.readers.packed.report import DATA_ID
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.languages import in_languages
 from tests.brackets import names_in, untold_words
 from tests.report.test_html import of_experiment, of_profiles
 

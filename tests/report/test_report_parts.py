@@ -11,20 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.axis import LogScale, decades, log_time_ticks, plain, time_ticks
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.groups.fusion import Operator
-from analysis.compare.timing.verdict import Interval, Verdict
-from analysis.interval import interval_picture
-from analysis.messages import Message, language
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.inputs import input_source
-from analysis.report.ledger import MAX_NAMES, _names
-from analysis.report.method import recorded, without_folders
-from analysis.report.pictures.distribution import StripPlot, strip_plot
-from analysis.report.pictures.still import MAX_LANES, WIDTH, still
+from fusescope.analysis.axis import LogScale, decades, log_time_ticks, plain, time_ticks
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.groups.fusion import Operator
+from fusescope.analysis.compare.timing.verdict import Interval, Verdict
+from fusescope.analysis.interval import interval_picture
+from fusescope.analysis.messages import Message, language
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.inputs import input_source
+from fusescope.analysis.report.ledger import MAX_NAMES, _names
+from fusescope.analysis.report.method import recorded, without_folders
+from fusescope.analysis.report.pictures.distribution import StripPlot, strip_plot
+from fusescope.analysis.report.pictures.still import MAX_LANES, WIDTH, still
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
 

@@ -6,16 +6,16 @@ import re
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison
-from analysis.compare.roofline import Line
-from analysis.compare.side import side_of_trace
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.html import report_html
-from analysis.report.pictures.roofline import HEIGHT, WIDTH, roofline
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.roofline import Line
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.pictures.roofline import HEIGHT, WIDTH, roofline
+from fusescope.analysis.trace import Trace
 from tests.factories import CONV, RELU, Operator, profile_json
 
 RATES = Assumptions(peak_flops_per_s=1e9, bandwidth_bytes_per_s=1e8)

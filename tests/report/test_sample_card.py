@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.sample_card import FILE, Cards, card_of_comparison
-from app.sources import examples, places
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.sample_card import FILE, Cards, card_of_comparison
+from fusescope.app.sources import examples, places
 from scripts.sample_cards import cards
 from tests.factories import experiment_zip
 

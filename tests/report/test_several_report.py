@@ -16,18 +16,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.multiple.choice import several_sides
-from analysis.compare.multiple.comparison import MultipleComparison, compare_several
-from analysis.compare.multiple.pareto import pareto
-from analysis.report.exports.parquet import parquet
-from analysis.report.exports.perfetto import several_perfetto_json
-from analysis.report.html import report_html
-from analysis.report.multiple.csv import multiple_csv
-from analysis.report.multiple.html import multiple_html
-from analysis.report.multiple.markdown import MAX_LINES, multiple_markdown
-from analysis.report.multiple.parquet import multiple_parquet
-from analysis.report.pictures import pareto as drawn
-from analysis.report.pictures.pareto import Mark, pareto_picture, place_names
+from fusescope.analysis.compare.multiple.choice import several_sides
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison, compare_several
+from fusescope.analysis.compare.multiple.pareto import pareto
+from fusescope.analysis.report.exports.parquet import parquet
+from fusescope.analysis.report.exports.perfetto import several_perfetto_json
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.multiple.csv import multiple_csv
+from fusescope.analysis.report.multiple.html import multiple_html
+from fusescope.analysis.report.multiple.markdown import MAX_LINES, multiple_markdown
+from fusescope.analysis.report.multiple.parquet import multiple_parquet
+from fusescope.analysis.report.pictures import pareto as drawn
+from fusescope.analysis.report.pictures.pareto import Mark, pareto_picture, place_names
 from tests.compare.multiple.test_several_sides import STEADY, with_costs
 from tests.compare.test_comparison import experiment_of, trace_of
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json

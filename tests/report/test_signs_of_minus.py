@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis import units
-from analysis.advice import Finding, Findings
-from analysis.advice.finding import Gain
-from analysis.compare import compare
-from analysis.compare.side import side_of_trace
-from analysis.messages import Part
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.limits import limits
-from analysis.report.text import unbroken_parts
-from analysis.trace import Trace
+from fusescope.analysis import units
+from fusescope.analysis.advice import Finding, Findings
+from fusescope.analysis.advice.finding import Gain
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.messages import Part
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.limits import limits
+from fusescope.analysis.report.text import unbroken_parts
+from fusescope.analysis.trace import Trace
 from tests.factories import UNFUSED_OPERATORS, profile_json
 
 

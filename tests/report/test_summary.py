@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_trace, side_of_variant
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.explanation.summary import summary_parts
-from analysis.report.html import report_html
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.explanation.summary import summary_parts
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.trace import Trace
 from tests.compare.test_comparison import experiment_of
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.step_traces import Kernel, steps_of

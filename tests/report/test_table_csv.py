@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.report.exports.table_csv import table_csv
+from fusescope.analysis.report.exports.table_csv import table_csv
 
 
 def cells(table: pd.DataFrame) -> list[list[str]]:

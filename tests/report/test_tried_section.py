@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.experiment import Experiment, PredictedPart, Try
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.html import report_html
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.experiment import Experiment, PredictedPart, Try
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.html import report_html
 from tests.factories import experiment_zip
 
 TIMES = {"fused": [10.0] * 8, "threads:1": [8.0] * 8}

@@ -7,29 +7,29 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from analysis.advice import Subject, findings
-from analysis.charts.waterfall import waterfall
-from analysis.colours import LIGHT
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import compare_several
-from analysis.compare.side import side_of_variant
-from analysis.compare.timing.verdict import Interval
-from analysis.experiment import Experiment, Machine, Samples
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.explanation.group_rows import group_rows
-from analysis.report.html import report_html
-from analysis.wording import (
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.charts.waterfall import waterfall
+from fusescope.analysis.colours import LIGHT
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.compare.timing.verdict import Interval
+from fusescope.analysis.experiment import Experiment, Machine, Samples
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.explanation.group_rows import group_rows
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.wording import (
     change_sentence,
     diagnostic_sentence,
     grey_sentence,
     next_step,
     verdict_basis,
 )
-from analysis.wording.fusion.rows import pattern_parts, profiled_parts
-from analysis.wording.multiple.comparison import best_sentence
-from analysis.wording.recipes import made_text
+from fusescope.analysis.wording.fusion.rows import pattern_parts, profiled_parts
+from fusescope.analysis.wording.multiple.comparison import best_sentence
+from fusescope.analysis.wording.recipes import made_text
 from tests.factories import experiment_zip
 
 NOISY = {

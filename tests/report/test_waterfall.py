@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.axis import bars_start, time_ticks_between
-from analysis.charts.waterfall import waterfall
-from analysis.colours import LIGHT
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.compare.ledger import Ledger
-from analysis.compare.ledger.reconciliation import Reconciliation, SideTimes, with_typical
-from analysis.compare.side import side_of_trace
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.html import report_html
-from analysis.report.pictures.waterfall import waterfall as still
-from analysis.wording.fusion.terms import SHOWN_ROUNDING_NS, reconciliation_sentence
-from analysis.wording.waterfall import (
+from fusescope.analysis.axis import bars_start, time_ticks_between
+from fusescope.analysis.charts.waterfall import waterfall
+from fusescope.analysis.colours import LIGHT
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.ledger import Ledger
+from fusescope.analysis.compare.ledger.reconciliation import Reconciliation, SideTimes, with_typical
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.pictures.waterfall import waterfall as still
+from fusescope.analysis.wording.fusion.terms import SHOWN_ROUNDING_NS, reconciliation_sentence
+from fusescope.analysis.wording.waterfall import (
     MAX_PATTERNS,
     Step,
     ends_ns,

@@ -19,12 +19,12 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers import read, read_all
-from analysis.readers.input.source import Source
-from analysis.report.exports.inspection import inspection_json
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read, read_all
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.exports.inspection import inspection_json
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 from tests.security.mutations import mutated
 

@@ -21,12 +21,12 @@ from xml.sax.saxutils import escape, unescape
 
 import pytest
 
-from analysis.doctor import fields
-from analysis.errors import FuseScopeError
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader
-from analysis.readers.recordings import find_recordings
-from analysis.trace import Trace
+from fusescope.analysis.doctor import fields
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.readers.recordings import find_recordings
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 
 Mark = Callable[[str], str]  # a text of the file -> what stands in its place

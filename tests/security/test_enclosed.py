@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.readers import read, read_all
-from analysis.readers.input.source import Source
-from analysis.readers.packed.tables import MAGIC, packed_trace
-from analysis.report.exports.comparison_json import comparison_json
-from analysis.report.exports.inspection import inspection_json
-from analysis.report.html import report_html
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import read, read_all
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.packed.tables import MAGIC, packed_trace
+from fusescope.analysis.report.exports.comparison_json import comparison_json
+from fusescope.analysis.report.exports.inspection import inspection_json
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 from tests.report.enclosed import data_of, files_of, page_with
 from tests.report.test_html import of_experiment, of_profiles

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.explanation import explain
-from analysis.compare.side import side_of_trace
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.redaction import redacted_sides
-from analysis.report.exports.comparison_json import comparison_json
-from analysis.report.exports.comparison_markdown import comparison_markdown
-from analysis.report.html import report_html
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from app.cli.printing.comparison import print_comparison
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.redaction import redacted_sides
+from fusescope.analysis.report.exports.comparison_json import comparison_json
+from fusescope.analysis.report.exports.comparison_markdown import comparison_markdown
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.app.cli.printing.comparison import print_comparison
 from tests.app.conftest import start, tree  # noqa: F401
 from tests.explained_files import baseline, candidate
 from tests.security.planted import CONTROLS, MARKUP

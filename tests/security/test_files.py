@@ -15,14 +15,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import MIB, Limits, parse_limits
-from analysis.metrics.breakdown import by_type
-from analysis.readers import find, read, read_all, read_path
-from analysis.readers.input.folder import folder_sources
-from analysis.readers.input.source import Source
-from analysis.report.exports.inspection import inspection, inspection_json
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import MIB, Limits, parse_limits
+from fusescope.analysis.metrics.breakdown import by_type
+from fusescope.analysis.readers import find, read, read_all, read_path
+from fusescope.analysis.readers.input.folder import folder_sources
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.exports.inspection import inspection, inspection_json
+from fusescope.analysis.trace import Trace
 from tests.security.documents import KINDS, Kind
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,10 +65,10 @@ def test_r1_a_gzip_bomb_takes_no_memory() -> None:
     """1 GiB of zeros in 1 MB: refused at the limit; memory grows by less than twice the limit."""
     script = (
         "import gzip, resource, zlib\n"
-        "from analysis.errors import FuseScopeError\n"
-        "from analysis.limits import MIB, Limits, parse_limits\n"
-        "from analysis.readers import read\n"
-        "from analysis.readers.input.source import Source\n"
+        "from fusescope.analysis.errors import FuseScopeError\n"
+        "from fusescope.analysis.limits import MIB, Limits, parse_limits\n"
+        "from fusescope.analysis.readers import read\n"
+        "from fusescope.analysis.readers.input.source import Source\n"
         "packer = zlib.compressobj(9, wbits=-15)\n"
         "zeros = packer.compress(bytes(16 * MIB)) + packer.flush(zlib.Z_FULL_FLUSH)\n"
         "bomb = gzip.compress(b'')[:10] + 64 * zeros + packer.flush() + bytes(8)\n"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.readers.packed.tables import MAGIC
+from fusescope.analysis.readers.packed.tables import MAGIC
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMES = 10
@@ -20,10 +20,10 @@ MB = 10
 
 READ = """
 import json, resource, sys
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.readers import read
-from analysis.readers.input.source import Source
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from collectors.runtimes import providers
-from collectors.runtimes.onnxruntime import PROVIDERS
+from fusescope.collectors.runtimes import providers
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from analysis.experiment import parse_record
+from fusescope.analysis.experiment import parse_record
 from tests import known_peaks
 from tests.browser.serving import Server
 from tests.patience import GIVE_UP_S
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 ROOT = Path(__file__).resolve().parents[2]
-MAIN = [sys.executable, "-c", "from app.cli.main import main; main()"]
+MAIN = [sys.executable, "-c", "from fusescope.app.cli.main import main; main()"]
 WATCHED = "trace=openat,connect,sendto,sendmsg,sendmmsg"
 _ADDRESS = re.compile(r'inet_addr\("([^"]+)"\)|inet_pton\(AF_INET6, "([^"]+)"')
 
@@ -119,8 +119,8 @@ def test_a_recording_writes_its_file_and_its_cache_and_asks_nobody(
 
 
 SESSION = """
-from collectors.zoo import catalogue, store
-from collectors.runtimes import onnxruntime as ours
+from fusescope.collectors.zoo import catalogue, store
+from fusescope.collectors.runtimes import onnxruntime as ours
 import onnxruntime
 model = store.build(catalogue.chosen("mul_add", None)).SerializeToString()
 onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])

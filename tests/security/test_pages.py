@@ -16,9 +16,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.testing.v1 import AppTest
 
-from analysis.readers.reader import Reader
-from app.parts import operators, panels
-from app.sources import uploads
+from fusescope.analysis.readers.reader import Reader
+from fusescope.app.parts import operators, panels
+from fusescope.app.sources import uploads
 from tests import miniatures
 from tests.app.conftest import start, tree  # noqa: F401
 from tests.app.pages import headline, is_clean, markdown_texts, texts
@@ -79,8 +79,8 @@ def test_a1_what_files_say_is_no_markup(start: Start) -> None:  # noqa: F811
 
 
 def _doctors() -> None:
-    from analysis.readers.formats import READERS
-    from app.parts import doctor
+    from fusescope.analysis.readers.formats import READERS
+    from fusescope.app.parts import doctor
     from tests.security import planted
 
     for reader in READERS:

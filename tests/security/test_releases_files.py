@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.releases.changes import Change, changes
-from analysis.releases.history import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.releases.changes import Change, changes
+from fusescope.analysis.releases.history import (
     MAX_BYTES,
     RECORD_NAME,
     History,
@@ -21,11 +21,11 @@ from analysis.releases.history import (
     is_history,
     parse_history,
 )
-from analysis.report.releases.html import releases_html
-from analysis.report.releases.issue import Example, issue_text
-from analysis.report.releases.releases_json import releases_json
-from app.cli.printing.releases import print_releases
-from app.sources import places
+from fusescope.analysis.report.releases.html import releases_html
+from fusescope.analysis.report.releases.issue import Example, issue_text
+from fusescope.analysis.report.releases.releases_json import releases_json
+from fusescope.app.cli.printing.releases import print_releases
+from fusescope.app.sources import places
 from tests.app.conftest import tree  # noqa: F401
 from tests.app.pages import is_clean, markdown_texts
 from tests.app.test_releases_page import opened

@@ -13,19 +13,19 @@ from typing import Any
 
 import pytest
 
-from analysis.advice.sides import advised
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader
-from analysis.report.exports.comparison_json import comparison_json
-from analysis.report.exports.inspection import inspection_json
-from analysis.report.html import report_file_name, report_html
-from analysis.report.one_trace.html import trace_html
-from analysis.trace import Trace
-from app.cli.compare import compare as compare_verb
-from app.cli.inspect import inspect as inspect_verb
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.report.exports.comparison_json import comparison_json
+from fusescope.analysis.report.exports.inspection import inspection_json
+from fusescope.analysis.report.html import report_file_name, report_html
+from fusescope.analysis.report.one_trace.html import trace_html
+from fusescope.analysis.trace import Trace
+from fusescope.app.cli.compare import compare as compare_verb
+from fusescope.app.cli.inspect import inspect as inspect_verb
 from tests import miniatures
 from tests.report.enclosed import data_of, files_of
 from tests.report.test_html import Page, of_experiment
@@ -167,10 +167,10 @@ def test_h7_hash_seeds_change_no_byte(tmp_path: Path) -> None:
     script = (
         "import hashlib, sys\n"
         "from pathlib import Path\n"
-        "from analysis.compare import compare\n"
-        "from analysis.compare.choice import choose_sides\n"
-        "from analysis.readers import read_path\n"
-        "from analysis.report.html import report_html\n"
+        "from fusescope.analysis.compare import compare\n"
+        "from fusescope.analysis.compare.choice import choose_sides\n"
+        "from fusescope.analysis.readers import read_path\n"
+        "from fusescope.analysis.report.html import report_html\n"
         "first, second = (read_path(Path(text)) for text in sys.argv[1:])\n"
         "for sides in ((first, second), (second, first)):\n"
         "    html = report_html(compare(*choose_sides(*sides)))\n"

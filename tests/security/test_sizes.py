@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import MIB
-from analysis.readers import read, read_path
-from analysis.readers.input import event_windows
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
 from benchmarks import traces
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input import event_windows
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 
 def _start(events: int) -> bytes:

@@ -13,19 +13,19 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.readers import find, read
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader
-from analysis.report.exports.ascend_tables import ascend_tables
-from analysis.report.exports.ledger_csv import ledger_csv
-from analysis.report.exports.table_csv import table_csv
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Trace
-from app.parts import ascend, tables
-from app.sources.comparisons import Shown
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.readers import find, read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.report.exports.ascend_tables import ascend_tables
+from fusescope.analysis.report.exports.ledger_csv import ledger_csv
+from fusescope.analysis.report.exports.table_csv import table_csv
+from fusescope.analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Trace
+from fusescope.app.parts import ascend, tables
+from fusescope.app.sources.comparisons import Shown
 from tests import miniatures
 from tests.security import planted
 

@@ -12,16 +12,16 @@ from types import FrameType
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.operators import flops
-from analysis.operators.kernel_names import kernel_type
-from analysis.operators.short_names import short_name
-from analysis.readers import read
-from analysis.readers.amd.rows import kernel_name
-from analysis.readers.input.source import Source
-from analysis.readers.nvidia.tensorrt_graph import layout_of
-from analysis.readers.xla.hlo import read_module
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.operators import flops
+from fusescope.analysis.operators.kernel_names import kernel_type
+from fusescope.analysis.operators.short_names import short_name
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.amd.rows import kernel_name
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.nvidia.tensorrt_graph import layout_of
+from fusescope.analysis.readers.xla.hlo import read_module
+from fusescope.analysis.trace import Trace
 
 _NEVER_S = 60
 BLANKS = b" " * 60_000

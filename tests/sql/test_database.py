@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import MIB
-from analysis.sql.database import Answer, Database, Stream, files, quoted
-from analysis.sql.written import cell_text, csv_parts, is_number, json_parts
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.sql.database import Answer, Database, Stream, files, quoted
+from fusescope.analysis.sql.written import cell_text, csv_parts, is_number, json_parts
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.readers.input.source import Source
-from app.store import keeping, settings
+from fusescope.analysis.readers.input.source import Source
+from fusescope.app.store import keeping, settings
 
 
 @pytest.fixture
@@ -30,6 +30,6 @@ def parsed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time of a file's last change is not ours to set: it has been long enough."""
-    from app.store import known
+    from fusescope.app.store import known
 
     monkeypatch.setattr(known, "_SETTLED_NS", -(10**18))

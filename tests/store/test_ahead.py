@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.limits import DEFAULT_LIMITS
-from analysis.readers import read_path
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from app.store import ahead, keeping, known, settings
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.app.store import ahead, keeping, known, settings
 from tests.factories import UNFUSED_OPERATORS, node_event, session_event
 
 

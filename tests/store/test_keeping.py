@@ -11,13 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from app.store import keeping, settings
-from app.store.store import Store
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.app.store import keeping, settings
+from fusescope.app.store.store import Store
 from tests import two_processes
 from tests.factories import (
     FUSED_OPERATORS,

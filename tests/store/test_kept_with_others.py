@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.limits import DEFAULT_LIMITS
-from analysis.readers import read_path
-from analysis.trace import Trace
-from app.library import changes, items
-from app.store import keeping, known, settings
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Trace
+from fusescope.app.library import changes, items
+from fusescope.app.store import keeping, known, settings
 from tests import compiled_logs as logs
 from tests.miniatures import FOLDER
 from tests.readers.pytorch.test_compiled_calls import GIVEN, LOG, OPTIMISED, RAN, SOURCES, STEPS

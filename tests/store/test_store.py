@@ -16,15 +16,15 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.columnar.tables import columnar
-from analysis.errors import FuseScopeError
-from analysis.readers import READER_VERSION
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from app.store import entries, facts, keeping
-from app.store import store as store_module
-from app.store.entries import DESCRIPTION, Entry
-from app.store.facts import Facts
-from app.store.store import VERSION, Store
+from fusescope.analysis.columnar.tables import columnar
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import READER_VERSION
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.app.store import entries, facts, keeping
+from fusescope.app.store import store as store_module
+from fusescope.app.store.entries import DESCRIPTION, Entry
+from fusescope.app.store.facts import Facts
+from fusescope.app.store.store import VERSION, Store
 
 ROOT = Path(__file__).resolve().parents[2]
 LARGE = 1024**3
@@ -237,8 +237,8 @@ PROCESS = """
 import os, signal, sys
 from pathlib import Path
 import pyarrow.parquet as pq
-from app.store import store as store_module
-from app.store.store import Store
+from fusescope.app.store import store as store_module
+from fusescope.app.store.store import Store
 from tests.store.test_store import put
 
 store_module._PATIENCE_S = 300.0  # of a disk that hangs for a while
@@ -368,7 +368,7 @@ def test_a_disk_that_refuses_is_a_sentence_without_a_trace_of_the_stack(tmp_path
     large.write_text("[" + ",".join(event % (10 * at) for at in range(80_000)) + "]")
     (tmp_path / "library").write_text("no folder")
     told = subprocess.run(
-        [sys.executable, "-m", "app.cli.main", "inspect", str(large)],
+        [sys.executable, "-m", "fusescope.app.cli.main", "inspect", str(large)],
         cwd=ROOT, capture_output=True, text=True, check=False,
         env={**os.environ, "FUSESCOPE_LIBRARY": str(tmp_path / "library")},
     )  # fmt: skip

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_trace
-from analysis.timeline.payload import timeline_payload
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.timeline.payload import timeline_payload
+from fusescope.analysis.trace import Trace
 from tests.step_traces import Kernel, steps_of
 
 GEMM = Kernel("gemm", 100, "matrix_product")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.timeline import depth
-from analysis.timeline.depth import depths, rows_of
+from fusescope.analysis.timeline import depth
+from fusescope.analysis.timeline.depth import depths, rows_of
 
 CALLS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 12)), max_size=40)
 

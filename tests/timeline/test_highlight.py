@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analysis.compare import compare
-from analysis.compare.side import Side
-from analysis.timeline.highlight import Highlight, of_changes
-from analysis.timeline.payload import timeline_payload
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.timeline.highlight import Highlight, of_changes
+from fusescope.analysis.timeline.payload import timeline_payload
 from tests.step_traces import Kernel, steps_of
 
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare import compare
-from analysis.compare.side import Side
-from analysis.host.idle import idle_by_host
-from analysis.report.timelines import drawing as report_drawing
-from analysis.timeline.drawing import Drawing, Layers
-from analysis.timeline.host_lane import MOST_BARS, MOST_PATH_CHARS, HostLane, host_lane
-from analysis.timeline.packing import Columns, json_text, whole_side
-from analysis.timeline.payload import texts, timeline_payload, trace_payload
-from analysis.timeline.question import Mark, Question
-from analysis.trace import Diagnostic, Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.host.idle import idle_by_host
+from fusescope.analysis.report.timelines import drawing as report_drawing
+from fusescope.analysis.timeline.drawing import Drawing, Layers
+from fusescope.analysis.timeline.host_lane import MOST_BARS, MOST_PATH_CHARS, HostLane, host_lane
+from fusescope.analysis.timeline.packing import Columns, json_text, whole_side
+from fusescope.analysis.timeline.payload import texts, timeline_payload, trace_payload
+from fusescope.analysis.timeline.question import Mark, Question
+from fusescope.analysis.trace import Diagnostic, Trace
 from tests.host.hosts import Call, Span, trace_of
 
 # One thread loads data until 50, then launches two kernels; the second one waits for an allocation.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.messages.language import speaking
-from analysis.timeline.lane import lane_name, lanes, spoken_name
-from analysis.trace import calls_frame
+from fusescope.analysis.messages.language import speaking
+from fusescope.analysis.timeline.lane import lane_name, lanes, spoken_name
+from fusescope.analysis.trace import calls_frame
 
 
 @pytest.mark.parametrize(

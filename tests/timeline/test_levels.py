@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.timeline.levels import Row
+from fusescope.analysis.timeline.levels import Row
 
 CLASSES = 3
 # Gaps before calls, lengths and classes: calls of one row do not overlap.

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.timeline.packing import Columns, container, whole_side
-from analysis.timeline.payload import MAX_CHARS, _fitting
+from fusescope.analysis.timeline.packing import Columns, container, whole_side
+from fusescope.analysis.timeline.payload import MAX_CHARS, _fitting
 
 
 def unpacked(column: dict[str, Any]) -> list[int]:

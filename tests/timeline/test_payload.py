@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Fusion, Group, Operator
-from analysis.compare.ledger import ledger
-from analysis.compare.multiple.choice import several_sides
-from analysis.compare.multiple.comparison import compare_several
-from analysis.compare.side import Side, side_of_trace, side_of_variant
-from analysis.experiment import Experiment
-from analysis.metrics.stretch import Stretch, after_last
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.report.html import report_html
-from analysis.timeline.drawing import Drawing, Layers
-from analysis.timeline.payload import (
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Operator
+from fusescope.analysis.compare.ledger import ledger
+from fusescope.analysis.compare.multiple.choice import several_sides
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.compare.side import Side, side_of_trace, side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.metrics.stretch import Stretch, after_last
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.timeline.drawing import Drawing, Layers
+from fusescope.analysis.timeline.payload import (
     _in_order,
     drawn_at,
     first_starts,
@@ -34,7 +34,7 @@ from analysis.timeline.payload import (
     timeline_payload,
     trace_payload,
 )
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 from tests.factories import experiment_zip
 from tests.serving_traces import DECODE, PREFILL, serving_json
 

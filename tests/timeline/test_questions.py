@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.timeline.drawing import Drawing, Layers
-from analysis.timeline.question import Mark, Question, Search, question_of
-from analysis.timeline.search import find
-from analysis.timeline.sums import sums
+from fusescope.analysis.timeline.drawing import Drawing, Layers
+from fusescope.analysis.timeline.question import Mark, Question, Search, question_of
+from fusescope.analysis.timeline.search import find
+from fusescope.analysis.timeline.sums import sums
 from tests.timeline.test_packing import opened, unpacked_from
 
 CLASSES = ("convolution", "elementwise")

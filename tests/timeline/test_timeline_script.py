@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.operators.classes import OP_CLASSES
-from analysis.timeline import script
-from analysis.timeline.host_lane import HOST_KINDS
-from analysis.wording.timeline.script import WORDS
+from fusescope.analysis.operators.classes import OP_CLASSES
+from fusescope.analysis.timeline import script
+from fusescope.analysis.timeline.host_lane import HOST_KINDS
+from fusescope.analysis.wording.timeline.script import WORDS
 from tests.patience import GIVE_UP_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,8 +91,8 @@ def test_every_kind_of_what_the_host_does_has_its_colour_and_its_name() -> None:
 def page_with_a_timeline() -> None:
     import streamlit as st
 
-    from analysis.timeline.drawing import Drawing, Layers
-    from app.parts.timeline import group_timeline, timeline
+    from fusescope.analysis.timeline.drawing import Drawing, Layers
+    from fusescope.app.parts.timeline import group_timeline, timeline
 
     nothing = {"span_ns": 10, "classes": [], "groups": [], "sides": []}
     empty = Drawing(Layers(nothing), {"words": {}, "sides": []})
@@ -108,7 +108,7 @@ def test_component_without_a_click_answers_what_it_was_given() -> None:
 
 
 def test_only_a_whole_number_is_taken_from_the_browser() -> None:
-    from app.parts.timeline import _picked
+    from fusescope.app.parts.timeline import _picked
 
     answers = [{"row": 7}, {"row": None}, {"row": "7"}, {"row": True}, {"row": 7.5}, [7], "7"]
     assert [_picked(answer, "row") for answer in answers] == [7, *[None] * 6]

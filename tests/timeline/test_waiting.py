@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_trace
-from analysis.timeline.drawing import Layers
-from analysis.timeline.payload import timeline_payload, trace_payload
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.timeline.drawing import Layers
+from fusescope.analysis.timeline.payload import timeline_payload, trace_payload
+from fusescope.analysis.trace import Trace
 from tests.ranks.test_waits import US, rank_of
 
 

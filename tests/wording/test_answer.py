@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_variant
-from analysis.wording.answer import answer_lines
-from app.cli.printing.comparison import print_comparison
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.wording.answer import answer_lines
+from fusescope.app.cli.printing.comparison import print_comparison
 from tests.compare.test_comparison import experiment_of
 from tests.factories import experiment_zip
 

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.explanation import explain
-from analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
-from analysis.compare.side import side_of_trace
-from analysis.messages import language
-from analysis.report.explanation.rows import explained_rows
-from analysis.trace import Trace
-from analysis.wording.explanation import change_sentence
-from analysis.wording.explanation.details import known_by, where_names
-from analysis.wording.explanation.kernels import kernel_text, names_text
-from analysis.wording.explanation.waterfall import change_label, steps_of
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.messages import language
+from fusescope.analysis.report.explanation.rows import explained_rows
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import change_sentence
+from fusescope.analysis.wording.explanation.details import known_by, where_names
+from fusescope.analysis.wording.explanation.kernels import kernel_text, names_text
+from fusescope.analysis.wording.explanation.waterfall import change_label, steps_of
 from tests.compare.explanation.test_unit_sides import with_earlier
 from tests.step_traces import Kernel
 from tests.step_traces import steps_of as trace_of

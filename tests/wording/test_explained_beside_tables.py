@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from analysis.advice.explanation import explain_trace
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import compare_several
-from analysis.compare.side import side_of_trace
-from analysis.readers import read_path
-from analysis.report.explanation.explanation_json import explanation_values
-from analysis.report.explanation.rows import explained_rows
-from analysis.report.model_tree.rows import tree_rows
-from analysis.trace import Trace
-from analysis.wording.counted import figure_text
-from analysis.wording.explanation import explained_parts, leading_sentence
-from analysis.wording.explanation.changes import change_said
-from analysis.wording.explanation.savings import saving_said
-from analysis.wording.findings import limit_parts
-from analysis.wording.fusion.terms import beside_explanation, no_shares_sentence
-from analysis.wording.fusion.title import change_title
-from analysis.wording.multiple.comparison import doubt_lines
-from analysis.wording.sentences import (
+from fusescope.analysis.advice.explanation import explain_trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.explanation.explanation_json import explanation_values
+from fusescope.analysis.report.explanation.rows import explained_rows
+from fusescope.analysis.report.model_tree.rows import tree_rows
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.counted import figure_text
+from fusescope.analysis.wording.explanation import explained_parts, leading_sentence
+from fusescope.analysis.wording.explanation.changes import change_said
+from fusescope.analysis.wording.explanation.savings import saving_said
+from fusescope.analysis.wording.findings import limit_parts
+from fusescope.analysis.wording.fusion.terms import beside_explanation, no_shares_sentence
+from fusescope.analysis.wording.fusion.title import change_title
+from fusescope.analysis.wording.multiple.comparison import doubt_lines
+from fusescope.analysis.wording.sentences import (
     change_sentence,
     light_work,
     verdict_basis,

@@ -8,20 +8,24 @@ from typing import Any, get_args
 import pandas as pd
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
-from analysis.compare.ledger import Ledger
-from analysis.compare.ledger.reconciliation import Reconciliation
-from analysis.compare.side import side_of_trace
-from analysis.messages import Part
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from analysis.wording.fusion.became import becomes_cell, becomes_text
-from analysis.wording.fusion.groups import KINDS, KNOWN_BY, coverage_sentence
-from analysis.wording.fusion.statements import fusion_parts, fusion_sentence, headline_and_rest
-from analysis.wording.fusion.terms import (
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
+from fusescope.analysis.compare.ledger import Ledger
+from fusescope.analysis.compare.ledger.reconciliation import Reconciliation
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.messages import Part
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.fusion.became import becomes_cell, becomes_text
+from fusescope.analysis.wording.fusion.groups import KINDS, KNOWN_BY, coverage_sentence
+from fusescope.analysis.wording.fusion.statements import (
+    fusion_parts,
+    fusion_sentence,
+    headline_and_rest,
+)
+from fusescope.analysis.wording.fusion.terms import (
     TERMS,
     no_shares_sentence,
     reconciliation_sentence,

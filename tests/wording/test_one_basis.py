@@ -11,22 +11,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.charts.icicle import icicle
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Group, Operator
-from analysis.compare.ledger.operator_texts import sequence_text, told_operators
-from analysis.compare.side import side_of_trace
-from analysis.compare.single import run_ns
-from analysis.doctor import examine, fields
-from analysis.memory import MemoryUse
-from analysis.metrics.hierarchy import Node
-from analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording import opened_sentence
-from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.doctor import answer_text, has_sentence
-from analysis.wording.single import trace_facts, trace_parts
-from analysis.wording.waterfall import waterfall_steps, waterfall_terms
+from fusescope.analysis.charts.icicle import icicle
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Group, Operator
+from fusescope.analysis.compare.ledger.operator_texts import sequence_text, told_operators
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.compare.single import run_ns
+from fusescope.analysis.doctor import examine, fields
+from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.metrics.hierarchy import Node
+from fusescope.analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.wording import opened_sentence
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.wording.doctor import answer_text, has_sentence
+from fusescope.analysis.wording.single import trace_facts, trace_parts
+from fusescope.analysis.wording.waterfall import waterfall_steps, waterfall_terms
 from tests.whole_files import trace_of
 
 MS = 1_000_000
@@ -202,7 +202,7 @@ JAX = Path(__file__).parents[2].parent / "shared" / "traces" / "third_party" / "
 
 @pytest.mark.skipif(not JAX.is_dir(), reason="real traces lie beside a developer's clone only")
 def test_the_ledger_of_jax_has_the_names_of_the_table_of_types() -> None:
-    from analysis.readers import read_path
+    from fusescope.analysis.readers import read_path
 
     names = ("jax_conv_minimal_legacy.xplane.pb", "jax_conv_minimal_08.xplane.pb")
     first, second = (read_path(JAX / name) for name in names)

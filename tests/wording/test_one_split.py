@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_trace
-from analysis.report.explanation.rows import explained_rows
-from analysis.wording.answer import answer_lines
-from analysis.wording.explanation import explained_parts, rest_parts, unexplained_parts
-from analysis.wording.explanation.waterfall import steps_of as waterfall_of
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.report.explanation.rows import explained_rows
+from fusescope.analysis.wording.answer import answer_lines
+from fusescope.analysis.wording.explanation import explained_parts, rest_parts, unexplained_parts
+from fusescope.analysis.wording.explanation.waterfall import steps_of as waterfall_of
 from tests.step_traces import Kernel, steps_of
 
 LAYER = (

@@ -9,24 +9,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import wording
-from analysis.advice.finding import Finding, Findings
-from analysis.charts.waterfall import waterfall
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_trace
-from analysis.doctor import examine
-from analysis.memory import MemoryUse
-from analysis.report.exports.comparison_markdown import comparison_markdown
-from analysis.report.html import report_html
-from analysis.report.method import method
-from analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording.counted import whole_text
-from analysis.wording.doctor import answer_sentence
-from analysis.wording.findings import times_text
-from analysis.wording.findings.texts import TEXTS
-from analysis.wording.fusion.terms import reconciliation_sentence
-from analysis.wording.fusion.ungrouped import ungrouped_title
+from fusescope.analysis import wording
+from fusescope.analysis.advice.finding import Finding, Findings
+from fusescope.analysis.charts.waterfall import waterfall
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.doctor import examine
+from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.report.exports.comparison_markdown import comparison_markdown
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.method import method
+from fusescope.analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.wording.counted import whole_text
+from fusescope.analysis.wording.doctor import answer_sentence
+from fusescope.analysis.wording.findings import times_text
+from fusescope.analysis.wording.findings.texts import TEXTS
+from fusescope.analysis.wording.fusion.terms import reconciliation_sentence
+from fusescope.analysis.wording.fusion.ungrouped import ungrouped_title
 from tests.whole_files import trace_of
 
 IN_2021 = 1_623_143_089 * 10**9  # 2021-06-08 09:04:49 UTC

@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 import pytest
 
-from analysis.compare.explanation import explain
-from analysis.compare.explanation.explanation import Change, Explanation, KernelTime
-from analysis.wording.explanation import change_sentence, leading_sentence
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.explanation.explanation import Change, Explanation, KernelTime
+from fusescope.analysis.wording.explanation import change_sentence, leading_sentence
 from tests.step_traces import Kernel, steps_of
 
 STEP = [Kernel("gemm", 100, "matrix_product"), Kernel("add", 20)]

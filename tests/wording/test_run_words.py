@@ -7,14 +7,14 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analysis import wording
-from analysis.compare import compare
-from analysis.compare.side import side_of_trace
-from analysis.trace import RunWord, Trace
-from analysis.wording.explanation import leading_sentence
-from analysis.wording.explanation.waterfall import axis
-from analysis.wording.sentences import verdict_basis
-from analysis.work_units import run_word
+from fusescope.analysis import wording
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.trace import RunWord, Trace
+from fusescope.analysis.wording.explanation import leading_sentence
+from fusescope.analysis.wording.explanation.waterfall import axis
+from fusescope.analysis.wording.sentences import verdict_basis
+from fusescope.analysis.work_units import run_word
 from tests.step_traces import Kernel, steps_of
 
 LAYER = (Kernel("gemm", 50, "matrix_product"), Kernel("norm", 7, "normalisation"))

@@ -7,21 +7,21 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.multiple.comparison import compare_several
-from analysis.compare.side import side_of_trace, side_of_variant
-from analysis.compare.single import unprofiled_ns
-from analysis.compare.timing.latency import typical_ns
-from analysis.experiment import Experiment
-from analysis.messages import Part
-from analysis.readers import read
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source
-from analysis.timeline.payload import trace_payload
-from analysis.trace import Meta, calls_frame
-from analysis.units import duration
-from analysis.wording.single import trace_facts, trace_parts
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
+from fusescope.analysis.compare.single import unprofiled_ns
+from fusescope.analysis.compare.timing.latency import typical_ns
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.messages import Part
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.timeline.payload import trace_payload
+from fusescope.analysis.trace import Meta, calls_frame
+from fusescope.analysis.units import duration
+from fusescope.analysis.wording.single import trace_facts, trace_parts
 from tests.factories import experiment_zip
 from tests.metrics.test_step import made
 

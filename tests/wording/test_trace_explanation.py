@@ -10,9 +10,9 @@ from typing import get_args
 
 import pytest
 
-from analysis.advice import findings
-from analysis.advice.explanation import explain_subject, explain_trace
-from analysis.advice.explanation.explanation import (
+from fusescope.analysis.advice import findings
+from fusescope.analysis.advice.explanation import explain_subject, explain_trace
+from fusescope.analysis.advice.explanation.explanation import (
     Parts,
     Saving,
     SavingCode,
@@ -20,15 +20,15 @@ from analysis.advice.explanation.explanation import (
     TraceExplanation,
     Uneven,
 )
-from analysis.advice.sides import advised
-from analysis.compare.explanation.explanation import KernelTime
-from analysis.messages import language
-from analysis.readers import read_path
-from analysis.report.one_trace.advice_json import advice_json
-from analysis.trace import Trace
-from analysis.wording.explanation.savings import saving_said
-from analysis.wording.explanation.trace import following_said, trace_sentence
-from analysis.work_units.work import NO_WORK, Work
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare.explanation.explanation import KernelTime
+from fusescope.analysis.messages import language
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.one_trace.advice_json import advice_json
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation.savings import saving_said
+from fusescope.analysis.wording.explanation.trace import following_said, trace_sentence
+from fusescope.analysis.work_units.work import NO_WORK, Work
 from tests.step_traces import Kernel, steps_of
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"

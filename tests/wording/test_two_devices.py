@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.compare.explanation import explain
-from analysis.compare.explanation.explanation import (
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.explanation.explanation import (
     ClassTime,
     Explanation,
     IdleTime,
@@ -14,10 +14,14 @@ from analysis.compare.explanation.explanation import (
     UnitOfSide,
     UnitParts,
 )
-from analysis.compare.explanation.product import Product
-from analysis.operators.factors import Factors
-from analysis.operators.projections import Projection
-from analysis.wording.explanation.works import devices_sentence, host_limits_said, rates_said
+from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.operators.factors import Factors
+from fusescope.analysis.operators.projections import Projection
+from fusescope.analysis.wording.explanation.works import (
+    devices_sentence,
+    host_limits_said,
+    rates_said,
+)
 from tests.step_traces import Kernel, steps_of
 
 # 2 x 1000 x 1000 x 1000 operations, 2 GFLOP, of which arithmetic sets the rate.

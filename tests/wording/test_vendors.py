@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.advice import Subject, findings
-from analysis.readers.pytorch.kineto import KINETO
-from analysis.wording.findings import remedy_text
-from analysis.wording.findings.host import CAUSES
-from analysis.wording.findings.texts import TEXTS
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.readers.pytorch.kineto import KINETO
+from fusescope.analysis.wording.findings import remedy_text
+from fusescope.analysis.wording.findings.host import CAUSES
+from fusescope.analysis.wording.findings.texts import TEXTS
 from tests.advice.traces import of_code
 from tests.product_traces import Product, traced_side
 

@@ -8,12 +8,12 @@ from typing import get_args
 
 import pytest
 
-from analysis.compare.comparison import FigureCode
-from analysis.compare.timing.verdict import CannotTell, Interval, NoiseUnknown, Verdict
-from analysis.metrics.counters import MEASURES
-from analysis.quantity import Reason
-from analysis.trace import DiagnosticCode
-from analysis.wording import (
+from fusescope.analysis.compare.comparison import FigureCode
+from fusescope.analysis.compare.timing.verdict import CannotTell, Interval, NoiseUnknown, Verdict
+from fusescope.analysis.metrics.counters import MEASURES
+from fusescope.analysis.quantity import Reason
+from fusescope.analysis.trace import DiagnosticCode
+from fusescope.analysis.wording import (
     CANNOT_TELL,
     FIGURES,
     NOISE_UNKNOWN,
@@ -22,8 +22,15 @@ from analysis.wording import (
     verdict_interval,
     why_not_told,
 )
-from analysis.wording.diagnostics import DIAGNOSTICS, damaged, depending, doubting, recorded, tables
-from analysis.wording.diagnostics.text import NoteText
+from fusescope.analysis.wording.diagnostics import (
+    DIAGNOSTICS,
+    damaged,
+    depending,
+    doubting,
+    recorded,
+    tables,
+)
+from fusescope.analysis.wording.diagnostics.text import NoteText
 
 
 def test_every_diagnostic_has_a_sentence() -> None:

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice.explanation import explain_trace
-from analysis.advice.sides import advised
-from analysis.compare import compare
-from analysis.compare.explanation import explain
-from analysis.compare.side import side_of_trace
-from analysis.metrics.step import mean_step
-from analysis.report.explanation.explanation_json import explanation_values
-from analysis.trace import Trace
-from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.explanation import leading_sentence
-from analysis.wording.explanation.traced_unit import unit_said
-from analysis.work_units import with_common_runs, with_unit_runs
+from fusescope.analysis.advice.explanation import explain_trace
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.metrics.step import mean_step
+from fusescope.analysis.report.explanation.explanation_json import explanation_values
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.wording.explanation import leading_sentence
+from fusescope.analysis.wording.explanation.traced_unit import unit_said
+from fusescope.analysis.work_units import with_common_runs, with_unit_runs
 from tests.host.hosts import Call, Span, host_of
 from tests.step_traces import Kernel, steps_of
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from analysis.work_units import Work
-from analysis.work_units.kinds import WorkKind, code_of, common_kinds, kinds_of_work
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units import Work
+from fusescope.analysis.work_units.kinds import WorkKind, code_of, common_kinds, kinds_of_work
 from tests.serving_traces import DECODE, PREFILL, serving_json
 
 

@@ -8,28 +8,28 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analysis.advice import findings
-from analysis.advice.explanation import explain_subject
-from analysis.advice.explanation.explanation import TraceExplanation
-from analysis.advice.sides import advised
-from analysis.advice.subject import Subject
-from analysis.compare import compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.explanation import explain
-from analysis.compare.side import side_of_trace
-from analysis.doctor import examine
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.device import device_use
-from analysis.timeline.payload import trace_payload
-from analysis.trace import Diagnostic, Trace, runs_frame
-from analysis.wording import findings as words
-from analysis.wording.doctor import read_sentence
-from analysis.wording.explanation import leading_sentence
-from analysis.wording.explanation.trace import trace_sentence
-from analysis.wording.explanation.works import after_said, idle_said
-from analysis.wording.single import trace_facts, trace_parts
-from analysis.work_units import Work, with_common_runs, with_unit_runs
-from analysis.work_units.earlier import launched_earlier
+from fusescope.analysis.advice import findings
+from fusescope.analysis.advice.explanation import explain_subject
+from fusescope.analysis.advice.explanation.explanation import TraceExplanation
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.doctor import examine
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.device import device_use
+from fusescope.analysis.timeline.payload import trace_payload
+from fusescope.analysis.trace import Diagnostic, Trace, runs_frame
+from fusescope.analysis.wording import findings as words
+from fusescope.analysis.wording.doctor import read_sentence
+from fusescope.analysis.wording.explanation import leading_sentence
+from fusescope.analysis.wording.explanation.trace import trace_sentence
+from fusescope.analysis.wording.explanation.works import after_said, idle_said
+from fusescope.analysis.wording.single import trace_facts, trace_parts
+from fusescope.analysis.work_units import Work, with_common_runs, with_unit_runs
+from fusescope.analysis.work_units.earlier import launched_earlier
 from tests.host.hosts import Span, host_of
 from tests.step_traces import Kernel, Launch, steps_of
 

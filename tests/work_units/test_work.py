@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.work_units.work import NO_WORK, Work, work_of
+from fusescope.analysis.work_units.work import NO_WORK, Work, work_of
 
 
 @pytest.mark.parametrize(

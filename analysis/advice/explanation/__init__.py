@@ -7,22 +7,27 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.advice.explanation.blocks import classes_of, collectives_of, layers_of, unknown_of
-from analysis.advice.explanation.explanation import Collective, Saving, TraceExplanation
-from analysis.advice.explanation.products import slow_products
-from analysis.advice.explanation.recomputed import recomputed
-from analysis.advice.explanation.traced import Traced
-from analysis.advice.explanation.unit import unit_of
-from analysis.advice.explanation.unusual import layout_changes, unusual
-from analysis.advice.explanation.waits import communication, copies, idle
-from analysis.advice.subject import MIN_SHARE, Subject
-from analysis.compare.explanation.products import products_of
-from analysis.compare.graphs.captured import captures_of
-from analysis.compare.graphs.names_by_order import with_own_names_by_order
-from analysis.metrics.memo import once
-from analysis.metrics.spans import lacks_kernels
-from analysis.operators.link_peaks import link_peaks
-from analysis.trace import Trace
+from fusescope.analysis.advice.explanation.blocks import (
+    classes_of,
+    collectives_of,
+    layers_of,
+    unknown_of,
+)
+from fusescope.analysis.advice.explanation.explanation import Collective, Saving, TraceExplanation
+from fusescope.analysis.advice.explanation.products import slow_products
+from fusescope.analysis.advice.explanation.recomputed import recomputed
+from fusescope.analysis.advice.explanation.traced import Traced
+from fusescope.analysis.advice.explanation.unit import unit_of
+from fusescope.analysis.advice.explanation.unusual import layout_changes, unusual
+from fusescope.analysis.advice.explanation.waits import communication, copies, idle
+from fusescope.analysis.advice.subject import MIN_SHARE, Subject
+from fusescope.analysis.compare.explanation.products import products_of
+from fusescope.analysis.compare.graphs.captured import captures_of
+from fusescope.analysis.compare.graphs.names_by_order import with_own_names_by_order
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.spans import lacks_kernels
+from fusescope.analysis.operators.link_peaks import link_peaks
+from fusescope.analysis.trace import Trace
 
 _SINGLE = 0.005  # of a unit: what one layer or one execution takes longer than the others
 

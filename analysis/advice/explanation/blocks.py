@@ -10,15 +10,15 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.advice.explanation.explanation import ClassOfUnit, Collective, Layers
-from analysis.advice.explanation.spans import names_around
-from analysis.advice.explanation.traced import Traced
-from analysis.align.repeats import Repeat, fold
-from analysis.compare.explanation.explanation import KernelTime
-from analysis.compare.explanation.sides import ExplainedSide, collective
-from analysis.compare.joining.same_place import same_place
-from analysis.ranks.bus import bus_bandwidth
-from analysis.trace import Trace
+from fusescope.analysis.advice.explanation.explanation import ClassOfUnit, Collective, Layers
+from fusescope.analysis.advice.explanation.spans import names_around
+from fusescope.analysis.advice.explanation.traced import Traced
+from fusescope.analysis.align.repeats import Repeat, fold
+from fusescope.analysis.compare.explanation.explanation import KernelTime
+from fusescope.analysis.compare.explanation.sides import ExplainedSide, collective
+from fusescope.analysis.compare.joining.same_place import same_place
+from fusescope.analysis.ranks.bus import bus_bandwidth
+from fusescope.analysis.trace import Trace
 
 _FEWEST = 4  # copies, from which kernels are layers
 _LEAST = 0.1  # of the kernels' time, which layers of one kind take

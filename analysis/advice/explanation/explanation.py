@@ -9,13 +9,18 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.compare.explanation.explanation import NO_CALLS, Evidence, KernelTime, OtherKernels
-from analysis.compare.explanation.product import Product
-from analysis.metrics.stretch import Stretch
-from analysis.operators.link_peaks import LinkPeaks
-from analysis.work_units import UnitKind
-from analysis.work_units.units import UnitEvidence
-from analysis.work_units.work import Work
+from fusescope.analysis.compare.explanation.explanation import (
+    NO_CALLS,
+    Evidence,
+    KernelTime,
+    OtherKernels,
+)
+from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.operators.link_peaks import LinkPeaks
+from fusescope.analysis.work_units import UnitKind
+from fusescope.analysis.work_units.units import UnitEvidence
+from fusescope.analysis.work_units.work import Work
 
 SavingCode = Literal[
     "idle",  # nothing runs on the device, by what the host does

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.advice.explanation.traced import Traced
-from analysis.metrics.spans import call_times
+from fusescope.analysis.advice.explanation.traced import Traced
+from fusescope.analysis.metrics.spans import call_times
 
 _MUCH = 0.25  # of all idle time, from which one gap says more than their sum
 

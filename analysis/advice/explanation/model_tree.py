@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from analysis.advice.explanation.repeats import places_in_repeats
-from analysis.advice.explanation.traced import Traced
-from analysis.compare.graphs.names_by_order import with_own_names_by_order
-from analysis.compare.model_tree import ModelTree
-from analysis.compare.model_tree.costliest import Costliest, costliest
-from analysis.compare.model_tree.paths import Located, located
-from analysis.compare.model_tree.tree import tree_of_one
-from analysis.metrics.memo import once
-from analysis.trace import Trace
+from fusescope.analysis.advice.explanation.repeats import places_in_repeats
+from fusescope.analysis.advice.explanation.traced import Traced
+from fusescope.analysis.compare.graphs.names_by_order import with_own_names_by_order
+from fusescope.analysis.compare.model_tree import ModelTree
+from fusescope.analysis.compare.model_tree.costliest import Costliest, costliest
+from fusescope.analysis.compare.model_tree.paths import Located, located
+from fusescope.analysis.compare.model_tree.tree import tree_of_one
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.trace import Trace
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.advice.explanation.explanation import Saving
-from analysis.advice.kinds.products import slow_product
-from analysis.advice.subject import Subject
-from analysis.compare.explanation.explanation import KernelTime
-from analysis.compare.explanation.product import Product
-from analysis.operators.factors import factors_of
-from analysis.trace import Trace, Value
+from fusescope.analysis.advice.explanation.explanation import Saving
+from fusescope.analysis.advice.kinds.products import slow_product
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.compare.explanation.explanation import KernelTime
+from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.operators.factors import factors_of
+from fusescope.analysis.trace import Trace, Value
 
 
 def slow_products(subject: Subject, products: Sequence[Product]) -> list[Saving]:

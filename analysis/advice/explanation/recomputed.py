@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.advice.explanation.explanation import Saving
-from analysis.advice.explanation.spans import holder_of, spans_of
-from analysis.advice.explanation.traced import Traced
-from analysis.host_activity import HostActivity
+from fusescope.analysis.advice.explanation.explanation import Saving
+from fusescope.analysis.advice.explanation.spans import holder_of, spans_of
+from fusescope.analysis.advice.explanation.traced import Traced
+from fusescope.analysis.host_activity import HostActivity
 
 _CHECKPOINT = re.compile(
     r"CheckpointFunctionBackward\Z|(?:.{0,200}/)?torch/utils/checkpoint\.py.{0,20}: recompute_fn\Z"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.advice.explanation.blocks import folded
-from analysis.align.repeats import Repeat
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.compare.model_tree.paths import NUMBERED, Places
+from fusescope.analysis.advice.explanation.blocks import folded
+from fusescope.analysis.align.repeats import Repeat
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.compare.model_tree.paths import NUMBERED, Places
 
 _FEWEST = 4  # copies, from which what repeats are layers
 _LEAST = 0.03  # of the time of a unit, below which they are no level of their own

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.host_activity import HostActivity
+from fusescope.analysis.host_activity import HostActivity
 
 Matches = Callable[[str], object]
 

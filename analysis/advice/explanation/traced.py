@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.advice.explanation.explanation import Parts
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.metrics.device import copies_of
-from analysis.metrics.spans import busy_until, call_times, union_ns
-from analysis.trace import Trace
-from analysis.work_units import Units, steady_units, units_of, with_unit_runs
+from fusescope.analysis.advice.explanation.explanation import Parts
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.spans import busy_until, call_times, union_ns
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units import Units, steady_units, units_of, with_unit_runs
 
 
 @dataclass(frozen=True, eq=False)

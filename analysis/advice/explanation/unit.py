@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.advice.explanation.explanation import TracedUnit, Uneven
-from analysis.advice.explanation.traced import Traced
-from analysis.compare.explanation.earlier import layers_in
-from analysis.compare.timing.latency import leading_ns
-from analysis.host.latency import launch_latency
-from analysis.metrics.spans import call_times, union_ns
-from analysis.work_units.earlier import after_the_end_ns, launched_earlier
+from fusescope.analysis.advice.explanation.explanation import TracedUnit, Uneven
+from fusescope.analysis.advice.explanation.traced import Traced
+from fusescope.analysis.compare.explanation.earlier import layers_in
+from fusescope.analysis.compare.timing.latency import leading_ns
+from fusescope.analysis.host.latency import launch_latency
+from fusescope.analysis.metrics.spans import call_times, union_ns
+from fusescope.analysis.work_units.earlier import after_the_end_ns, launched_earlier
 
 _FEWEST = 3  # units, of which some take longer than the others
 _APART = 1.4  # by which the shortest slow unit is longer than the longest of the others

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.advice.explanation.blocks import folded
-from analysis.advice.explanation.explanation import Saving
-from analysis.advice.kinds.conversions import changes_layout
-from analysis.align.repeats import Repeat, walk
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.compare.explanation.single import longest_call
+from fusescope.analysis.advice.explanation.blocks import folded
+from fusescope.analysis.advice.explanation.explanation import Saving
+from fusescope.analysis.advice.kinds.conversions import changes_layout
+from fusescope.analysis.align.repeats import Repeat, walk
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.compare.explanation.single import longest_call
 
 _BEYOND = 3.0  # times the others of its kind
 _LAYER = 1.25  # times the other layers

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.advice.explanation.explanation import Collective, Saving
-from analysis.advice.explanation.gaps import long_gap
-from analysis.advice.explanation.traced import Traced
-from analysis.compare.explanation.explanation import KernelTime
-from analysis.compare.explanation.idle import are_shown
-from analysis.host.causes import CauseKind
-from analysis.host.idle import IdleCause, idle_by_host
-from analysis.host.uncached import uncached_memory
-from analysis.host_activity import RUNTIME
-from analysis.metrics.device import copies_of
-from analysis.metrics.some_units import in_some_units
-from analysis.metrics.stretch import Stretch, longest_idle
-from analysis.ranks.waits import waiting
+from fusescope.analysis.advice.explanation.explanation import Collective, Saving
+from fusescope.analysis.advice.explanation.gaps import long_gap
+from fusescope.analysis.advice.explanation.traced import Traced
+from fusescope.analysis.compare.explanation.explanation import KernelTime
+from fusescope.analysis.compare.explanation.idle import are_shown
+from fusescope.analysis.host.causes import CauseKind
+from fusescope.analysis.host.idle import IdleCause, idle_by_host
+from fusescope.analysis.host.uncached import uncached_memory
+from fusescope.analysis.host_activity import RUNTIME
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.some_units import in_some_units
+from fusescope.analysis.metrics.stretch import Stretch, longest_idle
+from fusescope.analysis.ranks.waits import waiting
 
 _PATH = 12  # frames of the host that are told
 _NAMELESS: tuple[CauseKind, ...] = ("launching", "queued")

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from analysis.advice import prediction
-from analysis.advice.finding import Finding
-from analysis.advice.kinds.chains import are_fused, in_lanes
-from analysis.advice.subject import Answer, Subject, shown_chain
-from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.warmup import steady_runs
-from analysis.operators.classes import CONVERSIONS, POINTWISE
-from analysis.trace import Trace
+from fusescope.analysis.advice import prediction
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.kinds.chains import are_fused, in_lanes
+from fusescope.analysis.advice.subject import Answer, Subject, shown_chain
+from fusescope.analysis.metrics.breakdown import steady_calls
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.operators.classes import CONVERSIONS, POINTWISE
+from fusescope.analysis.trace import Trace
 
 _HEAVY = frozenset(("convolution", "matrix_product", "grouped_product"))
 _LIGHT = frozenset(POINTWISE)

@@ -8,13 +8,13 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from analysis.advice import prediction
-from analysis.advice.finding import Finding
-from analysis.advice.subject import Answer, Subject, shown_chain
-from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.warmup import steady_runs
-from analysis.operators.classes import POINTWISE
-from analysis.trace import Trace
+from fusescope.analysis.advice import prediction
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.subject import Answer, Subject, shown_chain
+from fusescope.analysis.metrics.breakdown import steady_calls
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.operators.classes import POINTWISE
+from fusescope.analysis.trace import Trace
 
 _FUSIBLE = frozenset(POINTWISE)
 # What a compiler has fused: it would have taken more, had it seen that it may.

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pandas as pd
 
-from analysis.advice.subject import Answer, Subject
-from analysis.operators.classes import CONVERSIONS, plain_type
-from analysis.trace import Value
+from fusescope.analysis.advice.subject import Answer, Subject
+from fusescope.analysis.operators.classes import CONVERSIONS, plain_type
+from fusescope.analysis.trace import Value
 
 # As every reader spells them, without namespace and case.
 _TYPES = frozenset(

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from analysis.advice.finding import Finding, Gain, Unknown
-from analysis.advice.subject import Answer, Subject, shown
-from analysis.compare.ablation import WITHOUT, ablation
-from analysis.compare.side import Side
-from analysis.compare.timing.verdict import paired_verdict
+from fusescope.analysis.advice.finding import Finding, Gain, Unknown
+from fusescope.analysis.advice.subject import Answer, Subject, shown
+from fusescope.analysis.compare.ablation import WITHOUT, ablation
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.verdict import paired_verdict
 
 _FUSED = "fused"  # what ablations are of
 # Engines that have no way to leave out a single fusion.

@@ -6,9 +6,9 @@ import re
 
 import numpy as np
 
-from analysis.advice.finding import Finding
-from analysis.advice.subject import Answer, Subject
-from analysis.operators.classes import is_heavy
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.subject import Answer, Subject
+from fusescope.analysis.operators.classes import is_heavy
 
 _DTYPE = re.compile(r"(u?int|float|bfloat)(\d+)")
 _MIN_NARROW = 0.25  # of the executions, from which a narrow type is that of the model

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.advice import prediction
-from analysis.advice.finding import Finding
-from analysis.advice.kinds.missed import predicted
-from analysis.advice.missed_fusions import missed_fusions
-from analysis.advice.settings import is_dynamic
-from analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
-from analysis.compare.groups.equivalence import SHAPE_READERS, in_order, read_by
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph
+from fusescope.analysis.advice import prediction
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.kinds.missed import predicted
+from fusescope.analysis.advice.missed_fusions import missed_fusions
+from fusescope.analysis.advice.settings import is_dynamic
+from fusescope.analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
+from fusescope.analysis.compare.groups.equivalence import SHAPE_READERS, in_order, read_by
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph
 
 _NAMED = 4  # op types and patterns
 _SIZES = ("int64[", "int32[")

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from analysis.advice.finding import Finding
-from analysis.advice.kinds.idle import no_step
-from analysis.advice.subject import MIN_SHARE, Answer, Subject
-from analysis.metrics.device import copies_of
-from analysis.metrics.step import exposed_of_file
-from analysis.metrics.stretch import longest_exposed
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.kinds.idle import no_step
+from fusescope.analysis.advice.subject import MIN_SHARE, Answer, Subject
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.step import exposed_of_file
+from fusescope.analysis.metrics.stretch import longest_exposed
 
 if TYPE_CHECKING:
-    from analysis.ranks.waits import Waiting
+    from fusescope.analysis.ranks.waits import Waiting
 
 _WITHIN = ("Memcpy DtoD", "Memset")
 _MOSTLY = 0.6  # of the time of copies, from which the advice is about them
@@ -85,7 +85,7 @@ def _is_within(subject: Subject, mask: np.ndarray) -> bool:
 
 def _waiting(subject: Subject) -> Waiting | None:
     """Return what the collectives of the file wait for other ranks; None where nothing says it."""
-    from analysis.ranks.waits import waiting
+    from fusescope.analysis.ranks.waits import waiting
 
     talks = subject.trace.operators["is_communication"].to_numpy(dtype=bool)
     return waiting(subject.trace, np.flatnonzero(talks[subject.trace.calls["operator"].to_numpy()]))
@@ -98,7 +98,7 @@ def _stages(subject: Subject) -> dict[str, int | bool]:
     if found is None or found.difference != "stages":
         job = subject.trace.meta.job
         return {"is_stage": True} if job is not None and job.stage is not None else {}
-    from analysis.compare.explanation.communication import uneven_stages
+    from fusescope.analysis.compare.explanation.communication import uneven_stages
 
     uneven = uneven_stages(found)
     if uneven is None:

@@ -6,13 +6,13 @@ from collections import Counter
 
 import numpy as np
 
-from analysis.advice.finding import Finding
-from analysis.advice.settings import is_of_engine, is_other_model
-from analysis.advice.subject import Answer, Subject, shown
-from analysis.compare.groups.equivalence import duplicates, in_order
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph
-from analysis.operators.classes import CONVERSIONS, op_class
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.settings import is_of_engine, is_other_model
+from fusescope.analysis.advice.subject import Answer, Subject, shown
+from fusescope.analysis.compare.groups.equivalence import duplicates, in_order
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.operators.classes import CONVERSIONS, op_class
 
 _MIN_GROWTH = 1.1  # nodes of the executed graph / nodes of the model
 _MAX_TYPES = 4  # of operators that were added

@@ -8,21 +8,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.advice.finding import Finding
-from analysis.advice.kinds.host_waits import host_waits
-from analysis.advice.kinds.idle import MIN_IDLE, dispatch_bound, in_graphs, is_of_profiler, no_step
-from analysis.advice.subject import MIN_SHARE, Answer, Subject, shown
-from analysis.compare.graphs.captured import captures_of
-from analysis.metrics.some_units import in_some_units
-from analysis.metrics.step import shown_run
-from analysis.metrics.stretch import Stretch
-from analysis.trace import Value
-from analysis.work_units import run_word
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.kinds.host_waits import host_waits
+from fusescope.analysis.advice.kinds.idle import (
+    MIN_IDLE,
+    dispatch_bound,
+    in_graphs,
+    is_of_profiler,
+    no_step,
+)
+from fusescope.analysis.advice.subject import MIN_SHARE, Answer, Subject, shown
+from fusescope.analysis.compare.graphs.captured import captures_of
+from fusescope.analysis.metrics.some_units import in_some_units
+from fusescope.analysis.metrics.step import shown_run
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.trace import Value
+from fusescope.analysis.work_units import run_word
 
 if TYPE_CHECKING:
-    from analysis.host.causes import CauseKind
-    from analysis.host.idle import IdleCause
-    from analysis.host.runs import IdleOfRuns
+    from fusescope.analysis.host.causes import CauseKind
+    from fusescope.analysis.host.idle import IdleCause
+    from fusescope.analysis.host.runs import IdleOfRuns
 
 _OF_DEVICE = frozenset(("synchronisation", "allocation", "copy_waits"))
 _PROFILER = re.compile(r"(?:^|/)(?:torch|torch_npu|jax)/.{0,80}profiler")  # a path of its code
@@ -104,7 +110,7 @@ def _some_runs(subject: Subject, found: IdleOfRuns, kind: CauseKind) -> dict[str
 def _latency(subject: Subject) -> dict[str, Value]:
     """How long after their launch kernels start, and whether that is ahead; nothing where no launch
     is known."""
-    from analysis.host.latency import launch_latency
+    from fusescope.analysis.host.latency import launch_latency
 
     found = launch_latency(subject.trace)
     if found is None:

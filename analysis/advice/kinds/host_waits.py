@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.advice.finding import Finding
-from analysis.advice.kinds.idle import no_step
-from analysis.advice.subject import MIN_SHARE, Answer, Subject, shown
-from analysis.metrics.step import timed_run
-from analysis.metrics.stretch import Stretch, merged
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.kinds.idle import no_step
+from fusescope.analysis.advice.subject import MIN_SHARE, Answer, Subject, shown
+from fusescope.analysis.metrics.step import timed_run
+from fusescope.analysis.metrics.stretch import Stretch, merged
 
 
 def host_waits(subject: Subject) -> Answer:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.advice.finding import Finding, Unknown
-from analysis.advice.settings import is_of_engine
-from analysis.advice.subject import Answer, Subject, shown
-from analysis.metrics.step import StepParts, why_no_step
-from analysis.metrics.stretch import Stretch, after_last, longest_gap, most_idle
-from analysis.trace import Trace
+from fusescope.analysis.advice.finding import Finding, Unknown
+from fusescope.analysis.advice.settings import is_of_engine
+from fusescope.analysis.advice.subject import Answer, Subject, shown
+from fusescope.analysis.metrics.step import StepParts, why_no_step
+from fusescope.analysis.metrics.stretch import Stretch, after_last, longest_gap, most_idle
+from fusescope.analysis.trace import Trace
 
 # Variants of our own that hand tensors from session to session.
 _IN_PIECES = frozenset(("eager", "segments", "custom"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.advice.finding import Finding
-from analysis.advice.subject import Answer, Subject, shown
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.subject import Answer, Subject, shown
 
 _MIN_RATIO = 1.5  # the peak over what is allocated for half of the time
 _MIN_MORE = 32 * 1024**2  # bytes by which it is larger

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from analysis.advice import prediction
-from analysis.advice.finding import Finding, Gain
-from analysis.advice.missed_fusions import MissedFusion, missed_fusions
-from analysis.advice.own_kernels import kernel_for
-from analysis.advice.settings import conditions_of, why_no_conditions
-from analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
-from analysis.operators.classes import is_heavy, op_class
+from fusescope.analysis.advice import prediction
+from fusescope.analysis.advice.finding import Finding, Gain
+from fusescope.analysis.advice.missed_fusions import MissedFusion, missed_fusions
+from fusescope.analysis.advice.own_kernels import kernel_for
+from fusescope.analysis.advice.settings import conditions_of, why_no_conditions
+from fusescope.analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
+from fusescope.analysis.operators.classes import is_heavy, op_class
 
 # These say why a whole variant fuses nothing, not why a place does; the kind `dynamic_dimensions`
 # has those that need no more than sizes.

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.advice.finding import Finding
-from analysis.advice.subject import Answer, Subject, shown
-from analysis.compare.roofs import PRODUCTS, largest_products
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.subject import Answer, Subject, shown
+from fusescope.analysis.compare.roofs import PRODUCTS, largest_products
 
 _MOST = 64  # products that are looked at, most time first
 _LARGE = 0.02  # of the time in products: smaller ones say nothing about what the machine can do

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.advice.finding import Finding, Unknown
-from analysis.advice.settings import conditions_of
-from analysis.advice.subject import Answer, Subject, shown
-from analysis.operators.classes import is_heavy
+from fusescope.analysis.advice.finding import Finding, Unknown
+from fusescope.analysis.advice.settings import conditions_of
+from fusescope.analysis.advice.subject import Answer, Subject, shown
+from fusescope.analysis.operators.classes import is_heavy
 
 _NEAR_ROOF = 0.6  # share of the roofline from which a remedy must move fewer bytes
 _SMALLER = 0.75  # of the bytes of float32 weights that 8-bit ones save

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.advice.finding import Finding, Gain
-from analysis.advice.optimizers import MADE_BY
-from analysis.advice.settings import conditions_of, why_no_conditions
-from analysis.advice.subject import Answer, Subject
-from analysis.operators.classes import is_heavy
+from fusescope.analysis.advice.finding import Finding, Gain
+from fusescope.analysis.advice.optimizers import MADE_BY
+from fusescope.analysis.advice.settings import conditions_of, why_no_conditions
+from fusescope.analysis.advice.subject import Answer, Subject
+from fusescope.analysis.operators.classes import is_heavy
 
 _SLOW = 0.25  # of the rate at which the other light operators of the run move their bytes
 # What its parts move if they run by themselves, as parts of what it moves: each reads and writes

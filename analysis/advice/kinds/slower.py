@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.advice.finding import Finding, Gain
-from analysis.advice.optimizers import MADE_BY
-from analysis.advice.settings import conditions_of
-from analysis.advice.subject import Answer, Subject, shown
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import engines_differ
+from fusescope.analysis.advice.finding import Finding, Gain
+from fusescope.analysis.advice.optimizers import MADE_BY
+from fusescope.analysis.advice.settings import conditions_of
+from fusescope.analysis.advice.subject import Answer, Subject, shown
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import engines_differ
 
 _NOT_FUSED = ("eager", "captured", "unfused")  # variants of engines whose conditions are not known
 

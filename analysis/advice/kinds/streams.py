@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.advice.finding import Finding
-from analysis.advice.kinds.conversions import HOSTS
-from analysis.advice.subject import Answer, Subject, shown
-from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.device import copies_of
-from analysis.metrics.spans import call_times, union_ns
-from analysis.metrics.stretch import longest_alone
-from analysis.metrics.warmup import steady_runs
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.kinds.conversions import HOSTS
+from fusescope.analysis.advice.subject import Answer, Subject, shown
+from fusescope.analysis.metrics.breakdown import steady_calls
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.spans import call_times, union_ns
+from fusescope.analysis.metrics.stretch import longest_alone
+from fusescope.analysis.metrics.warmup import steady_runs
 
 _MIN_BUSY = 0.05  # of the busiest stream's time: with less a stream only serves the others
 _MAX_OTHER = 0.5  # of the busiest stream's time that the second one works

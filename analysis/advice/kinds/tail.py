@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analysis.advice.finding import Finding
-from analysis.advice.subject import Answer, Subject
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.subject import Answer, Subject
 
 _MIN_RUNS = 20
 _MIN_RATIO = 1.5  # the 95th percentile over the median

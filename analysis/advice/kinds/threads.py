@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.advice.finding import Finding
-from analysis.advice.subject import Answer, Subject
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.subject import Answer, Subject
 
 _MAX_LOAD = 1.0  # of the cores: with more, threads also wait for the processor
 _MAX_USED = 0.7  # of the threads, above which serial parts are not worth a finding

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analysis.advice import prediction
-from analysis.advice.finding import Finding
-from analysis.advice.settings import conditions_of, why_no_conditions
-from analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
+from fusescope.analysis.advice import prediction
+from fusescope.analysis.advice.finding import Finding
+from fusescope.analysis.advice.settings import conditions_of, why_no_conditions
+from fusescope.analysis.advice.subject import MAX_NAMES, Answer, Subject, shown
 
 # Variants of our own that keep the engine's optimisation off on purpose: their point is the rest.
 _ON_PURPOSE = ("rules", "custom", "segments")
@@ -24,7 +24,7 @@ def not_optimised(subject: Subject) -> Answer:
         return why_no_conditions(side)
     if told.level != "none" or side.own_name.partition(":")[0] in _ON_PURPOSE:
         return ()
-    from analysis.advice.expected import expected_fusions
+    from fusescope.analysis.advice.expected import expected_fusions
 
     times = subject.times
     expected = expected_fusions(subject, graph, told, times)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.align.alignment import Alignment, align, is_order
-from analysis.compare.explanation.alone import (
+from fusescope.analysis.align.alignment import Alignment, align, is_order
+from fusescope.analysis.compare.explanation.alone import (
     kernels_of_one_side,
     kernels_of_one_size,
     kernels_of_some_units,
 )
-from analysis.compare.explanation.clocks import clocks, ratio_of_same
-from analysis.compare.explanation.communication import are_stages, communication_changes
-from analysis.compare.explanation.differing import (
+from fusescope.analysis.compare.explanation.clocks import clocks, ratio_of_same
+from fusescope.analysis.compare.explanation.communication import are_stages, communication_changes
+from fusescope.analysis.compare.explanation.differing import (
     differing_kernels,
     other_kernels_of_operators,
     together,
     work_in_pieces,
 )
-from analysis.compare.explanation.earlier import earlier_units
-from analysis.compare.explanation.explanation import (
+from fusescope.analysis.compare.explanation.earlier import earlier_units
+from fusescope.analysis.compare.explanation.explanation import (
     Change,
     ChangeCode,
     Difference,
@@ -27,30 +27,36 @@ from analysis.compare.explanation.explanation import (
     Outcome,
     UnitTimes,
 )
-from analysis.compare.explanation.idle import WAITS, are_the_same_time, idle_changes
-from analysis.compare.explanation.layers import layers_of, more_layers
-from analysis.compare.explanation.operators import (
+from fusescope.analysis.compare.explanation.idle import WAITS, are_the_same_time, idle_changes
+from fusescope.analysis.compare.explanation.layers import layers_of, more_layers
+from fusescope.analysis.compare.explanation.operators import (
     are_of_other_kernels,
     classes,
     do_same_heavy_work,
     operator_changes,
     share_in_common,
 )
-from analysis.compare.explanation.other_inputs import batch_factor, other_types
-from analysis.compare.explanation.pieces import all_positions
-from analysis.compare.explanation.products import products_of, products_of_phases
-from analysis.compare.explanation.remaining import Remaining
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.compare.explanation.single import outliers, slow_layers
-from analysis.compare.explanation.subjects import changed_times
-from analysis.compare.explanation.unit_sides import unit_of_side
-from analysis.compare.graphs.captured import captured_graph
-from analysis.compare.joining.weights import other_weights
-from analysis.limits import MOST_DISTINCT
-from analysis.ranks.pair import RankPair
-from analysis.trace import Trace
-from analysis.work_units import Units, common_units, same_work, steady_units, with_common_runs
-from analysis.work_units.units import whole_file
+from fusescope.analysis.compare.explanation.other_inputs import batch_factor, other_types
+from fusescope.analysis.compare.explanation.pieces import all_positions
+from fusescope.analysis.compare.explanation.products import products_of, products_of_phases
+from fusescope.analysis.compare.explanation.remaining import Remaining
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.compare.explanation.single import outliers, slow_layers
+from fusescope.analysis.compare.explanation.subjects import changed_times
+from fusescope.analysis.compare.explanation.unit_sides import unit_of_side
+from fusescope.analysis.compare.graphs.captured import captured_graph
+from fusescope.analysis.compare.joining.weights import other_weights
+from fusescope.analysis.limits import MOST_DISTINCT
+from fusescope.analysis.ranks.pair import RankPair
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units import (
+    Units,
+    common_units,
+    same_work,
+    steady_units,
+    with_common_runs,
+)
+from fusescope.analysis.work_units.units import whole_file
 
 _LEAST = 0.003  # of the kernels of a unit of the baseline: a change below it is part of the rest
 _SEEN = 1 / 3  # of that for kernels that came or went, which no noise makes

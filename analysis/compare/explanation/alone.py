@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.align.similarity import ONE_SIDE
-from analysis.compare.explanation.explanation import Change, ChangeCode
-from analysis.compare.explanation.remaining import Remaining
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.operators.flops import parse_shapes
+from fusescope.analysis.align.similarity import ONE_SIDE
+from fusescope.analysis.compare.explanation.explanation import Change, ChangeCode
+from fusescope.analysis.compare.explanation.remaining import Remaining
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.operators.flops import parse_shapes
 
 _LARGE = 256  # a size below it is one of many
 _BLOCK = 16  # by which Ascend's blocked formats divide a size

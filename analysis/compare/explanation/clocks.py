@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.align.alignment import Alignment
-from analysis.align.drift import SHIFT, drift, follows, weighted_quantiles
-from analysis.align.similarity import SAME_NAME
-from analysis.compare.explanation.explanation import Change
-from analysis.compare.explanation.remaining import Remaining
+from fusescope.analysis.align.alignment import Alignment
+from fusescope.analysis.align.drift import SHIFT, drift, follows, weighted_quantiles
+from fusescope.analysis.align.similarity import SAME_NAME
+from fusescope.analysis.compare.explanation.explanation import Change
+from fusescope.analysis.compare.explanation.remaining import Remaining
 
 _HALF = 0.5  # of the shift, which the kernels must have without the heaviest of them
 _FEWEST = 2  # kernels

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.compare.explanation.explanation import (
+from fusescope.analysis.compare.explanation.explanation import (
     Calls,
     Change,
     Explanation,
     KernelTime,
     UnitTimes,
 )
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.metrics.some_units import in_some_units
-from analysis.ranks.pair import RankPair
-from analysis.ranks.waits import KNOWN, LEAST, WaitBasis, Waits, waits_of, waits_of_pair
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.metrics.some_units import in_some_units
+from fusescope.analysis.ranks.pair import RankPair
+from fusescope.analysis.ranks.waits import KNOWN, LEAST, WaitBasis, Waits, waits_of, waits_of_pair
 
 
 def communication_changes(

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.align.alignment import Alignment
-from analysis.align.hunks import Hunk, differences
-from analysis.align.similarity import SAME_FAMILY, SAME_NAME
-from analysis.compare.explanation.explanation import (
+from fusescope.analysis.align.alignment import Alignment
+from fusescope.analysis.align.hunks import Hunk, differences
+from fusescope.analysis.align.similarity import SAME_FAMILY, SAME_NAME
+from fusescope.analysis.compare.explanation.explanation import (
     Calls,
     Change,
     ChangeCode,
@@ -19,8 +19,8 @@ from analysis.compare.explanation.explanation import (
     KernelTime,
     LongOnes,
 )
-from analysis.compare.explanation.remaining import Remaining
-from analysis.operators.members import inductor
+from fusescope.analysis.compare.explanation.remaining import Remaining
+from fusescope.analysis.operators.members import inductor
 
 
 def other_kernels_of_operators(left: Remaining, least_ns: float) -> list[Change]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.align.repeats import fold, walk
-from analysis.metrics.spans import call_times, union_ns
-from analysis.trace import Trace
-from analysis.work_units import Units
-from analysis.work_units.earlier import launched_earlier
-from analysis.work_units.units import OUTSIDE
+from fusescope.analysis.align.repeats import fold, walk
+from fusescope.analysis.metrics.spans import call_times, union_ns
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units import Units
+from fusescope.analysis.work_units.earlier import launched_earlier
+from fusescope.analysis.work_units.units import OUTSIDE
 
 _IN_LAYERS = 0.7  # of the kernels launched before the file, which its layers hold
 _FEWEST = 3  # layers

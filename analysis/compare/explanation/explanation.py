@@ -9,15 +9,15 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.compare.explanation.product import Product
-from analysis.compare.graphs.captured import CapturedGraph
-from analysis.host.causes import CauseKind
-from analysis.metrics.stretch import Stretch
-from analysis.operators.projections import Size
-from analysis.ranks.pair import RankPair
-from analysis.work_units import UnitKind
-from analysis.work_units.units import UnitEvidence
-from analysis.work_units.work import Work
+from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.compare.graphs.captured import CapturedGraph
+from fusescope.analysis.host.causes import CauseKind
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.operators.projections import Size
+from fusescope.analysis.ranks.pair import RankPair
+from fusescope.analysis.work_units import UnitKind
+from fusescope.analysis.work_units.units import UnitEvidence
+from fusescope.analysis.work_units.work import Work
 
 Outcome = Literal["changed", "no_change", "clock", "not_comparable"]
 # Evidence of a change: names of both sides say it, the order of kernels does, or only their class.

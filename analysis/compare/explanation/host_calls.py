@@ -6,12 +6,12 @@ import re
 
 import numpy as np
 
-from analysis.compare.explanation.explanation import KernelTime
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.host.causes import CauseKind, Frame, cause_of
-from analysis.host.idle import IdleCause
-from analysis.host_activity import FRAME, RUNTIME, HostActivity
-from analysis.metrics.device import device_use
+from fusescope.analysis.compare.explanation.explanation import KernelTime
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.host.causes import CauseKind, Frame, cause_of
+from fusescope.analysis.host.idle import IdleCause
+from fusescope.analysis.host_activity import FRAME, RUNTIME, HostActivity
+from fusescope.analysis.metrics.device import device_use
 
 # Kinds of causes that explain all that happens inside them, so that the outermost frame is named.
 _SCOPES: tuple[CauseKind, ...] = ("data_loading", "compilation", "garbage_collection")

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.explanation.explanation import Change, IdleTime, KernelTime
-from analysis.compare.explanation.host_calls import calls_behind
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.compare.timing.statistics import student_t
-from analysis.host.causes import Cause, CauseKind
-from analysis.host.idle import HostIdle, IdleCause
-from analysis.host.uncached import uncached_memory
-from analysis.metrics.some_units import in_some_units
-from analysis.metrics.step import shown_run
-from analysis.metrics.stretch import Stretch, longest_idle
-from analysis.trace import Trace
-from analysis.work_units import Units
+from fusescope.analysis.compare.explanation.explanation import Change, IdleTime, KernelTime
+from fusescope.analysis.compare.explanation.host_calls import calls_behind
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.compare.timing.statistics import student_t
+from fusescope.analysis.host.causes import Cause, CauseKind
+from fusescope.analysis.host.idle import HostIdle, IdleCause
+from fusescope.analysis.host.uncached import uncached_memory
+from fusescope.analysis.metrics.some_units import in_some_units
+from fusescope.analysis.metrics.step import shown_run
+from fusescope.analysis.metrics.stretch import Stretch, longest_idle
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units import Units
 
 # What the host waits for by a call that says so: it is no noise of launching.
 WAITS: tuple[CauseKind, ...] = (

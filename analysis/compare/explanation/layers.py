@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.align.similarity import ONE_SIDE
-from analysis.compare.explanation.explanation import Change, Layers
-from analysis.compare.explanation.remaining import Remaining
-from analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.align.similarity import ONE_SIDE
+from fusescope.analysis.compare.explanation.explanation import Change, Layers
+from fusescope.analysis.compare.explanation.remaining import Remaining
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
 
 _FEWEST = 4  # copies, below which a repeat is no layer of a model
 _SAME = 0.8  # of the kernels of a layer, which the layer of the other side must have

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.compare.explanation.explanation import Change, ChangeCode, ClassTime
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.metrics.heavy_work import heavy_work
+from fusescope.analysis.compare.explanation.explanation import Change, ChangeCode, ClassTime
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.metrics.heavy_work import heavy_work
 
 _OTHERS = 0.5  # of the time, in kernels of names that the other side does not have
 _NAMED = 0.5  # of the time, in kernels whose operator is known

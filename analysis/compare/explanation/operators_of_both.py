@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.align.similarity import SAME_CLASS
-from analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.align.similarity import SAME_CLASS
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
 
 Key = tuple[str, str, str]  # operator, shapes of its inputs, class of the kernel
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.align.similarity import SAME_NAME
-from analysis.compare.explanation.remaining import Remaining
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.compare.joining.agreement import factor
-from analysis.metrics.utilisation import number_types
-from analysis.operators.classes import is_heavy
+from fusescope.analysis.align.similarity import SAME_NAME
+from fusescope.analysis.compare.explanation.remaining import Remaining
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.compare.joining.agreement import factor
+from fusescope.analysis.metrics.utilisation import number_types
+from fusescope.analysis.operators.classes import is_heavy
 
 _MOST = 0.8  # of the time of kernels with known shapes, which have the factor
 _KNOWN = 0.5  # of the time of kernels that both sides run, whose shapes are known

@@ -10,12 +10,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from analysis.align.alignment import Alignment
-from analysis.compare.explanation.explanation import Evidence
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.compare.joining.agreement import sizes
-from analysis.operators.classes import is_heavy
-from analysis.operators.flops import parse_shapes
+from fusescope.analysis.align.alignment import Alignment
+from fusescope.analysis.compare.explanation.explanation import Evidence
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.compare.joining.agreement import sizes
+from fusescope.analysis.operators.classes import is_heavy
+from fusescope.analysis.operators.flops import parse_shapes
 
 _MORE = 1.5  # times as many, at least
 _SMALLER = 0.7  # of the mean time of the larger ones, which pieces take at most

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.compare.explanation.explanation import Calls, Change, ChangeCode
-from analysis.metrics.spans import call_times
-from analysis.metrics.step import shown_run
-from analysis.metrics.stretch import Stretch
-from analysis.trace import Trace
+from fusescope.analysis.compare.explanation.explanation import Calls, Change, ChangeCode
+from fusescope.analysis.metrics.spans import call_times
+from fusescope.analysis.metrics.step import shown_run
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.trace import Trace
 
 # Changes whose kernels follow one another in a place; of others each execution is a place.
 _TOGETHER: tuple[ChangeCode, ...] = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.operators.factors import Factors
-from analysis.operators.projections import Projection
-from analysis.work_units.units import UnitEvidence
+from fusescope.analysis.operators.factors import Factors
+from fusescope.analysis.operators.projections import Projection
+from fusescope.analysis.work_units.units import UnitEvidence
 
 _INTENSE = 100.0  # FLOP/B below which memory, not arithmetic, may set the rate
 

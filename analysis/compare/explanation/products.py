@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.align.repeats import Repeat
-from analysis.compare.explanation.explanation import Evidence
-from analysis.compare.explanation.product import Faster, Product
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.compare.graphs.names_by_order import count_by_order
-from analysis.operators.factors import Factors, factors_of
-from analysis.operators.projections import Projection, projection_of, projections_in_order
-from analysis.work_units.work import Work
+from fusescope.analysis.align.repeats import Repeat
+from fusescope.analysis.compare.explanation.explanation import Evidence
+from fusescope.analysis.compare.explanation.product import Faster, Product
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.compare.graphs.names_by_order import count_by_order
+from fusescope.analysis.operators.factors import Factors, factors_of
+from fusescope.analysis.operators.projections import Projection, projection_of, projections_in_order
+from fusescope.analysis.work_units.work import Work
 
 _FEWEST = 4  # copies, from which what repeats are layers
 _SLOWER = 0.85  # of the rate of the others, below which a product could be faster

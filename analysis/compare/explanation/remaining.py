@@ -9,9 +9,9 @@ from itertools import islice
 
 import numpy as np
 
-from analysis.align.alignment import Alignment
-from analysis.align.similarity import ONE_SIDE, SAME_CLASS, SAME_LAUNCHER, SAME_NAME
-from analysis.compare.explanation.explanation import (
+from fusescope.analysis.align.alignment import Alignment
+from fusescope.analysis.align.similarity import ONE_SIDE, SAME_CLASS, SAME_LAUNCHER, SAME_NAME
+from fusescope.analysis.compare.explanation.explanation import (
     Calls,
     Change,
     ChangeCode,
@@ -19,10 +19,10 @@ from analysis.compare.explanation.explanation import (
     KernelTime,
     LongOnes,
 )
-from analysis.compare.explanation.operators_of_both import OperatorsOfBoth
-from analysis.compare.explanation.pieces import Pieces, all_positions, pieces_of
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.compare.joining.agreement import factor, sizes
+from fusescope.analysis.compare.explanation.operators_of_both import OperatorsOfBoth
+from fusescope.analysis.compare.explanation.pieces import Pieces, all_positions, pieces_of
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.compare.joining.agreement import factor, sizes
 
 _RENAMED = 0.05  # of the time, by which the kernels of two sides that are the same may differ
 _BATCH = 8  # times as many samples, beyond which one size stands for something else

@@ -10,20 +10,20 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analysis.align.repeats import Repeat, fold, walk
-from analysis.align.sequence import Kernel
-from analysis.align.sequence import Sequence as KernelSequence
-from analysis.compare.explanation.explanation import KernelTime, OtherKernels, ShapedTime
-from analysis.host.idle import HostIdle, idle_by_host
-from analysis.metrics.device import copies_of
-from analysis.metrics.exposure import exposed_collectives
-from analysis.metrics.spans import busy_until, call_times, union_ns
-from analysis.operators.short_names import short_kernel_names
-from analysis.stacks import Stacks
-from analysis.trace import Trace
-from analysis.work_units import Units
-from analysis.work_units.profile import Profile, profile_of
-from analysis.work_units.units import OUTSIDE
+from fusescope.analysis.align.repeats import Repeat, fold, walk
+from fusescope.analysis.align.sequence import Kernel
+from fusescope.analysis.align.sequence import Sequence as KernelSequence
+from fusescope.analysis.compare.explanation.explanation import KernelTime, OtherKernels, ShapedTime
+from fusescope.analysis.host.idle import HostIdle, idle_by_host
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.exposure import exposed_collectives
+from fusescope.analysis.metrics.spans import busy_until, call_times, union_ns
+from fusescope.analysis.operators.short_names import short_kernel_names
+from fusescope.analysis.stacks import Stacks
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units import Units
+from fusescope.analysis.work_units.profile import Profile, profile_of
+from fusescope.analysis.work_units.units import OUTSIDE
 
 _OPERATOR = re.compile(
     r"[\w.]+::"

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.align.repeats import Repeat
-from analysis.compare.explanation.explanation import Change
-from analysis.compare.explanation.remaining import Remaining
-from analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.align.repeats import Repeat
+from fusescope.analysis.compare.explanation.explanation import Change
+from fusescope.analysis.compare.explanation.remaining import Remaining
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
 
 _BEYOND = 3.0  # times the others of its kind
 _FEWEST = 6  # executions, or layers, that one is compared with

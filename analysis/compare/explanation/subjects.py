@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.align.similarity import SAME_FAMILY, SAME_LAUNCHER, SAME_NAME
-from analysis.compare.explanation.explanation import Change, ChangeCode, Evidence
-from analysis.compare.explanation.remaining import Remaining
+from fusescope.analysis.align.similarity import SAME_FAMILY, SAME_LAUNCHER, SAME_NAME
+from fusescope.analysis.compare.explanation.explanation import Change, ChangeCode, Evidence
+from fusescope.analysis.compare.explanation.remaining import Remaining
 
 _MOST = 0.9  # of what an operator takes longer, which one of its kernels or shapes has
 _FEWEST = 8  # executions, from which their times show a spread

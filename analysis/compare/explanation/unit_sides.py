@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.compare.explanation.earlier import layers_in
-from analysis.compare.explanation.explanation import HostWait, UnitOfSide, UnitParts
-from analysis.compare.explanation.idle import idle_times
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.compare.graphs.names_by_order import replays
-from analysis.host_activity import RUNTIME
-from analysis.metrics.device import copies_of
-from analysis.metrics.spans import busy_until, call_times
-from analysis.trace import Trace
-from analysis.work_units.earlier import after_the_end_ns, launched_earlier
-from analysis.work_units.units import OUTSIDE
+from fusescope.analysis.compare.explanation.earlier import layers_in
+from fusescope.analysis.compare.explanation.explanation import HostWait, UnitOfSide, UnitParts
+from fusescope.analysis.compare.explanation.idle import idle_times
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.compare.graphs.names_by_order import replays
+from fusescope.analysis.host_activity import RUNTIME
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.metrics.spans import busy_until, call_times
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units.earlier import after_the_end_ns, launched_earlier
+from fusescope.analysis.work_units.units import OUTSIDE
 
 _LAUNCHED = 0.5  # of the kernels of a unit, whose launches a file has that shows launches
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare.files.pooled import pooled
-from analysis.compare.groups.fusion import Fusion
-from analysis.compare.joined_time import are_different_models, joined_shares
-from analysis.compare.joining.matching import match_operators
-from analysis.compare.joining.weights import other_weights
-from analysis.compare.side import Side, check_whole, side_of_trace
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.trace import Part, Trace
+from fusescope.analysis.compare.files.pooled import pooled
+from fusescope.analysis.compare.groups.fusion import Fusion
+from fusescope.analysis.compare.joined_time import are_different_models, joined_shares
+from fusescope.analysis.compare.joining.matching import match_operators
+from fusescope.analysis.compare.joining.weights import other_weights
+from fusescope.analysis.compare.side import Side, check_whole, side_of_trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.trace import Part, Trace
 
 _UNKNOWN = "unknown"  # a tool of a trace that does not tell
 

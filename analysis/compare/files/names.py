@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from analysis.compare.side import Side
-from analysis.text import display_name
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.text import display_name
 
 # What tells recordings of one side apart: numbers, stamps and what stands between.
 _NUMBERS = re.compile(r"[\W_\d]+$")

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.side import Side
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.metrics.warmup import steady_runs
-from analysis.trace import (
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.trace import (
     CALL_COLUMNS,
     OPERATOR_COLUMNS,
     RUN_COLUMNS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.trace import Trace
+from fusescope.analysis.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def captures_of(trace: Trace) -> tuple[int, int] | None:
 
 def _replayed(trace: Trace, other: Trace) -> CapturedGraph | None:
     """Return the first graph that the other file replays and the baseline captures."""
-    from analysis.compare.graphs.names_by_order import captured_line, replays
+    from fusescope.analysis.compare.graphs.names_by_order import captured_line, replays
 
     names, operators = other.texts("name"), other.calls["operator"].to_numpy()
     dur_ns = other.calls["dur_ns"].to_numpy()

@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.align.alignment import align
-from analysis.align.sequence import Kernel
-from analysis.align.sequence import Sequence as KernelSequence
-from analysis.align.similarity import SAME_CLASS, SAME_NAME
-from analysis.metrics.spans import call_times
-from analysis.operators.classes import is_heavy, kernel_class, op_class
-from analysis.operators.kernel_names import kernel_type
-from analysis.stacks import Stacks
-from analysis.trace import Diagnostic, Trace
-from analysis.work_units import units_of
-from analysis.work_units.profile import profile_of
-from analysis.work_units.units import whole_file
+from fusescope.analysis.align.alignment import align
+from fusescope.analysis.align.sequence import Kernel
+from fusescope.analysis.align.sequence import Sequence as KernelSequence
+from fusescope.analysis.align.similarity import SAME_CLASS, SAME_NAME
+from fusescope.analysis.metrics.spans import call_times
+from fusescope.analysis.operators.classes import is_heavy, kernel_class, op_class
+from fusescope.analysis.operators.kernel_names import kernel_type
+from fusescope.analysis.stacks import Stacks
+from fusescope.analysis.trace import Diagnostic, Trace
+from fusescope.analysis.work_units import units_of
+from fusescope.analysis.work_units.profile import profile_of
+from fusescope.analysis.work_units.units import whole_file
 
 _FEWEST = 8  # kernels that one call of the host launched, to be those of a graph
 _SAME = 0.98  # of the kernels of a graph, which its capture must have in the same places

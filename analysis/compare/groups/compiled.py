@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.compare.groups.disjoint import DisjointSets
-from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
-from analysis.compare.groups.members import compute_operators, kind_of
-from analysis.compare.side import Side
-from analysis.operators.members import parse_members
-from analysis.originals import Original
-from analysis.trace import Trace, noted
+from fusescope.analysis.compare.groups.disjoint import DisjointSets
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
+from fusescope.analysis.compare.groups.members import compute_operators, kind_of
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.operators.members import parse_members
+from fusescope.analysis.originals import Original
+from fusescope.analysis.trace import Trace, noted
 
 Claims = Mapping[int, tuple[str, ...]]
 

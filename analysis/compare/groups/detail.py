@@ -13,8 +13,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.compare.side import Side
-from analysis.trace import Diagnostic, Trace, Value
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.trace import Diagnostic, Trace, Value
 
 # What an operator is where its file does not tell.
 _UNTOLD = "unknown"

@@ -15,11 +15,11 @@ from difflib import SequenceMatcher
 import numpy as np
 import pandas as pd
 
-from analysis.compare.side import Side
-from analysis.operators.members import Members, members_text
-from analysis.originals import Original
-from analysis.program import Program
-from analysis.trace import Diagnostic, Trace
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.operators.members import Members, members_text
+from fusescope.analysis.originals import Original
+from fusescope.analysis.program import Program
+from fusescope.analysis.trace import Diagnostic, Trace
 
 # Below this part of the computing originals the two are not one program.
 _MIN_FOUND = 0.9

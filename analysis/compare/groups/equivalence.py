@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable
 
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph, Node, Tensor
-from analysis.text import clean_text
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.text import clean_text
 
 _RANDOM = {"RandomNormal", "RandomUniform", "RandomNormalLike", "RandomUniformLike",
            "Multinomial", "Bernoulli"}  # fmt: skip

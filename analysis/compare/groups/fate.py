@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from analysis.compare.groups.disjoint import DisjointSets
-from analysis.compare.groups.equivalence import SHAPE_READERS, passed_through, read_by
-from analysis.graph import Graph, Node
+from fusescope.analysis.compare.groups.disjoint import DisjointSets
+from fusescope.analysis.compare.groups.equivalence import SHAPE_READERS, passed_through, read_by
+from fusescope.analysis.graph import Graph, Node
 
 Fate = Literal["runs", "folded", "removed", "loaded"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from analysis.compare.groups.disjoint import DisjointSets
-from analysis.compare.groups.equivalence import read_by
-from analysis.graph import HOLDS, MAKES, Graph, Node
+from fusescope.analysis.compare.groups.disjoint import DisjointSets
+from fusescope.analysis.compare.groups.equivalence import read_by
+from fusescope.analysis.graph import HOLDS, MAKES, Graph, Node
 
 
 class Fixed:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from analysis.compare.groups.fusion import Group, Names
-from analysis.compare.groups.lineage import Lineage, LineageGroup
-from analysis.graph import Graph, Node
+from fusescope.analysis.compare.groups.fusion import Group, Names
+from fusescope.analysis.compare.groups.lineage import Lineage, LineageGroup
+from fusescope.analysis.graph import Graph, Node
 
 BLOCKED = "com.microsoft.nchwc"
 _MOVES = {

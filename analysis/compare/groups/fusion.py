@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic
 
 # kept: one operator on each side, of the same type; fused: fewer operators than before;
 # replaced: others, but not fewer; split: one became several; folded: computed when the model is

@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from analysis.compare.groups.fused import fused_operators, kind
-from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator, Part
-from analysis.compare.groups.lineage import WEAKEST, Lineage, LineageGroup, boundary, lineage
-from analysis.experiment import TensorMatch
-from analysis.graph import Graph, Node
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode, Value
+from fusescope.analysis.compare.groups.fused import fused_operators, kind
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator, Part
+from fusescope.analysis.compare.groups.lineage import (
+    WEAKEST,
+    Lineage,
+    LineageGroup,
+    boundary,
+    lineage,
+)
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Value
 
 
 @dataclass(frozen=True, eq=False)

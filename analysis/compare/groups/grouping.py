@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analysis.compare.groups.compiled import group_by_compiler
-from analysis.compare.groups.fusion import Fusion
-from analysis.compare.groups.graphs import Optimised, group_graphs, note
-from analysis.compare.groups.inferred import infer_groups
-from analysis.compare.groups.launched import join_by_launcher
-from analysis.compare.groups.members import group_by_members
-from analysis.compare.side import Side
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph
-from analysis.limits import MOST_DISTINCT
-from analysis.trace import Diagnostic
+from fusescope.analysis.compare.groups.compiled import group_by_compiler
+from fusescope.analysis.compare.groups.fusion import Fusion
+from fusescope.analysis.compare.groups.graphs import Optimised, group_graphs, note
+from fusescope.analysis.compare.groups.inferred import infer_groups
+from fusescope.analysis.compare.groups.launched import join_by_launcher
+from fusescope.analysis.compare.groups.members import group_by_members
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.limits import MOST_DISTINCT
+from fusescope.analysis.trace import Diagnostic
 
 UNRUN, WHY_UNRUN = "instructions_without_values", "instruction_problem"  # settings of a variant
 

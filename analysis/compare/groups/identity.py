@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.compare.groups.equivalence import duplicates
-from analysis.experiment import TensorMatch
-from analysis.graph import Graph, Node, Tensor
-from analysis.operators.flops import NCHWC_DOMAIN
+from fusescope.analysis.compare.groups.equivalence import duplicates
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.operators.flops import NCHWC_DOMAIN
 
 Evidence = Literal["name", "value", "structure"]
 

@@ -11,15 +11,15 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from analysis.compare.groups.fusion import Fusion, Group, Operator
-from analysis.compare.groups.members import compute_operators, kind_of
-from analysis.compare.joining.agreement import is_copy, kinds
-from analysis.compare.joining.described import together
-from analysis.compare.joining.pairs import paired_operators
-from analysis.compare.side import Side
-from analysis.operators.classes import plain_type
-from analysis.operators.members import is_function, parse_members
-from analysis.trace import Diagnostic, Trace
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Operator
+from fusescope.analysis.compare.groups.members import compute_operators, kind_of
+from fusescope.analysis.compare.joining.agreement import is_copy, kinds
+from fusescope.analysis.compare.joining.described import together
+from fusescope.analysis.compare.joining.pairs import paired_operators
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.operators.classes import plain_type
+from fusescope.analysis.operators.members import is_function, parse_members
+from fusescope.analysis.trace import Diagnostic, Trace
 
 # A longer stretch without anything in common says nothing about what became what.
 LONGEST = 16

@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import msgspec
 
-from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
-from analysis.compare.groups.listed import Listed, listed_together
-from analysis.compare.groups.members import compute_operators, kind_of
-from analysis.compare.joining.agreement import is_copy, kinds
-from analysis.compare.joining.pairs import REGIONS
-from analysis.compare.side import Side
-from analysis.trace import Diagnostic, DiagnosticCode, Trace
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
+from fusescope.analysis.compare.groups.listed import Listed, listed_together
+from fusescope.analysis.compare.groups.members import compute_operators, kind_of
+from fusescope.analysis.compare.joining.agreement import is_copy, kinds
+from fusescope.analysis.compare.joining.pairs import REGIONS
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Trace
 
 Rows = tuple[list[int], list[int]]
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from analysis.compare.groups.disjoint import DisjointSets
-from analysis.compare.groups.equivalence import (
+from fusescope.analysis.compare.groups.disjoint import DisjointSets
+from fusescope.analysis.compare.groups.equivalence import (
     SHAPE_READERS,
     constants,
     duplicates,
@@ -22,12 +22,12 @@ from analysis.compare.groups.equivalence import (
     passed_through,
     read_by,
 )
-from analysis.compare.groups.fate import Fate, fates, reads_only_a_shape
-from analysis.compare.groups.fixed import Fixed
-from analysis.compare.groups.frontier import Frontier, Mismatch
-from analysis.compare.groups.identity import identities, only_changes_layout, only_repeats
-from analysis.experiment import TensorMatch
-from analysis.graph import Graph, Node
+from fusescope.analysis.compare.groups.fate import Fate, fates, reads_only_a_shape
+from fusescope.analysis.compare.groups.fixed import Fixed
+from fusescope.analysis.compare.groups.frontier import Frontier, Mismatch
+from fusescope.analysis.compare.groups.identity import identities, only_changes_layout, only_repeats
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.analysis.graph import Graph, Node
 
 GroupKnownBy = Literal["name", "value", "structure", "merged"]
 

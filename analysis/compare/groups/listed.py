@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.compare.groups.disjoint import DisjointSets
-from analysis.operators.classes import is_heavy, op_class, plain_type
-from analysis.operators.members import inductor, is_function
-from analysis.trace import Trace
+from fusescope.analysis.compare.groups.disjoint import DisjointSets
+from fusescope.analysis.operators.classes import is_heavy, op_class, plain_type
+from fusescope.analysis.operators.members import inductor, is_function
+from fusescope.analysis.trace import Trace
 
 Rows = tuple[list[int], list[int]]
 

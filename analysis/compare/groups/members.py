@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.compare.groups.disjoint import DisjointSets
-from analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
-from analysis.compare.groups.moved_source import by_paths
-from analysis.compare.groups.renumbered import by_weights
-from analysis.compare.side import Side
-from analysis.operators.members import Members, parse_members, type_in_name
-from analysis.trace import Trace, noted
+from fusescope.analysis.compare.groups.disjoint import DisjointSets
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Kind, KnownBy, Operator
+from fusescope.analysis.compare.groups.moved_source import by_paths
+from fusescope.analysis.compare.groups.renumbered import by_weights
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.operators.members import Members, parse_members, type_in_name
+from fusescope.analysis.trace import Trace, noted
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from analysis.compare.groups.renumbered import Claims
+from fusescope.analysis.compare.groups.renumbered import Claims
 
 _TRACED = re.compile(r"(p?jit\([^ ]*)(?: .*?)?( \(\d{1,9} of \d{1,9}\))?", re.DOTALL)
 _ENTRY = "/jit(main)"  # of JAX before 0.5, around every operator of a program

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from analysis.compare.groups.fusion import Fusion, Operator
-from analysis.compare.side import Side
-from analysis.operators.classes import is_heavy, op_class
-from analysis.text import clean_text
+from fusescope.analysis.compare.groups.fusion import Fusion, Operator
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.operators.classes import is_heavy, op_class
+from fusescope.analysis.text import clean_text
 
 
 def counterparts(fusion: Fusion, candidate: Side) -> dict[str, str]:

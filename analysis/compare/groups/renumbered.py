@@ -10,7 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
-from analysis.operators.members import type_in_name
+from fusescope.analysis.operators.members import type_in_name
 
 Claims = dict[int, tuple[str, ...]]
 

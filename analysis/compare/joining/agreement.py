@@ -9,12 +9,12 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from analysis.metrics.memo import once
-from analysis.operators.classes import is_heavy
-from analysis.operators.flops import Shape, parse_shapes
-from analysis.operators.kernel_names import kernel_type, memory_type
-from analysis.operators.members import inductor
-from analysis.trace import Trace
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.operators.classes import is_heavy
+from fusescope.analysis.operators.flops import Shape, parse_shapes
+from fusescope.analysis.operators.kernel_names import kernel_type, memory_type
+from fusescope.analysis.operators.members import inductor
+from fusescope.analysis.trace import Trace
 
 # A pair whose times are further apart is looked at again.
 BEYOND = 3.0

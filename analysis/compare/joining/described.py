@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.compare.joining.agreement import kinds, lasting_name, sizes
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.kernel_types import kernel_types
-from analysis.trace import Trace
+from fusescope.analysis.compare.joining.agreement import kinds, lasting_name, sizes
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.kernel_types import kernel_types
+from fusescope.analysis.trace import Trace
 
 _COLUMNS = ("name", "op_type", "op_class", "inputs", "outputs", "launched_by")
 

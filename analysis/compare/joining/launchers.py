@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.trace import Trace
+from fusescope.analysis.trace import Trace
 
 
 def launchers_that_differ(

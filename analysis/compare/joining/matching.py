@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray, take
 
-from analysis.compare.joining.pairs import paired_operators
-from analysis.metrics.breakdown import by_class, by_launcher, by_type
-from analysis.metrics.counters import operator_counters, type_counters
-from analysis.metrics.traffic import operator_bytes
-from analysis.trace import Trace
+from fusescope.analysis.compare.joining.pairs import paired_operators
+from fusescope.analysis.metrics.breakdown import by_class, by_launcher, by_type
+from fusescope.analysis.metrics.counters import operator_counters, type_counters
+from fusescope.analysis.metrics.traffic import operator_bytes
+from fusescope.analysis.trace import Trace
 
 # The values of one column.
 Column = ExtensionArray | np.ndarray

@@ -12,8 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.compare.joining.agreement import classes_agree, factor, is_beyond, shapes_contradict
-from analysis.compare.joining.described import (
+from fusescope.analysis.compare.joining.agreement import (
+    classes_agree,
+    factor,
+    is_beyond,
+    shapes_contradict,
+)
+from fusescope.analysis.compare.joining.described import (
     Ran,
     both_ran,
     codes_of,
@@ -21,9 +26,9 @@ from analysis.compare.joining.described import (
     nth_with_nth,
     numbers_of,
 )
-from analysis.metrics.memo import once_of_two
-from analysis.operators.classes import HEAVY
-from analysis.trace import Trace
+from fusescope.analysis.metrics.memo import once_of_two
+from fusescope.analysis.operators.classes import HEAVY
+from fusescope.analysis.trace import Trace
 
 # A compiled graph launches as one: its name says nothing about the operator.
 REGIONS = ("Torch-Compiled Region", "CompiledFxGraph", "CompiledFunction", "## Call Compiled")

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.trace import Trace, noted
+from fusescope.analysis.trace import Trace, noted
 
 _KERNEL = "device_kernel"
 

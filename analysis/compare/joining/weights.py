@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.memo import once
-from analysis.operators.factors import factors_of
-from analysis.operators.projections import Size
-from analysis.trace import Trace
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.operators.factors import factors_of
+from fusescope.analysis.operators.projections import Size
+from fusescope.analysis.trace import Trace
 
 Weights = tuple[Size, ...]
 

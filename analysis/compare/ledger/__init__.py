@@ -12,30 +12,35 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analysis.compare.groups.fusion import Fusion, Group, group_places
-from analysis.compare.ledger.alike import OfType, partly_held
-from analysis.compare.ledger.gains import Gains, hurts, times_of
-from analysis.compare.ledger.operator_texts import (
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, group_places
+from fusescope.analysis.compare.ledger.alike import OfType, partly_held
+from fusescope.analysis.compare.ledger.gains import Gains, hurts, times_of
+from fusescope.analysis.compare.ledger.operator_texts import (
     common_scope,
     sequence_text,
     source_text,
     told_operators,
     type_or_name,
 )
-from analysis.compare.ledger.parts import part_table, part_times
-from analysis.compare.ledger.reconciliation import (
+from fusescope.analysis.compare.ledger.parts import part_table, part_times
+from fusescope.analysis.compare.ledger.reconciliation import (
     Reconciliation,
     change_ns,
     reconcile,
     with_typical,
 )
-from analysis.compare.ledger.ungrouped import ungrouped_of
-from analysis.compare.side import Side
-from analysis.compare.timing.latency import are_neighbours, are_paired, time_source, uncontrolled
-from analysis.compare.timing.run_times import RunTimes, run_times, shared_blocks
-from analysis.compare.timing.slow_executions import SlowExecutions
-from analysis.compare.timing.verdict import SHOWN_ALPHA, Verdict
-from analysis.trace import Trace
+from fusescope.analysis.compare.ledger.ungrouped import ungrouped_of
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.latency import (
+    are_neighbours,
+    are_paired,
+    time_source,
+    uncontrolled,
+)
+from fusescope.analysis.compare.timing.run_times import RunTimes, run_times, shared_blocks
+from fusescope.analysis.compare.timing.slow_executions import SlowExecutions
+from fusescope.analysis.compare.timing.verdict import SHOWN_ALPHA, Verdict
+from fusescope.analysis.trace import Trace
 
 NoShares = Literal["within_noise", "cancels", "marked"]
 

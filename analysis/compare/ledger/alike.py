@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from analysis.compare.groups.fusion import Group
-from analysis.compare.ledger.operator_texts import told_operators
-from analysis.trace import Trace
+from fusescope.analysis.compare.groups.fusion import Group
+from fusescope.analysis.compare.ledger.operator_texts import told_operators
+from fusescope.analysis.trace import Trace
 
 
 class OfType(NamedTuple):

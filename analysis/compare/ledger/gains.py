@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.compare.timing.gain_interval import gain_intervals
-from analysis.compare.timing.run_times import LabelTimes
-from analysis.compare.timing.verdict import SHOWN_ALPHA
+from fusescope.analysis.compare.timing.gain_interval import gain_intervals
+from fusescope.analysis.compare.timing.run_times import LabelTimes
+from fusescope.analysis.compare.timing.verdict import SHOWN_ALPHA
 
 # The shortest duration that ONNX Runtime's profile gives an operator, however little it does.
 PROFILED_FLOOR_NS = 2_000.0

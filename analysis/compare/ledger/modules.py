@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.compare.ledger import Ledger
-from analysis.compare.timing.verdict import SHOWN_ALPHA
+from fusescope.analysis.compare.ledger import Ledger
+from fusescope.analysis.compare.timing.verdict import SHOWN_ALPHA
 
 MAX_MODULES = 24  # lines: modules stand at the deepest level that has no more of them
 _TIMES = ("before_ns", "after_ns", "gain_ns")

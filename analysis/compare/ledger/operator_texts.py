@@ -6,8 +6,8 @@ import itertools
 import re
 from collections.abc import Iterable, Sequence
 
-from analysis.compare.groups.fusion import Group, Operator
-from analysis.text import clean_text
+from fusescope.analysis.compare.groups.fusion import Group, Operator
+from fusescope.analysis.text import clean_text
 
 _SHOWN_PARTS = 6
 _SHOWN_CHARS = 120  # of an op type

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.compare.groups.fusion import Group, group_places
-from analysis.compare.timing.run_times import RunTimes
+from fusescope.analysis.compare.groups.fusion import Group, group_places
+from fusescope.analysis.compare.timing.run_times import RunTimes
 
 
 def part_times(

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.compare.timing.gain_interval import gain_intervals
-from analysis.compare.timing.run_times import RunTimes
-from analysis.compare.timing.verdict import SHOWN_ALPHA, TimeSource, Verdict
+from fusescope.analysis.compare.timing.gain_interval import gain_intervals
+from fusescope.analysis.compare.timing.run_times import RunTimes
+from fusescope.analysis.compare.timing.verdict import SHOWN_ALPHA, TimeSource, Verdict
 
 WEAK_SHARE = 0.25
 _SAME = 0.0005  # of a run: two times that read as one

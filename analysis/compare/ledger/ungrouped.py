@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.compare.groups.fusion import Operator
-from analysis.compare.side import Side
-from analysis.compare.timing.run_times import RunTimes
-from analysis.metrics.device import copies_of
-from analysis.text import clean_text
+from fusescope.analysis.compare.groups.fusion import Operator
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.run_times import RunTimes
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.text import clean_text
 
 
 def ungrouped_of(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.ledger.modules import modules
-from analysis.compare.model_tree.paths import Levels, located
-from analysis.compare.model_tree.tree import ModelTree, Node, tree_of
-from analysis.metrics.memo import once
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.ledger.modules import modules
+from fusescope.analysis.compare.model_tree.paths import Levels, located
+from fusescope.analysis.compare.model_tree.tree import ModelTree, Node, tree_of
+from fusescope.analysis.metrics.memo import once
 
 __all__ = ["Levels", "ModelTree", "Node", "model_tree"]
 

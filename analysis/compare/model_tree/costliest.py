@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.compare.model_tree.paths import Located
-from analysis.compare.model_tree.tree import ModelTree
-from analysis.work_units.units import OUTSIDE, Units
+from fusescope.analysis.compare.model_tree.paths import Located
+from fusescope.analysis.compare.model_tree.tree import ModelTree
+from fusescope.analysis.work_units.units import OUTSIDE, Units
 
 _FEWEST = 3  # instances, of which one can be longer than the others
 _LAYERS = 4  # copies, from which what repeats are layers

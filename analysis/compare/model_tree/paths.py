@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.compare.joining.same_place import runs_of, same_place
-from analysis.host_activity import ANNOTATION, HostActivity
-from analysis.metrics.hierarchy import scopes_of
-from analysis.trace import Trace
+from fusescope.analysis.compare.joining.same_place import runs_of, same_place
+from fusescope.analysis.host_activity import ANNOTATION, HostActivity
+from fusescope.analysis.metrics.hierarchy import scopes_of
+from fusescope.analysis.trace import Trace
 
 Kind = Literal["module", "repeat", "backward", "unplaced", "operator", "op_type", "shapes", "more"]
 Source = Literal["stack", "annotation", "scope", "repeat"]

@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.compare.graphs.names_by_order import count_by_order
-from analysis.compare.model_tree.paths import (
+from fusescope.analysis.compare.graphs.names_by_order import count_by_order
+from fusescope.analysis.compare.model_tree.paths import (
     BACKWARD,
     NO_SHAPES,
     OUTSIDE_LAYERS,
@@ -22,9 +22,9 @@ from analysis.compare.model_tree.paths import (
     Step,
     operator_steps,
 )
-from analysis.operators.short_names import library_kernel, short_names
-from analysis.work_units import UnitKind, common_units, same_work
-from analysis.work_units.units import OUTSIDE, Units
+from fusescope.analysis.operators.short_names import library_kernel, short_names
+from fusescope.analysis.work_units import UnitKind, common_units, same_work
+from fusescope.analysis.work_units.units import OUTSIDE, Units
 
 MAX_CHILDREN = 50  # of one node; those of smaller changes are one node together
 MAX_PARTS = 1000  # of a tree with the largest changes, which it shows with what holds them

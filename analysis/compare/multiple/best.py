@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
 
-from analysis.compare.side import Side
-from analysis.compare.timing.latency import judge
-from analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.latency import judge
+from fusescope.analysis.compare.timing.verdict import Verdict
 
 Noise = Literal["known", "unknown", "control_differs"]
 

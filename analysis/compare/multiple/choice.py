@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare.choice import default_baseline, side_of
-from analysis.compare.multiple.comparison import check_number
-from analysis.compare.side import Side
-from analysis.experiment import Experiment, ExperimentRecord
-from analysis.trace import Trace
+from fusescope.analysis.compare.choice import default_baseline, side_of
+from fusescope.analysis.compare.multiple.comparison import check_number
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.experiment import Experiment, ExperimentRecord
+from fusescope.analysis.trace import Trace
 
 ALL = "all"
 _PREFERRED = ("fused", "extended", "basic")

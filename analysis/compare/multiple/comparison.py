@@ -6,17 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.compare import DEFAULT_ASSUMPTIONS, compare
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.best import Best, find_best
-from analysis.compare.multiple.names import distinct_names
-from analysis.compare.naming import short_names
-from analysis.compare.side import Side
-from analysis.compare.timing.latency import are_paired
-from analysis.compare.timing.verdict import Verdict
-from analysis.errors import FuseScopeError
-from analysis.quantity import Quantity
+from fusescope.analysis.compare import DEFAULT_ASSUMPTIONS, compare
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.best import Best, find_best
+from fusescope.analysis.compare.multiple.names import distinct_names
+from fusescope.analysis.compare.naming import short_names
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.latency import are_paired
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.quantity import Quantity
 
 MAX_SIDES = 8
 # Columns of the table beside the speedup; light time belongs to the small-op ratio.

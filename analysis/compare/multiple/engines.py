@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.compare.ablation import ONLY, WITHOUT
-from analysis.compare.causes import precision_of
-from analysis.compare.multiple.comparison import MAX_SIDES, Entry, MultipleComparison
-from analysis.compare.side import Side
-from analysis.compare.timing.latency import log_times, time_source
-from analysis.compare.timing.statistics import yuen
-from analysis.compare.timing.verdict import SHOWN_ALPHA, Interval
-from analysis.experiment import ExperimentRecord
+from fusescope.analysis.compare.ablation import ONLY, WITHOUT
+from fusescope.analysis.compare.causes import precision_of
+from fusescope.analysis.compare.multiple.comparison import MAX_SIDES, Entry, MultipleComparison
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.latency import log_times, time_source
+from fusescope.analysis.compare.timing.statistics import yuen
+from fusescope.analysis.compare.timing.verdict import SHOWN_ALPHA, Interval
+from fusescope.analysis.experiment import ExperimentRecord
 
 _STEPS = ("unfused", "eager", "captured")  # steps on the way to what an engine does by itself
 _COMPILED_IN = "compile_s"  # the setting of a variant

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.rungs import RUNGS, StepCode
-from analysis.compare.side import Side
-from analysis.compare.timing.latency import are_paired
-from analysis.compare.timing.samples import record_times
-from analysis.compare.timing.statistics import trimmed_mean, yuen_between
-from analysis.compare.timing.verdict import VerdictOutcome, paired_verdict
-from analysis.experiment import ExperimentRecord
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.rungs import RUNGS, StepCode
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.latency import are_paired
+from fusescope.analysis.compare.timing.samples import record_times
+from fusescope.analysis.compare.timing.statistics import trimmed_mean, yuen_between
+from fusescope.analysis.compare.timing.verdict import VerdictOutcome, paired_verdict
+from fusescope.analysis.experiment import ExperimentRecord
 
 if TYPE_CHECKING:
-    from analysis.compare.multiple.comparison import MultipleComparison
+    from fusescope.analysis.compare.multiple.comparison import MultipleComparison
 
 MIN_RUNGS = 3
 Noise = Literal["known", "unknown", "control_differs"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from analysis.compare.naming import MAX_CHARS, engine_label
-from analysis.compare.side import Side
-from analysis.units import middle_cut
+from fusescope.analysis.compare.naming import MAX_CHARS, engine_label
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.units import middle_cut
 
 _DIGEST = 6
 

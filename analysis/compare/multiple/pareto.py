@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.experiment import MAX_DIFFERENCE
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.experiment import MAX_DIFFERENCE
 
 Cost = Literal["output_difference", "memory"]
 LEAST_DIFFERENCE = 1e-8  # on a logarithmic axis: what is below, 0 too, stands there

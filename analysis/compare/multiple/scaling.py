@@ -12,15 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.compare.side import side_of_variant
-from analysis.compare.timing.latency import log_times
-from analysis.compare.timing.statistics import trimmed_mean, yuen, yuen_welch
-from analysis.compare.timing.verdict import SHOWN_ALPHA, Interval
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, ExperimentRecord
-from analysis.metrics.small_ops import small_ops
-from analysis.metrics.utilisation import MAX_UNKNOWN, unknown_share
-from analysis.text import clean_text
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.compare.timing.latency import log_times
+from fusescope.analysis.compare.timing.statistics import trimmed_mean, yuen, yuen_welch
+from fusescope.analysis.compare.timing.verdict import SHOWN_ALPHA, Interval
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment, ExperimentRecord
+from fusescope.analysis.metrics.small_ops import small_ops
+from fusescope.analysis.metrics.utilisation import MAX_UNKNOWN, unknown_share
+from fusescope.analysis.text import clean_text
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.side import Role, Side
-from analysis.metrics.breakdown import by_operator
-from analysis.quantity import Quantity
-from analysis.trace import Diagnostic, DiagnosticCode, Trace, runs_frame
+from fusescope.analysis.compare.comparison import Comparison, Figure
+from fusescope.analysis.compare.side import Role, Side
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.quantity import Quantity
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Trace, runs_frame
 
 MAX_RUNS = 100_000
 # The part of the time whose operators must agree on a number of runs before it is offered.

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.compare.joining.same_place import with_launchers
-from analysis.compare.side import Side
-from analysis.metrics.memo import once
-from analysis.trace import Trace
-from analysis.work_units import Work, with_common_runs, with_unit_runs
+from fusescope.analysis.compare.joining.same_place import with_launchers
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.work_units import Work, with_common_runs, with_unit_runs
 
 
 def with_runs(side: Side, work: Work | None = None) -> Side:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.compare.timing.statistics import MIN_SAMPLES, student_t_each
+from fusescope.analysis.compare.timing.statistics import MIN_SAMPLES, student_t_each
 
 Bounds = tuple[np.ndarray, np.ndarray]
 

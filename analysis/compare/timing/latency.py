@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.side import Side
-from analysis.compare.timing.file_order import FileOrder, file_order
-from analysis.compare.timing.samples import BlockTimes, block_times
-from analysis.compare.timing.statistics import trimmed_mean, typical_log
-from analysis.compare.timing.verdict import (
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.timing.file_order import FileOrder, file_order
+from fusescope.analysis.compare.timing.samples import BlockTimes, block_times
+from fusescope.analysis.compare.timing.statistics import trimmed_mean, typical_log
+from fusescope.analysis.compare.timing.verdict import (
     DRIFT_SPREAD,
     PROCESS_SPREAD,
     TimeSource,
@@ -23,9 +23,9 @@ from analysis.compare.timing.verdict import (
     unpaired_verdict,
     without_change,
 )
-from analysis.metrics.memo import once
-from analysis.metrics.spans import run_spans
-from analysis.trace import Trace
+from fusescope.analysis.metrics.memo import once
+from fusescope.analysis.metrics.spans import run_spans
+from fusescope.analysis.trace import Trace
 
 _COLUMNS = {"run_span": "span_ns", "busy_union": "busy_ns", "kernel_sum": "kernel_ns"}
 _CONTROLLED = ("pairs", "alternating")

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.compare.timing.slow_executions import (
+from fusescope.analysis.compare.timing.slow_executions import (
     SlowExecutions,
     excess_ns,
     groups_of,
     slow_executions,
 )
-from analysis.compare.timing.verdict import TimeSource
-from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.spans import run_spans, union_ns
-from analysis.metrics.warmup import steady_runs
-from analysis.trace import Trace
+from fusescope.analysis.compare.timing.verdict import TimeSource
+from fusescope.analysis.metrics.breakdown import steady_calls
+from fusescope.analysis.metrics.spans import run_spans, union_ns
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.trace import Trace
 
 # Runs without blocks are folded into at most so many batches of neighbours for intervals.
 MAX_BATCHES = 200

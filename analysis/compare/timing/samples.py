@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from analysis.compare.timing.statistics import TYPICAL
-from analysis.experiment import ExperimentRecord, VariantRecord
+from fusescope.analysis.compare.timing.statistics import TYPICAL
+from fusescope.analysis.experiment import ExperimentRecord, VariantRecord
 
 
 @dataclass(frozen=True)

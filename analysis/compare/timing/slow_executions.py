@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.metrics.breakdown import ordered
-from analysis.text import clean_text
-from analysis.trace import Trace
+from fusescope.analysis.metrics.breakdown import ordered
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Trace
 
 FACTOR = 3.0
 # Of the runs: where more are as slow, slow is what the operator is at that place of the run.

@@ -15,7 +15,7 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.compare.timing.student_t import quantile as student_t_quantile
+from fusescope.analysis.compare.timing.student_t import quantile as student_t_quantile
 
 # What stands for runs: of a block, of a file beside a recording, of a trace beside another one.
 Statistic = Literal["lower_quartile", "trimmed_mean", "mean"]

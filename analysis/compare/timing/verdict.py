@@ -12,14 +12,14 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.compare.timing.runs_apart import RunsApart, runs_apart
-from analysis.compare.timing.samples import (
+from fusescope.analysis.compare.timing.runs_apart import RunsApart, runs_apart
+from fusescope.analysis.compare.timing.samples import (
     BlockTimes,
     control_differences,
     paired_differences,
     record_times,
 )
-from analysis.compare.timing.statistics import (
+from fusescope.analysis.compare.timing.statistics import (
     MIN_SAMPLES,
     Estimate,
     look_alpha,
@@ -28,8 +28,8 @@ from analysis.compare.timing.statistics import (
     yuen,
     yuen_welch,
 )
-from analysis.experiment import ExperimentRecord
-from analysis.trace import RunWord
+from fusescope.analysis.experiment import ExperimentRecord
+from fusescope.analysis.trace import RunWord
 
 TimeSource = Literal["unprofiled_wall", "run_span", "busy_union", "kernel_sum"]
 # Why nothing can be told, and why the noise is not known.

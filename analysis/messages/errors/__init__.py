@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain
 
-from analysis.messages.errors.commands import COMMANDS, CommandsError
-from analysis.messages.errors.compilers import COMPILERS, CompilersError
-from analysis.messages.errors.contents import CONTENTS, ContentsError
-from analysis.messages.errors.dashboard import DASHBOARD, DashboardError
-from analysis.messages.errors.databases import DATABASES, DatabasesError
-from analysis.messages.errors.documents import DOCUMENTS, DocumentsError
-from analysis.messages.errors.engines import ENGINES, EnginesError
-from analysis.messages.errors.error_text import ErrorText
-from analysis.messages.errors.experiments import EXPERIMENTS, ExperimentsError
-from analysis.messages.errors.files import FILES, FilesError
-from analysis.messages.errors.gating.conditions import CONDITIONS, ConditionsError
-from analysis.messages.errors.inputs.archives import ARCHIVES, ArchivesError
-from analysis.messages.errors.inputs.exports import EXPORTS, ExportsError
-from analysis.messages.errors.inputs.foreign import FOREIGN, ForeignError
-from analysis.messages.errors.kept.baselines import BASELINES, BaselineError
-from analysis.messages.errors.kept.fleet import FLEET, FleetError
-from analysis.messages.errors.kept.library import LIBRARY, LibraryError
-from analysis.messages.errors.kept.releases import RELEASES, ReleasesError
-from analysis.messages.errors.kept.sql import SQL, SqlError
-from analysis.messages.errors.limits import LIMITS, LimitsError
-from analysis.messages.errors.models import MODELS, ModelsError
-from analysis.messages.errors.outputs import OUTPUTS, OutputsError
-from analysis.messages.errors.recipes import RECIPES, RecipesError
-from analysis.messages.errors.requests import REQUESTS, RequestsError
-from analysis.messages.errors.rules import RULES, RulesError
-from analysis.messages.errors.runtimes import RUNTIMES, RuntimesError
-from analysis.messages.errors.tables import TABLES, TablesError
-from analysis.messages.errors.variants import VARIANTS, VariantsError
+from fusescope.analysis.messages.errors.commands import COMMANDS, CommandsError
+from fusescope.analysis.messages.errors.compilers import COMPILERS, CompilersError
+from fusescope.analysis.messages.errors.contents import CONTENTS, ContentsError
+from fusescope.analysis.messages.errors.dashboard import DASHBOARD, DashboardError
+from fusescope.analysis.messages.errors.databases import DATABASES, DatabasesError
+from fusescope.analysis.messages.errors.documents import DOCUMENTS, DocumentsError
+from fusescope.analysis.messages.errors.engines import ENGINES, EnginesError
+from fusescope.analysis.messages.errors.error_text import ErrorText
+from fusescope.analysis.messages.errors.experiments import EXPERIMENTS, ExperimentsError
+from fusescope.analysis.messages.errors.files import FILES, FilesError
+from fusescope.analysis.messages.errors.gating.conditions import CONDITIONS, ConditionsError
+from fusescope.analysis.messages.errors.inputs.archives import ARCHIVES, ArchivesError
+from fusescope.analysis.messages.errors.inputs.exports import EXPORTS, ExportsError
+from fusescope.analysis.messages.errors.inputs.foreign import FOREIGN, ForeignError
+from fusescope.analysis.messages.errors.kept.baselines import BASELINES, BaselineError
+from fusescope.analysis.messages.errors.kept.fleet import FLEET, FleetError
+from fusescope.analysis.messages.errors.kept.library import LIBRARY, LibraryError
+from fusescope.analysis.messages.errors.kept.releases import RELEASES, ReleasesError
+from fusescope.analysis.messages.errors.kept.sql import SQL, SqlError
+from fusescope.analysis.messages.errors.limits import LIMITS, LimitsError
+from fusescope.analysis.messages.errors.models import MODELS, ModelsError
+from fusescope.analysis.messages.errors.outputs import OUTPUTS, OutputsError
+from fusescope.analysis.messages.errors.recipes import RECIPES, RecipesError
+from fusescope.analysis.messages.errors.requests import REQUESTS, RequestsError
+from fusescope.analysis.messages.errors.rules import RULES, RulesError
+from fusescope.analysis.messages.errors.runtimes import RUNTIMES, RuntimesError
+from fusescope.analysis.messages.errors.tables import TABLES, TablesError
+from fusescope.analysis.messages.errors.variants import VARIANTS, VariantsError
 
 ErrorCode = (
     ArchivesError

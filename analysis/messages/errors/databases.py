@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages.errors.error_text import COPY_AGAIN, OWN_FILE, WHAT_OPENS, ErrorText
-from analysis.messages.message import Message
+from fusescope.analysis.messages.errors.error_text import (
+    COPY_AGAIN,
+    OWN_FILE,
+    WHAT_OPENS,
+    ErrorText,
+)
+from fusescope.analysis.messages.message import Message
 
 DatabasesError = Literal[
     "database_cut_short", "database_of_nobody", "database_overfull", "database_packed",

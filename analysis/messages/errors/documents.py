@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages.errors.error_text import COPY_AGAIN, OWN_FILE, ErrorText
-from analysis.messages.message import Message
+from fusescope.analysis.messages.errors.error_text import COPY_AGAIN, OWN_FILE, ErrorText
+from fusescope.analysis.messages.message import Message
 
 DocumentsError = Literal[
     "json_damaged", "json_not_events", "json_not_rows", "json_too_deep", "report_damaged",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.messages.message import Message
+from fusescope.analysis.messages.message import Message
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages.errors.error_text import COPY_AGAIN, ErrorText
-from analysis.messages.message import Message
+from fusescope.analysis.messages.errors.error_text import COPY_AGAIN, ErrorText
+from fusescope.analysis.messages.message import Message
 
 ExperimentsError = Literal[
     "experiment_contradiction", "experiment_file_damaged", "experiment_file_missing",

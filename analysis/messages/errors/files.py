@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages.errors.error_text import (
+from fusescope.analysis.messages.errors.error_text import (
     CHECK_PERMISSIONS,
     COPY_AGAIN,
     WHAT_OPENS,
     ErrorText,
 )
-from analysis.messages.message import Message
+from fusescope.analysis.messages.message import Message
 
 FilesError = Literal[
     "companion_among", "companion_file", "compressed_twice", "empty_file", "blank_file",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages.errors.error_text import ErrorText
-from analysis.messages.message import Message
+from fusescope.analysis.messages.errors.error_text import ErrorText
+from fusescope.analysis.messages.message import Message
 
 # Rows that were counted up to the limit, not to the end.
 UncountedError = Literal["more_events_than_limit", "more_rows_than_limit", "more_nodes_than_limit"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.messages.message import Message
+from fusescope.analysis.messages.message import Message
 
 AT_LINE = Message("{file:name}, line {line}")
 AT_ROW = Message("{file:name}, row {row}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages.errors.error_text import COPY_AGAIN, OWN_FILE, ErrorText
-from analysis.messages.message import Message
+from fusescope.analysis.messages.errors.error_text import COPY_AGAIN, OWN_FILE, ErrorText
+from fusescope.analysis.messages.message import Message
 
 TablesError = Literal[
     "column_missing", "long_rows", "openvino_report_damaged", "operator_times_missing",

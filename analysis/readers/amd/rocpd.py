@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.readers.amd.rocpd_tables import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.readers.amd.rocpd_tables import (
     COPIES,
     DISPATCHES,
     REGIONS,
@@ -20,23 +20,23 @@ from analysis.readers.amd.rocpd_tables import (
     suffixes,
     told_in,
 )
-from analysis.readers.amd.rows import (
+from fusescope.analysis.readers.amd.rows import (
     MAX_COUNTERS,
     agent_name,
     copy_name,
     durations,
     kernel_name,
 )
-from analysis.readers.building.activities import Recorded
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.host.calls import HostCall, HostRange, Key
-from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.input.source import Source
-from analysis.readers.input.sqlite import Database, open_database, schema_names
-from analysis.readers.input.sqlite_wal import is_of_database
-from analysis.readers.reader import ALWAYS, Declined, Reader
-from analysis.text import clean_text
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, Trace, noted
+from fusescope.analysis.readers.building.activities import Recorded
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.host.calls import HostCall, HostRange, Key
+from fusescope.analysis.readers.building.kernels import kernel_columns
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.sqlite import Database, open_database, schema_names
+from fusescope.analysis.readers.input.sqlite_wal import is_of_database
+from fusescope.analysis.readers.reader import ALWAYS, Declined, Reader
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, Trace, noted
 
 _SIGNS = (b"rocpd_",)
 _FOREIGN = (b"CUPTI_ACTIVITY_KIND_", b"TARGET_INFO_", b"COMPUTE_TASK_INFO")

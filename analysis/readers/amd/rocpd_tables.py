@@ -13,7 +13,7 @@ from functools import cached_property
 
 import msgspec
 
-from analysis.readers.input.sqlite import Database, Table
+from fusescope.analysis.readers.input.sqlite import Database, Table
 
 DISPATCHES = "rocpd_kernel_dispatch"
 COPIES = "rocpd_memory_copy"

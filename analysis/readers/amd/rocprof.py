@@ -6,11 +6,11 @@ counters, copies of memory, and the agents of the machine.
 
 from __future__ import annotations
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.readers.amd.rocprofv3 import add_json, is_json
-from analysis.readers.amd.rows import RocprofRows
-from analysis.readers.amd.tables import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.readers.amd.rocprofv3 import add_json, is_json
+from fusescope.analysis.readers.amd.rows import RocprofRows
+from fusescope.analysis.readers.amd.tables import (
     add_agents,
     add_calls,
     add_copies,
@@ -20,13 +20,13 @@ from analysis.readers.amd.tables import (
     is_copies,
     is_dispatches,
 )
-from analysis.readers.amd.timeline import add_timeline, is_timeline
-from analysis.readers.amd.units import trace_of
-from analysis.readers.input.beside import Beside, headed
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Trace
+from fusescope.analysis.readers.amd.timeline import add_timeline, is_timeline
+from fusescope.analysis.readers.amd.units import trace_of
+from fusescope.analysis.readers.input.beside import Beside, headed
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.trace import Trace
 
 
 def _sniff(head: bytes) -> bool:

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from analysis.limits import Limits
-from analysis.readers.amd.rows import (
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.amd.rows import (
     MAX_COUNTERS,
     RocprofRows,
     agent_name,
@@ -21,16 +21,16 @@ from analysis.readers.amd.rows import (
     is_call,
     kernel_name,
 )
-from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.input.encoding import utf8, valid_utf8
-from analysis.readers.input.event_windows import collect_events
-from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_events import EventFile
-from analysis.readers.input.json_value import decode, decoded_whole, refused
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_ns
-from analysis.text import clean_text
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
+from fusescope.analysis.readers.building.kernels import kernel_columns
+from fusescope.analysis.readers.input.encoding import utf8, valid_utf8
+from fusescope.analysis.readers.input.event_windows import collect_events
+from fusescope.analysis.readers.input.json_array import check_length
+from fusescope.analysis.readers.input.json_events import EventFile
+from fusescope.analysis.readers.input.json_value import decode, decoded_whole, refused
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import exact_ns
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
 
 PartT = TypeVar("PartT")
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
-from analysis.limits import Limits
-from analysis.readers.building.columns import Columns
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, noted
 
 COPY = "MEMORY_COPY"
 MAX_COUNTERS = 300  # of one recording; hardware counts a few dozen at a time

@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.readers.amd.rows import COPY, kernel_name
-from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.beside import Beside
-from analysis.readers.input.csv_table import column_key, has_columns, head_cells, is_head, read_csv
-from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader, anything
-from analysis.trace import Diagnostic, Trace, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.readers.amd.rows import COPY, kernel_name
+from fusescope.analysis.readers.building.kernels import kernel_columns
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.beside import Beside
+from fusescope.analysis.readers.input.csv_table import (
+    column_key,
+    has_columns,
+    head_cells,
+    is_head,
+    read_csv,
+)
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import ALWAYS, Reader, anything
+from fusescope.analysis.trace import Diagnostic, Trace, noted
 
 _STATS = (("Name", "Kernel_Name", "KernelName"), ("Calls",), ("TotalDurationNs", "Total_Duration"))
 # Functions of the host (HIP, HSA, markers), and whole domains of them.

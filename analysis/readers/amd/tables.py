@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from analysis.readers.amd.rows import (
+from fusescope.analysis.readers.amd.rows import (
     MAX_COUNTERS,
     RocprofRows,
     agent_name,
@@ -16,10 +16,10 @@ from analysis.readers.amd.rows import (
     durations,
     kernel_name,
 )
-from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
-from analysis.readers.input.source import Source
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
+from fusescope.analysis.readers.building.kernels import kernel_columns
+from fusescope.analysis.readers.input.csv_table import CsvTable, column_key, has_columns, read_csv
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS
 
 _NAME = ("Kernel_Name", "KernelName")
 _START = ("Start_Timestamp", "BeginNs", "Start")

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from analysis.readers.amd.rows import RocprofRows, is_call, kernel_name
-from analysis.readers.building.coded import Whole, coded
-from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.building.numbering import Distinct, Numbered, plain_id
-from analysis.readers.building.timetable import Ints
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.event_windows import collect_events
-from analysis.readers.input.json_events import EventFile
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_column
-from analysis.trace import noted
+from fusescope.analysis.readers.amd.rows import RocprofRows, is_call, kernel_name
+from fusescope.analysis.readers.building.coded import Whole, coded
+from fusescope.analysis.readers.building.kernels import kernel_columns
+from fusescope.analysis.readers.building.numbering import Distinct, Numbered, plain_id
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.event_windows import collect_events
+from fusescope.analysis.readers.input.json_events import EventFile
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import exact_column
+from fusescope.analysis.trace import noted
 
 _SIGN = re.compile(rb'\{\s*"traceEvents"\s*:\s*\[\s*\{\s*\}\s*,')
 _LABEL = re.compile(

@@ -7,23 +7,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.host_activity import HostActivity
-from analysis.limits import Limits
-from analysis.readers.amd.rows import HipCall, RocprofRows
-from analysis.readers.building.checks.clocks import clock_skew
-from analysis.readers.building.coded import Whole
-from analysis.readers.building.host.calls import Host, HostCall, Key
-from analysis.readers.building.host.launch_calls import (
+from fusescope.analysis.host_activity import HostActivity
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.amd.rows import HipCall, RocprofRows
+from fusescope.analysis.readers.building.checks.clocks import clock_skew
+from fusescope.analysis.readers.building.coded import Whole
+from fusescope.analysis.readers.building.host.calls import Host, HostCall, Key
+from fusescope.analysis.readers.building.host.launch_calls import (
     LaunchCall,
     is_launch,
     launch_calls,
     with_launches,
 )
-from analysis.readers.building.host.wait_calls import host_waits, is_wait
-from analysis.readers.building.processes import rows_of, taken_apart, units_of
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic, Trace, noted
+from fusescope.analysis.readers.building.host.wait_calls import host_waits, is_wait
+from fusescope.analysis.readers.building.processes import rows_of, taken_apart, units_of
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Diagnostic, Trace, noted
 
 
 def trace_of(rows: RocprofRows, name: str, source: Source) -> Trace:

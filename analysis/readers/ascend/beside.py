@@ -11,23 +11,23 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analysis.job import Collectives, Job
-from analysis.memory import MemoryUse
-from analysis.readers.ascend.columns import DEVICE, STREAM, TASK, task_kind, unguarded
-from analysis.readers.ascend.communication import (
+from fusescope.analysis.job import Collectives, Job
+from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.readers.ascend.columns import DEVICE, STREAM, TASK, task_kind, unguarded
+from fusescope.analysis.readers.ascend.communication import (
     collectives_of,
     holds_transfers,
     ids_of,
     read_communication,
 )
-from analysis.readers.ascend.memory import memory_of, recorded_memory, sizes
-from analysis.readers.ascend.ranks import is_metadata, joined, read_metadata
-from analysis.readers.ascend.rows import AscendRows
-from analysis.readers.ascend.settings import Settings, is_settings, read_settings
-from analysis.readers.input.beside import Beside
-from analysis.readers.input.csv_table import CsvTable, has_columns, head_cells, read_csv
-from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic, Value, noted
+from fusescope.analysis.readers.ascend.memory import memory_of, recorded_memory, sizes
+from fusescope.analysis.readers.ascend.ranks import is_metadata, joined, read_metadata
+from fusescope.analysis.readers.ascend.rows import AscendRows
+from fusescope.analysis.readers.ascend.settings import Settings, is_settings, read_settings
+from fusescope.analysis.readers.input.beside import Beside
+from fusescope.analysis.readers.input.csv_table import CsvTable, has_columns, head_cells, read_csv
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Diagnostic, Value, noted
 
 _NOISE_NS = 1000  # step times went through doubles: a quarter of a µs is lost
 _HOUR_NS = 3600 * 10**9

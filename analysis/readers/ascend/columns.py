@@ -15,15 +15,15 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.messages import Message, Said
-from analysis.operators.classes import kernel_class, op_class
-from analysis.readers.building.coded import Whole
-from analysis.readers.building.repeats import TOTALS
-from analysis.readers.building.trace_tables import dtype_name, shape_text
-from analysis.readers.input.csv_columns import MISSING
-from analysis.readers.input.csv_table import column_key
-from analysis.text import clean_text
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.operators.classes import kernel_class, op_class
+from fusescope.analysis.readers.building.coded import Whole
+from fusescope.analysis.readers.building.repeats import TOTALS
+from fusescope.analysis.readers.building.trace_tables import dtype_name, shape_text
+from fusescope.analysis.readers.input.csv_columns import MISSING
+from fusescope.analysis.readers.input.csv_table import column_key
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
 
 NAME = ("Name", "Op Name", "kernel_name")
 TYPE = ("Type", "OP Type")

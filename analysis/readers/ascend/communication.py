@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import msgspec
 import numpy as np
 
-from analysis.job import Collectives, collectives_frame
-from analysis.ranks.kinds import SEND_RECEIVE, HcclName, hccl_name
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.json_value import decode
-from analysis.readers.input.source import Source
+from fusescope.analysis.job import Collectives, collectives_frame
+from fusescope.analysis.ranks.kinds import SEND_RECEIVE, HcclName, hccl_name
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.input.source import Source
 
 _SIGN = re.compile(rb'"Communication Time Info"\s*:')
 _MAX_BYTES = 256 * 2**20

@@ -15,39 +15,45 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from analysis.errors import FuseScopeError
-from analysis.job import MAX_RANKS, Job
-from analysis.messages import mark
-from analysis.readers.ascend.columns import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.job import MAX_RANKS, Job
+from fusescope.analysis.messages import mark
+from fusescope.analysis.readers.ascend.columns import (
     check_core_times,
     device_classes,
     message_text,
     task_kind,
     tensor_text,
 )
-from analysis.readers.ascend.host.tables import host_of_database
-from analysis.readers.ascend.host.threads import AscendHost
-from analysis.readers.ascend.host.waits import HostSpans, Wait, wait_calls
-from analysis.readers.ascend.pmu import Task, counters
-from analysis.readers.ascend.ranks import FACTS, job_of_facts, joined, rank_of_name
-from analysis.readers.building.coded import Coded, Whole
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.host.wait_calls import host_waits
-from analysis.readers.building.iterations import (
+from fusescope.analysis.readers.ascend.host.tables import host_of_database
+from fusescope.analysis.readers.ascend.host.threads import AscendHost
+from fusescope.analysis.readers.ascend.host.waits import HostSpans, Wait, wait_calls
+from fusescope.analysis.readers.ascend.pmu import Task, counters
+from fusescope.analysis.readers.ascend.ranks import FACTS, job_of_facts, joined, rank_of_name
+from fusescope.analysis.readers.building.coded import Coded, Whole
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.host.wait_calls import host_waits
+from fusescope.analysis.readers.building.iterations import (
     before_file_notes,
     launched_before,
     profiled_runs,
     span_at,
 )
-from analysis.readers.building.numbering import Numbered
-from analysis.readers.building.processes import devices_of, rows_of, taken_apart
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source
-from analysis.readers.input.sqlite import Database, Table, integer, open_database, schema_names
-from analysis.readers.input.sqlite_wal import is_of_database
-from analysis.readers.reader import ALWAYS, Declined, Reader
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, noted
+from fusescope.analysis.readers.building.numbering import Numbered
+from fusescope.analysis.readers.building.processes import devices_of, rows_of, taken_apart
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.sqlite import (
+    Database,
+    Table,
+    integer,
+    open_database,
+    schema_names,
+)
+from fusescope.analysis.readers.input.sqlite_wal import is_of_database
+from fusescope.analysis.readers.reader import ALWAYS, Declined, Reader
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, noted
 
 _SIGNS = (b"COMPUTE_TASK_INFO", b"TASK_PMU_INFO", b"COMMUNICATION_OP", b"globalTaskId")
 # Tables of Nsight Systems and of rocpd.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from analysis.readers.building.numbering import (
+from fusescope.analysis.readers.building.numbering import (
     Distinct,
     Numbered,
     apart,
@@ -24,8 +24,8 @@ from analysis.readers.building.numbering import (
     plain_id,
     plain_ids,
 )
-from analysis.readers.building.timetable import Ints
-from analysis.readers.input.times import exact_column
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.input.times import exact_column
 
 Cell = str | int | float | bool | None
 

@@ -14,19 +14,19 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.messages import mark
-from analysis.readers.ascend.beside import StepTime, may_add, read_beside
-from analysis.readers.ascend.host.beside import host_beside
-from analysis.readers.ascend.rows import AscendRows, ascend_rows
-from analysis.readers.ascend.trace_view import TRACE_VIEW
-from analysis.readers.building.iterations import profiled_runs
-from analysis.readers.building.processes import devices_of, rows_of, taken_apart
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.beside import headed
-from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
-from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Trace, noted
+from fusescope.analysis.messages import mark
+from fusescope.analysis.readers.ascend.beside import StepTime, may_add, read_beside
+from fusescope.analysis.readers.ascend.host.beside import host_beside
+from fusescope.analysis.readers.ascend.rows import AscendRows, ascend_rows
+from fusescope.analysis.readers.ascend.trace_view import TRACE_VIEW
+from fusescope.analysis.readers.building.iterations import profiled_runs
+from fusescope.analysis.readers.building.processes import devices_of, rows_of, taken_apart
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.beside import headed
+from fusescope.analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.trace import Trace, noted
 
 _HEADS = ("Name", "Type", "Accelerator Core", "Duration")
 _LEVEL1 = mark("Record with profiler_level=Level1.")

@@ -13,10 +13,10 @@ from typing import Literal
 
 import numpy as np
 
-from analysis.readers.ascend.columns import task_kind
-from analysis.readers.ascend.events import Cell, EventColumns, Group, Spans, Told
-from analysis.readers.building.coded import distinct_rows
-from analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.ascend.columns import task_kind
+from fusescope.analysis.readers.ascend.events import Cell, EventColumns, Group, Spans, Told
+from fusescope.analysis.readers.building.coded import distinct_rows
+from fusescope.analysis.readers.building.timetable import Ints
 
 DEVICE, COMMUNICATION, OVERLAP, STEPS, HOST, _OTHER, _UNNAMED = range(7)
 OPERATOR, COLLECTIVE, CONTROL, PART = range(4)

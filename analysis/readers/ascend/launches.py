@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.readers.ascend.events import FLOWS, Flows, Group
-from analysis.readers.building.coded import Bools, Whole
-from analysis.readers.building.timetable import Ints, Timetable, starts_of
-from analysis.readers.building.trace_tables import dtype_bytes, dtype_name, shape_text
-from analysis.readers.input.json_value import decode
-from analysis.text import clean_text
+from fusescope.analysis.readers.ascend.events import FLOWS, Flows, Group
+from fusescope.analysis.readers.building.coded import Bools, Whole
+from fusescope.analysis.readers.building.timetable import Ints, Timetable, starts_of
+from fusescope.analysis.readers.building.trace_tables import dtype_bytes, dtype_name, shape_text
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.text import clean_text
 
 _FRAMEWORK_OP = re.compile(r"[A-Za-z_]\w*::")  # aten::, npu::, c10d::
 _NO_OPERATOR = re.compile(r"autograd::engine|Optimizer\.|ProfilerStep")

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.limits import Limits
-from analysis.memory import MemoryUse
-from analysis.readers.building.memory_use import memory_use, most_used
-from analysis.readers.input.csv_table import CsvTable
-from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.readers.building.memory_use import memory_use, most_used
+from fusescope.analysis.readers.input.csv_table import CsvTable
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic
 
 _DEVICE = ("Device Type", "Device")
 # Of units in heads; decimal, so that figures read as in the file.

@@ -14,14 +14,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.csv_table import Column, CsvTable, column_key, has_columns, read_csv
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader, anything
-from analysis.text import display_name
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, Trace, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.csv_table import (
+    Column,
+    CsvTable,
+    column_key,
+    has_columns,
+    read_csv,
+)
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Reader, anything
+from fusescope.analysis.text import display_name
+from fusescope.analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, Trace, noted
 
 _BASIC = ("Op Name", "Task Duration", ("Block Dim", "Block Num"))
 _OF_A_TASK = ("Task Start Time", "Start Time", "Task Type", "Task Wait Time", "Task ID")

@@ -14,21 +14,28 @@ from typing import Any
 
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from analysis.host_waits import HostWaits
-from analysis.limits import Limits
-from analysis.messages import mark
-from analysis.readers.ascend.timeline import Timeline, host_of, read_timeline, rows_of
-from analysis.readers.building.coded import Coded, Whole, coded, distinct_rows, joined, taken
-from analysis.readers.building.host.wait_calls import host_waits
-from analysis.readers.building.iterations import Span, iteration_runs, run_of
-from analysis.readers.building.processes import devices_of, taken_apart
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.beside import Beside, headed
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Meta, Trace, merged, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.host_waits import HostWaits
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.messages import mark
+from fusescope.analysis.readers.ascend.timeline import Timeline, host_of, read_timeline, rows_of
+from fusescope.analysis.readers.building.coded import (
+    Coded,
+    Whole,
+    coded,
+    distinct_rows,
+    joined,
+    taken,
+)
+from fusescope.analysis.readers.building.host.wait_calls import host_waits
+from fusescope.analysis.readers.building.iterations import Span, iteration_runs, run_of
+from fusescope.analysis.readers.building.processes import devices_of, taken_apart
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.beside import Beside, headed
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, merged, noted
 
 _DEVICE = re.compile(
     rb'"(?:Physic )?Stream Id"\s*:|"Ascend Hardware"|"Task Type"\s*:|"(?:AscendCL|ACL)@'

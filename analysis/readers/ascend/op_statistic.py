@@ -5,14 +5,14 @@ One row an op type and core type: how often it ran and how long in all. Communic
 
 from __future__ import annotations
 
-from analysis.messages import mark
-from analysis.readers.ascend.beside import is_statistic, statistic_rows
-from analysis.readers.ascend.columns import DEVICE, device_classes, task_kind
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.csv_table import CsvTable, read_csv
-from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace, noted
+from fusescope.analysis.messages import mark
+from fusescope.analysis.readers.ascend.beside import is_statistic, statistic_rows
+from fusescope.analysis.readers.ascend.columns import DEVICE, device_classes, task_kind
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.csv_table import CsvTable, read_csv
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.trace import Diagnostic, Trace, noted
 
 _INSTEAD = mark("Open the whole folder, with kernel_details.csv or op_summary_*.csv.")
 _TOLERANCE = 1.001  # printed means are rounded

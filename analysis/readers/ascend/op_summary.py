@@ -13,21 +13,21 @@ from dataclasses import replace
 
 import pandas as pd
 
-from analysis.messages import mark
-from analysis.operators.members import Members, fusion_ops, members_text
-from analysis.readers.ascend.beside import may_add, nearest_first, read_beside
-from analysis.readers.ascend.rows import AscendRows, ascend_rows
-from analysis.readers.building.coded import Coded
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.iterations import Span, iteration_runs, run_of
-from analysis.readers.building.processes import devices_of, rows_of, taken_apart
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.beside import Beside, headed
-from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Trace, merged, noted
+from fusescope.analysis.messages import mark
+from fusescope.analysis.operators.members import Members, fusion_ops, members_text
+from fusescope.analysis.readers.ascend.beside import may_add, nearest_first, read_beside
+from fusescope.analysis.readers.ascend.rows import AscendRows, ascend_rows
+from fusescope.analysis.readers.building.coded import Coded
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.iterations import Span, iteration_runs, run_of
+from fusescope.analysis.readers.building.processes import devices_of, rows_of, taken_apart
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.beside import Beside, headed
+from fusescope.analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.trace import Diagnostic, Trace, merged, noted
 
 _TASK_LEVEL = mark("Record with --task-time=l1.")
 _OF_A_TASK = ("Task Start Time", "Start Time", "Task Type", "Task Wait Time", "Task ID")

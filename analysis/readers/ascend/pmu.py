@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from analysis.readers.input.sqlite import Database, Table
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
+from fusescope.analysis.readers.input.sqlite import Database, Table
+from fusescope.analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
 
 _MAX_COUNTERS = 300  # of one recording; one setting of aic_metrics has about 30
 _TAKEN = frozenset((*OPERATOR_COLUMNS, *CALL_COLUMNS))

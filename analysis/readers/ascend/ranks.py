@@ -15,11 +15,11 @@ from typing import Any
 
 import msgspec
 
-from analysis.job import MAX_GROUPS, MAX_RANKS, Group, Job
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.json_value import decode
-from analysis.readers.input.source import Source
-from analysis.text import clean_text
+from fusescope.analysis.job import MAX_GROUPS, MAX_RANKS, Group, Job
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.text import clean_text
 
 FACTS = ("parallel_group_info", "distributed_args")
 _SIGN = re.compile(rb'"(?:parallel_group_info|distributed_args)"\s*:')

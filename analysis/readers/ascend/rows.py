@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from analysis.messages.places import in_row, row_of
-from analysis.operators import flops
-from analysis.readers.ascend.columns import (
+from fusescope.analysis.messages.places import in_row, row_of
+from fusescope.analysis.operators import flops
+from fusescope.analysis.readers.ascend.columns import (
     BLOCKS,
     CORE,
     COUNTED,
@@ -34,7 +34,7 @@ from analysis.readers.ascend.columns import (
     tensor_text,
     unguarded,
 )
-from analysis.readers.building.coded import (
+from fusescope.analysis.readers.building.coded import (
     Bools,
     Cells,
     Coded,
@@ -44,11 +44,11 @@ from analysis.readers.building.coded import (
     listed,
     taken,
 )
-from analysis.readers.input.csv_numbers import plain
-from analysis.readers.input.csv_table import Column, CsvTable
-from analysis.readers.input.times import LATEST_NS
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.readers.input.csv_numbers import plain
+from fusescope.analysis.readers.input.csv_table import Column, CsvTable
+from fusescope.analysis.readers.input.times import LATEST_NS
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, noted
 
 _FOPS = re.compile(r"ai[cv]_(cube|vector|vec)_fops")
 # A spreadsheet shows long numbers as 1.69512E+15, and saves them so.

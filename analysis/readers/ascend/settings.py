@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.readers.ascend.ranks import rank_of_settings
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.json_value import decoded_whole, refused
-from analysis.readers.input.source import Source
-from analysis.text import clean_text
-from analysis.trace import Value
+from fusescope.analysis.readers.ascend.ranks import rank_of_settings
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.json_value import decoded_whole, refused
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Value
 
 _MAX_BYTES = 2**20
 _SIGN = re.compile(rb'"_?profiler_level"|"ms_profiler_info"|"cann_profiler_info"')

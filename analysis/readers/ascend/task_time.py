@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.messages import Message, mark
-from analysis.readers.ascend.columns import device_classes
-from analysis.readers.ascend.lanes import device_task
-from analysis.readers.building.processes import devices_of, rows_of, taken_apart
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.csv_table import has_columns, read_csv
-from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace, noted
+from fusescope.analysis.messages import Message, mark
+from fusescope.analysis.readers.ascend.columns import device_classes
+from fusescope.analysis.readers.ascend.lanes import device_task
+from fusescope.analysis.readers.building.processes import devices_of, rows_of, taken_apart
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.csv_table import has_columns, read_csv
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Trace, noted
 
 _HEADS = ("kernel_name", "kernel_type", "task_time")
 _NOISE_NS = 1  # begin and end are rounded one by one

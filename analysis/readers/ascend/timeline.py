@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from analysis.host_activity import HostActivity
-from analysis.limits import Limits
-from analysis.operators.members import Members, members_text
-from analysis.readers.ascend.columns import check_core_times, device_classes, message_text
-from analysis.readers.ascend.events import (
+from fusescope.analysis.host_activity import HostActivity
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.operators.members import Members, members_text
+from fusescope.analysis.readers.ascend.columns import check_core_times, device_classes, message_text
+from fusescope.analysis.readers.ascend.events import (
     BACKWARD,
     FLOWS,
     PLAIN,
@@ -29,9 +29,15 @@ from analysis.readers.ascend.events import (
     Flows,
     Group,
 )
-from analysis.readers.ascend.host.threads import AscendHost, Launched, kind_by_name, kind_of, named
-from analysis.readers.ascend.host.waits import HostSpans, Wait, wait_calls
-from analysis.readers.ascend.lanes import (
+from fusescope.analysis.readers.ascend.host.threads import (
+    AscendHost,
+    Launched,
+    kind_by_name,
+    kind_of,
+    named,
+)
+from fusescope.analysis.readers.ascend.host.waits import HostSpans, Wait, wait_calls
+from fusescope.analysis.readers.ascend.lanes import (
     COLLECTIVE,
     CONTROL,
     HOST,
@@ -40,8 +46,8 @@ from analysis.readers.ascend.lanes import (
     STEPS,
     Lanes,
 )
-from analysis.readers.ascend.launches import Arrows, HostCalls, is_framework_op, launchers
-from analysis.readers.building.coded import (
+from fusescope.analysis.readers.ascend.launches import Arrows, HostCalls, is_framework_op, launchers
+from fusescope.analysis.readers.building.coded import (
     Bools,
     Cells,
     Coded,
@@ -52,15 +58,15 @@ from analysis.readers.building.coded import (
     listed,
     taken,
 )
-from analysis.readers.building.host.spans import HostSpans as Recorded
-from analysis.readers.building.iterations import Span
-from analysis.readers.building.numbering import Distinct, Numbered
-from analysis.readers.building.timetable import Ints, distinct
-from analysis.readers.input.event_windows import collect_events
-from analysis.readers.input.json_events import EventFile
-from analysis.readers.input.source import Source
-from analysis.stacks import Stacks
-from analysis.trace import Diagnostic, clean_example, noted
+from fusescope.analysis.readers.building.host.spans import HostSpans as Recorded
+from fusescope.analysis.readers.building.iterations import Span
+from fusescope.analysis.readers.building.numbering import Distinct, Numbered
+from fusescope.analysis.readers.building.timetable import Ints, distinct
+from fusescope.analysis.readers.input.event_windows import collect_events
+from fusescope.analysis.readers.input.json_events import EventFile
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.stacks import Stacks
+from fusescope.analysis.trace import Diagnostic, clean_example, noted
 
 _SCOPED = re.compile(
     r"(?:.*/)?(\w+)-op\d+(?:_\d+)*", re.DOTALL

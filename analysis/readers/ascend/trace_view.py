@@ -16,26 +16,35 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.operators.classes import OTHER, kernel_class, op_class
-from analysis.readers.ascend.beside import may_add, read_beside
-from analysis.readers.ascend.columns import launched_by
-from analysis.readers.ascend.launches import input_text
-from analysis.readers.ascend.msprof_timeline import is_device_timeline, is_framework_timeline
-from analysis.readers.ascend.rows import AscendRows
-from analysis.readers.ascend.timeline import Launches, Timeline, host_of, read_timeline, rows_of
-from analysis.readers.building.checks.clocks import clock_skew
-from analysis.readers.building.coded import Coded, Combined, Whole, coded, taken
-from analysis.readers.building.host.wait_calls import host_waits
-from analysis.readers.building.iterations import Span, spans_at
-from analysis.readers.building.processes import Units, devices_of, taken_apart
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.beside import headed
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.trace import Diagnostic, Meta, Trace, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.operators.classes import OTHER, kernel_class, op_class
+from fusescope.analysis.readers.ascend.beside import may_add, read_beside
+from fusescope.analysis.readers.ascend.columns import launched_by
+from fusescope.analysis.readers.ascend.launches import input_text
+from fusescope.analysis.readers.ascend.msprof_timeline import (
+    is_device_timeline,
+    is_framework_timeline,
+)
+from fusescope.analysis.readers.ascend.rows import AscendRows
+from fusescope.analysis.readers.ascend.timeline import (
+    Launches,
+    Timeline,
+    host_of,
+    read_timeline,
+    rows_of,
+)
+from fusescope.analysis.readers.building.checks.clocks import clock_skew
+from fusescope.analysis.readers.building.coded import Coded, Combined, Whole, coded, taken
+from fusescope.analysis.readers.building.host.wait_calls import host_waits
+from fusescope.analysis.readers.building.iterations import Span, spans_at
+from fusescope.analysis.readers.building.processes import Units, devices_of, taken_apart
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.beside import headed
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, noted
 
 _EPOCH_TEXT = re.compile(rb'"ts"\s*:\s*"\d{13,17}\.\d+\s*"')
 _OF_CPU = re.compile(rb'"HostCpuOps"|"CPU OP"')

@@ -13,28 +13,28 @@ from itertools import pairwise, repeat
 import numpy as np
 import pandas as pd
 
-from analysis.limits import Limits
-from analysis.readers.building.checks.clocks import clock_skew
-from analysis.readers.building.checks.graph_launches import graph_notes, is_graph_launch
-from analysis.readers.building.coded import Coded, Whole
-from analysis.readers.building.host.calls import Host, HostCall, HostRange, Key
-from analysis.readers.building.host.launch_calls import (
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.building.checks.clocks import clock_skew
+from fusescope.analysis.readers.building.checks.graph_launches import graph_notes, is_graph_launch
+from fusescope.analysis.readers.building.coded import Coded, Whole
+from fusescope.analysis.readers.building.host.calls import Host, HostCall, HostRange, Key
+from fusescope.analysis.readers.building.host.launch_calls import (
     LaunchCall,
     is_launch,
     launch_calls,
     with_launches,
 )
-from analysis.readers.building.host.wait_calls import host_waits, is_wait
-from analysis.readers.building.iterations import (
+from fusescope.analysis.readers.building.host.wait_calls import host_waits, is_wait
+from fusescope.analysis.readers.building.iterations import (
     before_file_notes,
     launched_before,
     profiled_runs,
     span_at,
 )
-from analysis.readers.building.processes import rows_of, taken_apart, units_of
-from analysis.readers.building.range_names import MARK, MARK_CHARS, name_of_range
-from analysis.readers.building.trace_tables import build_trace
-from analysis.trace import Diagnostic, Meta, Trace, noted
+from fusescope.analysis.readers.building.processes import rows_of, taken_apart, units_of
+from fusescope.analysis.readers.building.range_names import MARK, MARK_CHARS, name_of_range
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, noted
 
 _MAX_DEPTH = 256
 _COPIES = ("Memcpy", "Memset")  # how every reader names copies and fills of memory

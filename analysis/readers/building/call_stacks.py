@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.readers.building.timetable import Ints, Timetable, holders
-from analysis.stacks import MAX_NODES, Stacks
-from analysis.text import clean_text
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.readers.building.timetable import Ints, Timetable, holders
+from fusescope.analysis.stacks import MAX_NODES, Stacks
+from fusescope.analysis.text import clean_text
 
 _MAX_DEPTH = 256  # frames deeper than this are left out
 _MAX_STRIDES = 64  # outwards for all moments at once, before they are taken one by one

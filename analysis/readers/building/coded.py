@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.building.timetable import Ints
 
 Bools = npt.NDArray[np.bool_]
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.readers.building.coded import Coded, Whole
-from analysis.readers.building.timetable import Ints
-from analysis.trace import Diagnostic, runs_frame
+from fusescope.analysis.readers.building.coded import Coded, Whole
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.trace import Diagnostic, runs_frame
 
 _MOST_LAUNCHES = 0.5  # of a file's activities
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.operators.kernel_names import kernel_members, kernel_type
+from fusescope.analysis.operators.kernel_names import kernel_members, kernel_type
 
 
 def kernel_columns(names: Sequence[str]) -> dict[str, list[object]]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analysis.memory import MAX_DEVICES, MAX_POINTS, MemoryUse
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.memory import MAX_DEVICES, MAX_POINTS, MemoryUse
+from fusescope.analysis.trace import Diagnostic, noted
 
 
 def most_used(peaks: Mapping[str, float]) -> tuple[list[str], list[Diagnostic]]:

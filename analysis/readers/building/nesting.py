@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from analysis.readers.building.timetable import Ints, Timetable, holders, latest_inside
+from fusescope.analysis.readers.building.timetable import Ints, Timetable, holders, latest_inside
 
 _MAX_LEVELS = 512
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.building.timetable import Ints
 
 _MAX_DIGITS = 18  # of an id, which 64 bits hold
 _SAME_TYPES = frozenset((int, str, type(None)))  # of these, what is equal is the same

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from analysis.operators.flops import parse_shapes
-from analysis.readers.building.trace_tables import dtype_bytes, tensor_bytes
+from fusescope.analysis.operators.flops import parse_shapes
+from fusescope.analysis.readers.building.trace_tables import dtype_bytes, tensor_bytes
 
 # One result for each place of the inputs, which are broadcast, in the widest of their types.
 _POINTWISE = frozenset((

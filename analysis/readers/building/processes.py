@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, Said
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode, Trace, Value
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Trace, Value
 
 MAX_UNITS = 64  # processes or devices of one file that are taken apart
 _MAX_DIGITS = 18

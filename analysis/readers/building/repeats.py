@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.messages.places import row_of
-from analysis.readers.building.coded import Cells, Whole, exact_sum, taken
-from analysis.readers.building.timetable import Ints
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode
+from fusescope.analysis.messages.places import row_of
+from fusescope.analysis.readers.building.coded import Cells, Whole, exact_sum, taken
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode
 
 Columns = dict[str, Cells]
 

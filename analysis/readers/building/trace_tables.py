@@ -16,19 +16,26 @@ import numpy.typing as npt
 import pandas as pd
 from pandas.api.extensions import ExtensionArray
 
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.messages.places import row_of
-from analysis.operators import flops
-from analysis.operators.classes import kernel_class, op_class
-from analysis.readers.building.checks.implausible import lost_records, possible_durations
-from analysis.readers.building.checks.overlaps import Overlaps, overlap_notes, overlaps_of
-from analysis.readers.building.coded import Cells, Coded, Whole, distinct_rows, exact_sum, taken
-from analysis.readers.building.iterations import profiled_runs
-from analysis.readers.building.repeats import without_repeats
-from analysis.readers.building.timetable import Ints, ended_before, starts_of
-from analysis.text import clean_text
-from analysis.trace import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.messages.places import row_of
+from fusescope.analysis.operators import flops
+from fusescope.analysis.operators.classes import kernel_class, op_class
+from fusescope.analysis.readers.building.checks.implausible import lost_records, possible_durations
+from fusescope.analysis.readers.building.checks.overlaps import Overlaps, overlap_notes, overlaps_of
+from fusescope.analysis.readers.building.coded import (
+    Cells,
+    Coded,
+    Whole,
+    distinct_rows,
+    exact_sum,
+    taken,
+)
+from fusescope.analysis.readers.building.iterations import profiled_runs
+from fusescope.analysis.readers.building.repeats import without_repeats
+from fusescope.analysis.readers.building.timetable import Ints, ended_before, starts_of
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import (
     CALL_COLUMNS,
     OPERATOR_COLUMNS,
     Diagnostic,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from analysis.errors import FuseScopeError
-from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Diagnostic
 
 ValueT = TypeVar("ValueT")
 

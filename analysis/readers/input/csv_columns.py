@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.readers.input.times import Bools, Ints, Unit, exact_lines
+from fusescope.analysis.readers.input.times import Bools, Ints, Unit, exact_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 
-from analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.encoding import utf8
 
 _TAIL_BYTES = 64 * 1024
 _DELIMITERS = ",;\t"

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.readers.input.times import Unit
-from analysis.trace import Diagnostic
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers.input.times import Unit
+from fusescope.analysis.trace import Diagnostic
 
 Role = Literal["decimal", "thousands"]
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.limits import MIB
-from analysis.readers.input.csv_columns import BLANKS, ArrowCells
-from analysis.readers.input.csv_totals import ALONE_EMPTY, names_summary
-from analysis.readers.input.source import Source
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.readers.input.csv_columns import BLANKS, ArrowCells
+from fusescope.analysis.readers.input.csv_totals import ALONE_EMPTY, names_summary
+from fusescope.analysis.readers.input.source import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,8 +11,8 @@ import io
 from collections import deque
 from collections.abc import Iterator
 
-from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic
 
 
 class CsvRows:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.readers.input.csv_columns import BLANKS, MISSING
+from fusescope.analysis.readers.input.csv_columns import BLANKS, MISSING
 
 
 def joined_names(

@@ -20,11 +20,11 @@ from functools import cached_property, lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from analysis.errors import FuseScopeError
-from analysis.messages.errors.places import AT_LINE, AT_ROW
-from analysis.messages.places import in_row
-from analysis.readers.input.csv_columns import BLANKS, MISSING, ArrowCells, Cells
-from analysis.readers.input.csv_numbers import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages.errors.places import AT_LINE, AT_ROW
+from fusescope.analysis.messages.places import in_row
+from fusescope.analysis.readers.input.csv_columns import BLANKS, MISSING, ArrowCells, Cells
+from fusescope.analysis.readers.input.csv_numbers import (
     POINT,
     Marks,
     column_marks,
@@ -33,15 +33,15 @@ from analysis.readers.input.csv_numbers import (
     time_unit,
     unit_of,
 )
-from analysis.readers.input.csv_regular import BLOCK_BYTES, may_be_large, regular_columns
-from analysis.readers.input.csv_rows import CsvRows
-from analysis.readers.input.csv_surplus import joined_names
-from analysis.readers.input.csv_totals import ends_in_summary
-from analysis.readers.input.encoding import decoded, utf8
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import Bools, Ints, Unit, exact_ns
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.readers.input.csv_regular import BLOCK_BYTES, may_be_large, regular_columns
+from fusescope.analysis.readers.input.csv_rows import CsvRows
+from fusescope.analysis.readers.input.csv_surplus import joined_names
+from fusescope.analysis.readers.input.csv_totals import ends_in_summary
+from fusescope.analysis.readers.input.encoding import decoded, utf8
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import Bools, Ints, Unit, exact_ns
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, noted
 
 _MAX_COLUMNS = 20_000  # counters of a GPU, each for every instance of its unit: 2,718 on an MI300
 _PREAMBLE_ROWS = 60

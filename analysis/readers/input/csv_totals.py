@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from analysis.readers.input.csv_numbers import POINT, plain
+from fusescope.analysis.readers.input.csv_numbers import POINT, plain
 
 _TOTALS = ("total", "totals", "sum", "grand total", "subtotal", "summe", "gesamt", "合计", "总计")
 _MEANS = ("average", "avg", "mean", "mittelwert", "平均", "平均值")

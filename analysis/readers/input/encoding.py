@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.trace import Diagnostic, noted
 
 _LONE_SURROGATE = re.compile(
     rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})"

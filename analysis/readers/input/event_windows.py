@@ -21,11 +21,11 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.limits import MIB
-from analysis.readers.input.encoding import without_lone_surrogates
-from analysis.readers.input.json_array import element_end
-from analysis.readers.input.json_events import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.readers.input.encoding import without_lone_surrogates
+from fusescope.analysis.readers.input.json_array import element_end
+from fusescope.analysis.readers.input.json_events import (
     EVENTS,
     RAW,
     TAIL_BYTES,
@@ -34,9 +34,9 @@ from analysis.readers.input.json_events import (
     decode_each,
     decode_file,
 )
-from analysis.readers.input.json_value import UNDECODABLE
-from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic, DiagnosticCode, noted
+from fusescope.analysis.readers.input.json_value import UNDECODABLE
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, noted
 
 FileT = TypeVar("FileT", bound=EventFile)
 EventT = TypeVar("EventT", bound=msgspec.Struct)

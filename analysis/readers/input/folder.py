@@ -10,11 +10,11 @@ import zipfile
 import zlib
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS, MIB, Limits
-from analysis.readers.input.source import Load, Source, load_file
-from analysis.text import clean_text, display_name
-from analysis.trace import Diagnostic
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS, MIB, Limits
+from fusescope.analysis.readers.input.source import Load, Source, load_file
+from fusescope.analysis.text import clean_text, display_name
+from fusescope.analysis.trace import Diagnostic
 
 _MAX_DEPTH = 100  # folders in folders; what bounds a walk is the number of files
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack without a bound on memory

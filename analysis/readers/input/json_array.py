@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
 
 _BLOCK = 1024 * 1024
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)

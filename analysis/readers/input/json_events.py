@@ -12,12 +12,12 @@ from typing import TypeVar
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.readers.input.encoding import utf8, valid_utf8, without_lone_surrogates
-from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_value import UNDECODABLE, decode, mended
-from analysis.trace import Diagnostic, DiagnosticCode, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.input.encoding import utf8, valid_utf8, without_lone_surrogates
+from fusescope.analysis.readers.input.json_array import check_length
+from fusescope.analysis.readers.input.json_value import UNDECODABLE, decode, mended
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, noted
 
 EventT = TypeVar("EventT", bound=msgspec.Struct)
 FileT = TypeVar("FileT", bound="EventFile")

@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic
 
 ValueT = TypeVar("ValueT")
 DefaultT = TypeVar("DefaultT")

@@ -11,11 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 
-from analysis.errors import FuseScopeError
-from analysis.job import Job
-from analysis.limits import DEFAULT_LIMITS, MIB, Limits
-from analysis.readers.input.unpacking import MAGIC_BYTES, is_packed, unpacked
-from analysis.trace import Diagnostic, Meta
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.job import Job
+from fusescope.analysis.limits import DEFAULT_LIMITS, MIB, Limits
+from fusescope.analysis.readers.input.unpacking import MAGIC_BYTES, is_packed, unpacked
+from fusescope.analysis.trace import Diagnostic, Meta
 
 HEAD_BYTES = 64 * 1024
 _BLOCK = 1024 * 1024

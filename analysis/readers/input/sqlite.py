@@ -15,13 +15,13 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 
-from analysis.errors import FuseScopeError
-from analysis.limits import MIB
-from analysis.readers.input.csv_table import column_key
-from analysis.readers.input.source import Source
-from analysis.readers.input.sqlite_wal import WholeDatabase, with_log
-from analysis.readers.input.times import exact_ns
-from analysis.text import clean_text
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.readers.input.csv_table import column_key
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.sqlite_wal import WholeDatabase, with_log
+from fusescope.analysis.readers.input.times import exact_ns
+from fusescope.analysis.text import clean_text
 
 MAGIC = b"SQLite format 3\x00"
 _LIMITS = (

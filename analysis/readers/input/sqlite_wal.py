@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Diagnostic
 
 LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")  # checksums of little and of big words
 _JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import io
 import tarfile
 
-from analysis.errors import FuseScopeError
-from analysis.readers.input.folder import check_size, shown_path
-from analysis.readers.input.source import Load, Source
-from analysis.text import clean_text, display_name
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers.input.folder import check_size, shown_path
+from fusescope.analysis.readers.input.source import Load, Source
+from fusescope.analysis.text import clean_text, display_name
 
 _MAGIC_AT, _MAGIC = 257, b"ustar"
 _BLOCK = 512  # bytes

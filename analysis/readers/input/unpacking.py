@@ -5,10 +5,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-from analysis.errors import FuseScopeError
-from analysis.limits import MIB, Limits
-from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import MIB, Limits
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic
 
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"

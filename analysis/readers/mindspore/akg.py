@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from analysis.errors import FuseScopeError
-from analysis.operators.members import Members, akg_info, graph_kernel, members_text
-from analysis.readers.building.trace_tables import dtype_name, shape_text
-from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.operators.members import Members, akg_info, graph_kernel, members_text
+from fusescope.analysis.readers.building.trace_tables import dtype_name, shape_text
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Diagnostic, noted
 
 _PREFIXES = ("GraphKernel_", "Fused_")
 _MAX_BYTES = 16 * 1024 * 1024

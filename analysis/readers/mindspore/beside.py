@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from analysis.messages import Message, Said
-from analysis.operators.members import members_text
-from analysis.readers.building.coded import Coded, coded, distinct_rows
-from analysis.readers.input.beside import Beside
-from analysis.readers.input.source import Source
-from analysis.readers.mindspore.akg import is_kernel, members_of, read_kernels, sniff_info
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.operators.members import members_text
+from fusescope.analysis.readers.building.coded import Coded, coded, distinct_rows
+from fusescope.analysis.readers.input.beside import Beside
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.mindspore.akg import is_kernel, members_of, read_kernels, sniff_info
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, noted
 
 _NUMBERED = re.compile(r"-op\d+$")
 _RANK = re.compile(r"_(\d{1,4})(?:_detail|_type|_detail_time)?\.\w+$")

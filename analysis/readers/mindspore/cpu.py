@@ -14,17 +14,22 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 
-from analysis.messages import mark
-from analysis.readers.building.coded import Coded, Whole, coded
-from analysis.readers.building.numbering import Distinct
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.event_windows import collect_events
-from analysis.readers.input.json_events import EventFile
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_column
-from analysis.readers.mindspore.beside import MindSporeBeside, fused_columns, short_name, type_of
-from analysis.readers.mindspore.cpu_beside import (
+from fusescope.analysis.messages import mark
+from fusescope.analysis.readers.building.coded import Coded, Whole, coded
+from fusescope.analysis.readers.building.numbering import Distinct
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.event_windows import collect_events
+from fusescope.analysis.readers.input.json_events import EventFile
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import exact_column
+from fusescope.analysis.readers.mindspore.beside import (
+    MindSporeBeside,
+    fused_columns,
+    short_name,
+    type_of,
+)
+from fusescope.analysis.readers.mindspore.cpu_beside import (
     is_detail,
     is_framework,
     is_types,
@@ -35,9 +40,9 @@ from analysis.readers.mindspore.cpu_beside import (
     shapes_of,
     totals_beside,
 )
-from analysis.readers.mindspore.executions import ExecutionColumns, read_timestamps
-from analysis.readers.reader import ALWAYS, Reader, anything
-from analysis.trace import Diagnostic, Meta, Trace, noted
+from fusescope.analysis.readers.mindspore.executions import ExecutionColumns, read_timestamps
+from fusescope.analysis.readers.reader import ALWAYS, Reader, anything
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, noted
 
 _TIMESTAMPS = re.compile(rb"(?m)^[^;\r\n]*;HostCpuOps;[ \t]*\d+,[-+.\deE]")
 _TIMELINE = re.compile(rb'"type"\s*:\s*"HostCpuOps"')

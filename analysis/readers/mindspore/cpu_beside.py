@@ -7,16 +7,16 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.errors import FuseScopeError
-from analysis.memory import MemoryUse
-from analysis.readers.building.memory_use import memory_use
-from analysis.readers.building.trace_tables import shape_text
-from analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source
-from analysis.readers.mindspore.beside import MindSporeBeside, contradiction, short_name
-from analysis.readers.mindspore.executions import ExecutionColumns
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.readers.building.memory_use import memory_use
+from fusescope.analysis.readers.building.trace_tables import shape_text
+from fusescope.analysis.readers.input.csv_table import CsvTable, has_columns, read_csv
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.mindspore.beside import MindSporeBeside, contradiction, short_name
+from fusescope.analysis.readers.mindspore.executions import ExecutionColumns
+from fusescope.analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
 
 _FRAMEWORK = re.compile(rb"(?m)^[^;\r\n]*;[^;\r\n]*;\d+;(?:input_\d+:(?:\[|NoShape)|[ \t]*\r?$)")
 _INPUT = re.compile(r"input_\d{1,6}:\s{0,8}(?:\[([^\]]{0,200})\]|NoShape)")

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analysis.messages.places import in_line
-from analysis.readers.building.coded import Coded, Whole
-from analysis.readers.building.timetable import Ints
-from analysis.readers.input.csv_table import has_columns, read_csv
-from analysis.readers.input.encoding import decoded, utf8
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import Unit, exact_ns
-from analysis.trace import Diagnostic, Example, noted
+from fusescope.analysis.messages.places import in_line
+from fusescope.analysis.readers.building.coded import Coded, Whole
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.input.csv_table import has_columns, read_csv
+from fusescope.analysis.readers.input.encoding import decoded, utf8
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import Unit, exact_ns
+from fusescope.analysis.trace import Diagnostic, Example, noted
 
 _NAMES = ("op_name", "kernel_name", "full_op_name", "full_kernel_name")
 

@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.readers.building.trace_tables import dtype_name, shape_text
-from analysis.readers.input.csv_table import has_columns, read_csv
-from analysis.readers.input.json_value import decode
-from analysis.readers.input.source import Source
-from analysis.text import clean_text
+from fusescope.analysis.readers.building.trace_tables import dtype_name, shape_text
+from fusescope.analysis.readers.input.csv_table import has_columns, read_csv
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.text import clean_text
 
 _TENSOR = re.compile(r"(input|output)_(\d+)", re.IGNORECASE)
 _PLAIN_LAYOUTS = ("", "DefaultFormat", "ND")

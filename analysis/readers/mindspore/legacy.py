@@ -12,26 +12,31 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.readers.building.numbering import plain_id
-from analysis.readers.building.processes import devices_of, taken_apart
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.json_events import decode_events
-from analysis.readers.input.json_value import decode
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_ns
-from analysis.readers.mindspore.beside import MindSporeBeside, contradiction
-from analysis.readers.mindspore.executions import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.readers.building.numbering import plain_id
+from fusescope.analysis.readers.building.processes import devices_of, taken_apart
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.json_events import decode_events
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import exact_ns
+from fusescope.analysis.readers.mindspore.beside import MindSporeBeside, contradiction
+from fusescope.analysis.readers.mindspore.executions import (
     Executions,
     is_timeline,
     read_timeline,
     read_timestamps,
 )
-from analysis.readers.mindspore.framework import is_framework, operator_of, read_framework, text_of
-from analysis.readers.mindspore.legacy_rows import Rows
-from analysis.readers.mindspore.steps import Step, is_step_trace, read_steps
-from analysis.readers.mindspore.tables import (
+from fusescope.analysis.readers.mindspore.framework import (
+    is_framework,
+    operator_of,
+    read_framework,
+    text_of,
+)
+from fusescope.analysis.readers.mindspore.legacy_rows import Rows
+from fusescope.analysis.readers.mindspore.steps import Step, is_step_trace, read_steps
+from fusescope.analysis.readers.mindspore.tables import (
     KINDS,
     Kind,
     Table,
@@ -40,8 +45,8 @@ from analysis.readers.mindspore.tables import (
     read_ai_cpu,
     read_detail,
 )
-from analysis.readers.reader import ALWAYS, Reader, anything
-from analysis.trace import Diagnostic, Trace, noted
+from fusescope.analysis.readers.reader import ALWAYS, Reader, anything
+from fusescope.analysis.trace import Diagnostic, Trace, noted
 
 _COMMUNICATION_PID = 10000
 _PROVIDERS = {9000: "AI_CPU", _COMMUNICATION_PID: "HCCL", 11000: "CPU"}

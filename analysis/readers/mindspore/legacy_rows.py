@@ -8,16 +8,16 @@ from statistics import median
 
 import pandas as pd
 
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.iterations import profiled_runs, span_at
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source
-from analysis.readers.mindspore.beside import MindSporeBeside, fused_columns, type_of
-from analysis.readers.mindspore.executions import Executions
-from analysis.readers.mindspore.framework import Operator, is_flops, read_flops
-from analysis.readers.mindspore.steps import Step
-from analysis.readers.mindspore.tables import Table
-from analysis.trace import Diagnostic, Trace, noted
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.iterations import profiled_runs, span_at
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.mindspore.beside import MindSporeBeside, fused_columns, type_of
+from fusescope.analysis.readers.mindspore.executions import Executions
+from fusescope.analysis.readers.mindspore.framework import Operator, is_flops, read_flops
+from fusescope.analysis.readers.mindspore.steps import Step
+from fusescope.analysis.readers.mindspore.tables import Table
+from fusescope.analysis.trace import Diagnostic, Trace, noted
 
 _FLOPS_SOURCE = "counted by the profiler"
 _UNTOLD = Operator("")

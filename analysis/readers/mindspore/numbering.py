@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from analysis.graph import Graph, Node
+from fusescope.analysis.graph import Graph, Node
 
 
 def nodes_of(names: Sequence[str], graph: Graph) -> list[Node | None]:

@@ -11,15 +11,15 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from analysis.graph import Graph, Node
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.trace_tables import build_trace, shape_text
-from analysis.readers.input.source import Source
-from analysis.readers.mindspore.beside import type_of
-from analysis.readers.mindspore.executions import Executions, read_timestamps
-from analysis.readers.mindspore.numbering import nodes_of, numbers_of
-from analysis.trace import Diagnostic, Meta, Trace, merged, noted, runs_frame
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.trace_tables import build_trace, shape_text
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.mindspore.beside import type_of
+from fusescope.analysis.readers.mindspore.executions import Executions, read_timestamps
+from fusescope.analysis.readers.mindspore.numbering import nodes_of, numbers_of
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, merged, noted, runs_frame
 
 
 @dataclass

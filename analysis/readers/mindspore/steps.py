@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.readers.input.csv_table import Column, has_columns, read_csv
-from analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.csv_table import Column, has_columns, read_csv
+from fusescope.analysis.readers.input.source import Source
 
 _TICK_NS = 10
 _STREAM = re.compile(r"stream_(\d+)_")

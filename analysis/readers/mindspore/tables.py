@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 
-from analysis.readers.input.csv_numbers import unit_of
-from analysis.readers.input.csv_table import has_columns, read_csv
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import Unit, exact_ns
-from analysis.readers.mindspore.beside import type_of
-from analysis.trace import Diagnostic
+from fusescope.analysis.readers.input.csv_numbers import unit_of
+from fusescope.analysis.readers.input.csv_table import has_columns, read_csv
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import Unit, exact_ns
+from fusescope.analysis.readers.mindspore.beside import type_of
+from fusescope.analysis.trace import Diagnostic
 
 _COMPUTE = re.compile(r"op_name\s+compute_time\((\w+)\)\s+stream_id\s*$")
 _COMPUTE_DETAIL = re.compile(r"op_name\s+op_type\s+avg_execution_time\S*\s+subgraph\s+full_op_name")

@@ -10,18 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.readers.building.activities import Recorded
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.host.calls import HostCall, HostRange
-from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.input.source import Source
-from analysis.readers.input.sqlite import Database, Table, open_database, schema_names
-from analysis.readers.input.sqlite_wal import is_of_database
-from analysis.readers.reader import ALWAYS, Declined, Reader
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.readers.building.activities import Recorded
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.host.calls import HostCall, HostRange
+from fusescope.analysis.readers.building.kernels import kernel_columns
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.sqlite import Database, Table, open_database, schema_names
+from fusescope.analysis.readers.input.sqlite_wal import is_of_database
+from fusescope.analysis.readers.reader import ALWAYS, Declined, Reader
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, noted
 
 _SIGNS = (b"CUPTI_ACTIVITY_KIND_", b"TARGET_INFO_", b"EXPORT_META_DATA", b"NVTX_EVENTS")
 _FOREIGN = (b"rocpd_",)

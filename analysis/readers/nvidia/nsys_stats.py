@@ -14,19 +14,19 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.operators.kernel_names import memory_type
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.kernels import kernel_columns
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.beside import Beside
-from analysis.readers.input.csv_table import CsvTable, column_key, name_and_unit, read_csv
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader, anything
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.operators.kernel_names import memory_type
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.kernels import kernel_columns
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.beside import Beside
+from fusescope.analysis.readers.input.csv_table import CsvTable, column_key, name_and_unit, read_csv
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import ALWAYS, Reader, anything
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Trace
 
 Kind = Literal["trace", "kernels", "memory", "ranges", "all"]
 

@@ -15,23 +15,23 @@ from fractions import Fraction
 import msgspec
 import pandas as pd
 
-from analysis.messages import mark
-from analysis.operators.flops import FROM_SHAPES
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.beside import Beside
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.json_value import decode
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_ns
-from analysis.readers.nvidia.tensorrt_graph import (
+from fusescope.analysis.messages import mark
+from fusescope.analysis.operators.flops import FROM_SHAPES
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.beside import Beside
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import exact_ns
+from fusescope.analysis.readers.nvidia.tensorrt_graph import (
     Layer,
     holds_layers,
     layer_of_name,
     members_columns,
     read_layers,
 )
-from analysis.readers.nvidia.tensorrt_rows import decode_rows
-from analysis.readers.nvidia.tensorrt_times import (
+from fusescope.analysis.readers.nvidia.tensorrt_rows import decode_rows
+from fusescope.analysis.readers.nvidia.tensorrt_times import (
     TOOL,
     Facts,
     holds_facts,
@@ -41,10 +41,10 @@ from analysis.readers.nvidia.tensorrt_times import (
     run_columns,
     summary_frame,
 )
-from analysis.readers.nvidia.tensorrt_twice import is_same
-from analysis.readers.reader import ALWAYS, Reader, anything
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, noted, runs_frame
+from fusescope.analysis.readers.nvidia.tensorrt_twice import is_same
+from fusescope.analysis.readers.reader import ALWAYS, Reader, anything
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Severity, Trace, noted, runs_frame
 
 _TOTAL = re.compile(rb'"timeMs"\s*:')
 _MEAN = re.compile(rb'"averageMs"\s*:')

@@ -15,20 +15,20 @@ from functools import lru_cache
 
 import msgspec
 
-from analysis.operators import flops
-from analysis.operators.classes import HEAVY, heaviest, op_class
-from analysis.operators.members import (
+from fusescope.analysis.operators import flops
+from fusescope.analysis.operators.classes import HEAVY, heaviest, op_class
+from fusescope.analysis.operators.members import (
     Members,
     members_text,
     tensorrt,
     tensorrt_metadata,
     type_in_name,
 )
-from analysis.readers.building.trace_tables import dtype_bytes, shape_text
-from analysis.readers.input.encoding import json_text, utf8
-from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_value import decode, decoded_whole, refused
-from analysis.readers.input.source import Source
+from fusescope.analysis.readers.building.trace_tables import dtype_bytes, shape_text
+from fusescope.analysis.readers.input.encoding import json_text, utf8
+from fusescope.analysis.readers.input.json_array import check_length
+from fusescope.analysis.readers.input.json_value import decode, decoded_whole, refused
+from fusescope.analysis.readers.input.source import Source
 
 _SIGN = re.compile(rb'\s*\{\s*"(?:Layers|Bindings)"\s*:\s*\[|\s*\[\s*\{\s*"Name"\s*:\s*"')
 _OF_LAYER = re.compile(

@@ -13,13 +13,13 @@ from typing import TypeVar
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.readers.input.encoding import json_text
-from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_value import UNDECODABLE
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.input.encoding import json_text
+from fusescope.analysis.readers.input.json_array import check_length
+from fusescope.analysis.readers.input.json_value import UNDECODABLE
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, noted
 
 RowT = TypeVar("RowT", bound=msgspec.Struct)
 

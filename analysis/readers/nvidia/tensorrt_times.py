@@ -15,19 +15,19 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.messages.places import in_row
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.json_value import decode, refused
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_ns
-from analysis.readers.nvidia.tensorrt_graph import holds_layers
-from analysis.readers.nvidia.tensorrt_rows import decode_rows
-from analysis.readers.nvidia.tensorrt_twice import copies
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.text import clean_text
-from analysis.trace import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.messages.places import in_row
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.json_value import decode, refused
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import exact_ns
+from fusescope.analysis.readers.nvidia.tensorrt_graph import holds_layers
+from fusescope.analysis.readers.nvidia.tensorrt_rows import decode_rows
+from fusescope.analysis.readers.nvidia.tensorrt_twice import copies
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import (
     Diagnostic,
     Example,
     Trace,

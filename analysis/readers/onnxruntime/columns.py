@@ -14,15 +14,15 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from analysis.messages.places import event_of
-from analysis.operators.classes import op_class
-from analysis.readers.building.coded import Bools, Whole
-from analysis.readers.building.timetable import Ints, ended_before, starts_of
-from analysis.readers.input.event_windows import collect_events
-from analysis.readers.input.json_events import EventFile
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_ns
-from analysis.readers.onnxruntime.events import (
+from fusescope.analysis.messages.places import event_of
+from fusescope.analysis.operators.classes import op_class
+from fusescope.analysis.readers.building.coded import Bools, Whole
+from fusescope.analysis.readers.building.timetable import Ints, ended_before, starts_of
+from fusescope.analysis.readers.input.event_windows import collect_events
+from fusescope.analysis.readers.input.json_events import EventFile
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import exact_ns
+from fusescope.analysis.readers.onnxruntime.events import (
     KERNEL_TIME,
     Args,
     Event,
@@ -31,9 +31,9 @@ from analysis.readers.onnxruntime.events import (
     empty,
     stopped_early,
 )
-from analysis.readers.onnxruntime.runs import self_times
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Example
+from fusescope.analysis.readers.onnxruntime.runs import self_times
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Example
 
 _RUN, _NODE, _SESSION, _OTHER, _UNEVEN = range(5)
 _EXACT_US = 2**52  # as ns they fit 64 bits

@@ -10,13 +10,13 @@ from typing import TypeVar
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.messages.places import event_of
-from analysis.readers.input.json_events import decode_events
-from analysis.readers.input.times import exact_ns
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode, Example, Value
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.messages.places import event_of
+from fusescope.analysis.readers.input.json_events import decode_events
+from fusescope.analysis.readers.input.times import exact_ns
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Example, Value
 
 KERNEL_TIME = "_kernel_time"
 _ROUNDED_NS = 1000

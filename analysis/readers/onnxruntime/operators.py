@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from analysis.limits import Limits
-from analysis.operators import flops
-from analysis.operators.classes import op_class
-from analysis.operators.devices import runs_on_device
-from analysis.operators.subgraph_names import of_session
-from analysis.readers.input.json_value import decode
-from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Event, Kernel
-from analysis.text import clean_text
-from analysis.trace import operators_frame
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.operators import flops
+from fusescope.analysis.operators.classes import op_class
+from fusescope.analysis.operators.devices import runs_on_device
+from fusescope.analysis.operators.subgraph_names import of_session
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Event, Kernel
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import operators_frame
 
 NODE = "graph_layer"
 KERNEL = "device_kernel"

@@ -23,19 +23,31 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.messages import mark
-from analysis.operators.devices import runs_on_device
-from analysis.readers.building.coded import Whole
-from analysis.readers.building.columns import Columns
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.source import Source
-from analysis.readers.onnxruntime.events import KERNEL_TIME, Args, Kernel, Node, Run, read_profile
-from analysis.readers.onnxruntime.operators import KERNEL, NODE, OperatorTable
-from analysis.readers.onnxruntime.runs import RunLocator, follow_each_other, self_times, time_of
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.text import clean_text
-from analysis.trace import (
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.messages import mark
+from fusescope.analysis.operators.devices import runs_on_device
+from fusescope.analysis.readers.building.coded import Whole
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.onnxruntime.events import (
+    KERNEL_TIME,
+    Args,
+    Kernel,
+    Node,
+    Run,
+    read_profile,
+)
+from fusescope.analysis.readers.onnxruntime.operators import KERNEL, NODE, OperatorTable
+from fusescope.analysis.readers.onnxruntime.runs import (
+    RunLocator,
+    follow_each_other,
+    self_times,
+    time_of,
+)
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import (
     Diagnostic,
     DiagnosticCode,
     Example,
@@ -47,7 +59,7 @@ from analysis.trace import (
 )
 
 if TYPE_CHECKING:
-    from analysis.readers.onnxruntime.columns import NodeColumns
+    from fusescope.analysis.readers.onnxruntime.columns import NodeColumns
 
 # The columns of one call, as they are collected.
 _CALL = (
@@ -63,14 +75,14 @@ def _sniff(head: bytes) -> bool:
     text = utf8(head).lstrip()
     if text.startswith(b"["):
         return _SIGN.search(text) is not None
-    from analysis.readers.onnxruntime.table import is_table
+    from fusescope.analysis.readers.onnxruntime.table import is_table
 
     return is_table(head)
 
 
 def _read(source: Source) -> Trace:
     """The trace; every `model_run` is a run, none is dropped."""
-    from analysis.readers.onnxruntime.table import events_of_table, is_table
+    from fusescope.analysis.readers.onnxruntime.table import events_of_table, is_table
 
     notes: list[Diagnostic] = []
     if is_table(source.head):
@@ -84,7 +96,7 @@ def _read(source: Source) -> Trace:
 
 def _tables(source: Source) -> ProfileTables:
     """The tables of a profile, whose nodes are read as columns where they are even."""
-    from analysis.readers.onnxruntime.columns import Uneven, node_columns
+    from fusescope.analysis.readers.onnxruntime.columns import Uneven, node_columns
 
     tables = ProfileTables(source.limits)
     try:

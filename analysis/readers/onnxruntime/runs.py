@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from analysis.operators.classes import op_class
-from analysis.readers.onnxruntime.events import Kernel, Node, Run
+from fusescope.analysis.operators.classes import op_class
+from fusescope.analysis.readers.onnxruntime.events import Kernel, Node, Run
 
 
 @dataclass

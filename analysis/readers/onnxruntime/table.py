@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import msgspec
 
-from analysis.readers.input.csv_table import has_columns, read_csv
-from analysis.readers.input.json_value import decode
-from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic
+from fusescope.analysis.readers.input.csv_table import has_columns, read_csv
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Diagnostic
 
 _FIELDS = ("cat", "name", "ph", "ts", "dur", "pid", "tid")
 _NUMBERS = ("ts", "dur")

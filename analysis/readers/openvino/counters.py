@@ -15,17 +15,17 @@ from dataclasses import dataclass
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.messages.places import in_row
-from analysis.readers.input.csv_numbers import unit_of
-from analysis.readers.input.csv_table import column_key, name_and_unit
-from analysis.readers.input.encoding import decoded, utf8
-from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_value import decode, decoded_whole, refused
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import Unit, exact_ns
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages.places import in_row
+from fusescope.analysis.readers.input.csv_numbers import unit_of
+from fusescope.analysis.readers.input.csv_table import column_key, name_and_unit
+from fusescope.analysis.readers.input.encoding import decoded, utf8
+from fusescope.analysis.readers.input.json_array import check_length
+from fusescope.analysis.readers.input.json_value import decode, decoded_whole, refused
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import Unit, exact_ns
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, noted
 
 _HEAD = re.compile(
     rb"^\"?layer ?name\"?\s*([;,])(?=[^\n]*exec ?status)(?=[^\n]*layer ?type)",

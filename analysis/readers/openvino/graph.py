@@ -13,16 +13,16 @@ from xml.parsers import expat
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.messages.errors.places import AT_LINE
-from analysis.readers.building.trace_tables import dtype_name, shape_text
-from analysis.readers.input.encoding import utf8, valid_utf8
-from analysis.readers.input.json_array import check_length
-from analysis.readers.input.json_value import decode, decoded_whole, refused
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_ns
-from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages.errors.places import AT_LINE
+from fusescope.analysis.readers.building.trace_tables import dtype_name, shape_text
+from fusescope.analysis.readers.input.encoding import utf8, valid_utf8
+from fusescope.analysis.readers.input.json_array import check_length
+from fusescope.analysis.readers.input.json_value import decode, decoded_whole, refused
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import exact_ns
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic
 
 _ROOT = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*<net[\s>]", re.DOTALL)
 _TIMED = b"execTimeMcs"

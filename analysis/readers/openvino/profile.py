@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.messages.places import in_table
-from analysis.operators import flops, members
-from analysis.operators.classes import op_class
-from analysis.readers.building.trace_tables import build_trace, tensor_bytes
-from analysis.readers.input.beside import Beside
-from analysis.readers.input.source import Source
-from analysis.readers.openvino.counters import Counted, holds_counters, read_counters
-from analysis.readers.openvino.graph import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.messages.places import in_table
+from fusescope.analysis.operators import flops, members
+from fusescope.analysis.operators.classes import op_class
+from fusescope.analysis.readers.building.trace_tables import build_trace, tensor_bytes
+from fusescope.analysis.readers.input.beside import Beside
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.openvino.counters import Counted, holds_counters, read_counters
+from fusescope.analysis.readers.openvino.graph import (
     ExecutionGraph,
     Node,
     Tensors,
@@ -22,8 +22,8 @@ from analysis.readers.openvino.graph import (
     read_graph,
     tensors,
 )
-from analysis.readers.reader import ALWAYS, Reader, anything
-from analysis.trace import Diagnostic, Trace, noted
+from fusescope.analysis.readers.reader import ALWAYS, Reader, anything
+from fusescope.analysis.trace import Diagnostic, Trace, noted
 
 TOOL = "OpenVINO"
 _HEAVY_TYPES = {

@@ -15,14 +15,14 @@ from typing import Annotated
 
 import msgspec
 
-from analysis.graph import Graph, Node
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.operators import flops
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.trace_tables import build_trace, shape_text
-from analysis.readers.input.json_value import refused
-from analysis.readers.openvino.profile import layer_class, layer_flops
-from analysis.trace import Diagnostic, Meta, Trace, runs_frame
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.operators import flops
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.trace_tables import build_trace, shape_text
+from fusescope.analysis.readers.input.json_value import refused
+from fusescope.analysis.readers.openvino.profile import layer_class, layer_flops
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, runs_frame
 
 _Us = Annotated[int, msgspec.Meta(ge=0, le=2**40)]
 _Ns = Annotated[int, msgspec.Meta(ge=0, le=2**50)]

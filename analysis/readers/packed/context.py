@@ -10,14 +10,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.host_activity import KINDS, MAX_SPANS, HostActivity
-from analysis.host_waits import MAX_WAITS, HostWaits
-from analysis.job import COLLECTIVE_COLUMNS, MAX_COLLECTIVES, Collectives
-from analysis.memory import MAX_DEVICES, MAX_POINTS, MemoryUse
-from analysis.originals import MAX_ORIGINALS, Original
-from analysis.program import CAPTURED_COLUMNS, MAX_CAPTURED, MAX_PROGRAM, Captured, Program
-from analysis.stacks import MAX_NODES, Stacks
-from analysis.trace import Trace
+from fusescope.analysis.host_activity import KINDS, MAX_SPANS, HostActivity
+from fusescope.analysis.host_waits import MAX_WAITS, HostWaits
+from fusescope.analysis.job import COLLECTIVE_COLUMNS, MAX_COLLECTIVES, Collectives
+from fusescope.analysis.memory import MAX_DEVICES, MAX_POINTS, MemoryUse
+from fusescope.analysis.originals import MAX_ORIGINALS, Original
+from fusescope.analysis.program import (
+    CAPTURED_COLUMNS,
+    MAX_CAPTURED,
+    MAX_PROGRAM,
+    Captured,
+    Program,
+)
+from fusescope.analysis.stacks import MAX_NODES, Stacks
+from fusescope.analysis.trace import Trace
 
 # Table -> column -> dtype. Places in another table count from 1; 0 is none.
 SCHEMAS: Mapping[str, Mapping[str, str]] = {

@@ -6,10 +6,10 @@ from typing import Annotated, get_args
 
 import msgspec
 
-from analysis.messages import Said
-from analysis.messages.carried import Carried, Sentence, carried, shown
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, DiagnosticCode, Severity, Value
+from fusescope.analysis.messages import Said
+from fusescope.analysis.messages.carried import Carried, Sentence, carried, shown
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode, Severity, Value
 
 _CHARS = 2000  # of a text in a note; readers cut names far below
 _MAX = 2**62

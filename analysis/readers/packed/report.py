@@ -11,11 +11,11 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.readers.input.folder import zip_sources
-from analysis.readers.input.source import Source
-from analysis.readers.packed.archive import zipped
-from analysis.text import clean_text
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers.input.folder import zip_sources
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.packed.archive import zipped
+from fusescope.analysis.text import clean_text
 
 GENERATOR = "FuseScope report"
 DATA_ID = "fusescope-data"

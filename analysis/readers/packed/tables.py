@@ -11,18 +11,18 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from analysis.errors import FuseScopeError
-from analysis.job import MAX_GROUPS, MAX_RANKS, Group, Job
-from analysis.limits import Limits
-from analysis.messages import mark
-from analysis.operators.classes import OP_CLASSES
-from analysis.readers.input.source import Source
-from analysis.readers.packed.columns import Column, packed, unpacked
-from analysis.readers.packed.context import SCHEMAS, context_of, frames_of
-from analysis.readers.packed.notes import Note, diagnostics_of, note_of
-from analysis.readers.reader import ALWAYS, FIELDS, Reader
-from analysis.text import clean_text
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, RUN_COLUMNS, Meta, Part, Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.job import MAX_GROUPS, MAX_RANKS, Group, Job
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.messages import mark
+from fusescope.analysis.operators.classes import OP_CLASSES
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.packed.columns import Column, packed, unpacked
+from fusescope.analysis.readers.packed.context import SCHEMAS, context_of, frames_of
+from fusescope.analysis.readers.packed.notes import Note, diagnostics_of, note_of
+from fusescope.analysis.readers.reader import ALWAYS, FIELDS, Reader
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, RUN_COLUMNS, Meta, Part, Trace
 
 MAGIC = b"FuseScope tables 1\n"
 _HEADER_SHARE = 4  # of the bytes that a file may unpack to, for its names

@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from analysis.readers.building.numbering import Numbered
-from analysis.readers.building.timetable import Ints
-from analysis.readers.pytorch.event import args_of, number, plain
-from analysis.readers.pytorch.spans import NONE, Floats, InputTexts, MessageTexts
+from fusescope.analysis.readers.building.numbering import Numbered
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.pytorch.event import args_of, number, plain
+from fusescope.analysis.readers.pytorch.spans import NONE, Floats, InputTexts, MessageTexts
 
 _RAW = msgspec.Raw()
 _NAN = math.nan

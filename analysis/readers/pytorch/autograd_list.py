@@ -13,22 +13,22 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.messages.places import event_of
-from analysis.readers.building.nesting import Nesting
-from analysis.readers.building.timetable import Ints
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.event_windows import collect_events
-from analysis.readers.input.json_events import EventFile
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import LATEST_NS, exact_column
-from analysis.readers.pytorch.event import plain
-from analysis.readers.pytorch.host import communication
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Example, Trace, noted
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.messages.places import event_of
+from fusescope.analysis.readers.building.nesting import Nesting
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.event_windows import collect_events
+from fusescope.analysis.readers.input.json_events import EventFile
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import LATEST_NS, exact_column
+from fusescope.analysis.readers.pytorch.event import plain
+from fusescope.analysis.readers.pytorch.host import communication
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Example, Trace, noted
 
 _PROCESS = re.compile(rb'"pid"\s*:\s*"(?:CPU|CUDA|XPU|PrivateUse1) functions"')
 _FUNCTIONS = re.compile(r"(\w{1,40}) functions")

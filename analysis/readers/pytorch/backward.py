@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.readers.building.call_stacks import Frames, Moments, innermost
-from analysis.readers.building.timetable import Ints, Timetable
-from analysis.readers.pytorch.arguments import AUTOGRAD
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.spans import NONE, Spans
+from fusescope.analysis.readers.building.call_stacks import Frames, Moments, innermost
+from fusescope.analysis.readers.building.timetable import Ints, Timetable
+from fusescope.analysis.readers.pytorch.arguments import AUTOGRAD
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.spans import NONE, Spans
 
 _MODULE = "nn.Module: "
 _IN_MODULE, _FORWARD = -2, -1  # what holds a moment, beside positions of backward operators

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.readers.building.checks.clocks import clock_skew
-from analysis.readers.pytorch.event import Span
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.launches import Launched
-from analysis.readers.pytorch.spans import NONE
-from analysis.trace import Diagnostic
+from fusescope.analysis.readers.building.checks.clocks import clock_skew
+from fusescope.analysis.readers.pytorch.event import Span
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.launches import Launched
+from fusescope.analysis.readers.pytorch.spans import NONE
+from fusescope.analysis.trace import Diagnostic
 
 
 def on_the_hosts_clock(events: Sorted, launched: Launched) -> tuple[Sorted, list[Diagnostic]]:

@@ -14,16 +14,16 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import numpy as np
 
-from analysis.readers.building.host.launch_calls import is_launch
-from analysis.readers.building.nesting import Nesting
-from analysis.readers.building.timetable import Ints, distinct
-from analysis.readers.input.json_value import decode
-from analysis.readers.pytorch.event import CounterRange, number
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.launches import Launched
-from analysis.readers.pytorch.spans import KINDS, NONE, Floats, Spans
-from analysis.text import clean_text
-from analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
+from fusescope.analysis.readers.building.host.launch_calls import is_launch
+from fusescope.analysis.readers.building.nesting import Nesting
+from fusescope.analysis.readers.building.timetable import Ints, distinct
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.pytorch.event import CounterRange, number
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.launches import Launched
+from fusescope.analysis.readers.pytorch.spans import KINDS, NONE, Floats, Spans
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import CALL_COLUMNS, OPERATOR_COLUMNS, Diagnostic, noted
 
 _MAX_COUNTERS = 300  # of one recording
 _MAX_VALUE = 1e300

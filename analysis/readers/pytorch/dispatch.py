@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.readers.building.coded import Coded
-from analysis.readers.building.nesting import Nesting
-from analysis.readers.building.timetable import Ints, distinct
-from analysis.readers.pytorch.event import Span
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.spans import Spans
-from analysis.trace import Diagnostic
+from fusescope.analysis.readers.building.coded import Coded
+from fusescope.analysis.readers.building.nesting import Nesting
+from fusescope.analysis.readers.building.timetable import Ints, distinct
+from fusescope.analysis.readers.pytorch.event import Span
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.spans import Spans
+from fusescope.analysis.trace import Diagnostic
 
 GENERATED = re.compile(r"(?:graph_\d{1,9}_)?(?:cpp|triton_[a-z]+)_fused")
 CALL = re.compile(r"## Call CompiledFxGraph (\S{1,200}) ##")

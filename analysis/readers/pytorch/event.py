@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.input.json_value import decode
 
 Kind = Literal["op", "kernel", "memcpy", "memset", "launch", "annotation", "flow", "frame", "range"]
 

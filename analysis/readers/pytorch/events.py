@@ -10,24 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec.structs import replace as replaced
 
-from analysis.host_activity import FRAME, OPERATOR
-from analysis.messages.places import event_of
-from analysis.readers.building.begin_end import Mark, pairs
-from analysis.readers.building.call_stacks import Frames
-from analysis.readers.building.coded import Bools
-from analysis.readers.building.numbering import Numbered
-from analysis.readers.building.timetable import Ints
-from analysis.readers.input.event_windows import Inexact
-from analysis.readers.input.json_value import decode
-from analysis.readers.input.times import LATEST_NS
-from analysis.readers.pytorch.arguments import (
+from fusescope.analysis.host_activity import FRAME, OPERATOR
+from fusescope.analysis.messages.places import event_of
+from fusescope.analysis.readers.building.begin_end import Mark, pairs
+from fusescope.analysis.readers.building.call_stacks import Frames
+from fusescope.analysis.readers.building.coded import Bools
+from fusescope.analysis.readers.building.numbering import Numbered
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.input.event_windows import Inexact
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.input.times import LATEST_NS
+from fusescope.analysis.readers.pytorch.arguments import (
     AUTOGRAD,
     KERNEL_LABELS,
     KERNEL_NUMBERS,
     Arguments,
     Batch,
 )
-from analysis.readers.pytorch.event import (
+from fusescope.analysis.readers.pytorch.event import (
     KINDS,
     Allocation,
     CounterRange,
@@ -37,11 +37,11 @@ from analysis.readers.pytorch.event import (
     Span,
     plain,
 )
-from analysis.readers.pytorch.plain_events import PLAIN, EpochEvent, PlainEvent, times_of
-from analysis.readers.pytorch.spans import COLUMNS, Lane, Spans, Tables
-from analysis.readers.pytorch.spans import KINDS as SPAN_KINDS
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Example, Value, noted
+from fusescope.analysis.readers.pytorch.plain_events import PLAIN, EpochEvent, PlainEvent, times_of
+from fusescope.analysis.readers.pytorch.spans import COLUMNS, Lane, Spans, Tables
+from fusescope.analysis.readers.pytorch.spans import KINDS as SPAN_KINDS
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Example, Value, noted
 
 _STEP = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
 _MEMORY = "[memory]"

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from analysis.operators.classes import is_heavy, op_class
-from analysis.operators.members import inductor, members_text
-from analysis.readers.building.coded import Coded, Whole, coded, distinct_rows
-from analysis.readers.pytorch.dispatch import HostOps
-from analysis.readers.pytorch.inputs import Inputs
-from analysis.readers.pytorch.kernels import HOST_COMMUNICATION
-from analysis.readers.pytorch.steps import Steps
+from fusescope.analysis.operators.classes import is_heavy, op_class
+from fusescope.analysis.operators.members import inductor, members_text
+from fusescope.analysis.readers.building.coded import Coded, Whole, coded, distinct_rows
+from fusescope.analysis.readers.pytorch.dispatch import HostOps
+from fusescope.analysis.readers.pytorch.inputs import Inputs
+from fusescope.analysis.readers.pytorch.kernels import HOST_COMMUNICATION
+from fusescope.analysis.readers.pytorch.steps import Steps
 
 
 def op_rows(host: HostOps, steps: Steps) -> dict[str, Any]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.host_activity import ANNOTATION, RUNTIME, HostActivity
-from analysis.limits import Limits
-from analysis.readers.building.call_stacks import Frames, Moments
-from analysis.readers.building.host.spans import HostSpans, host_activity
-from analysis.readers.building.timetable import Ints
-from analysis.readers.pytorch.events import Sorted
-from analysis.trace import Diagnostic
+from fusescope.analysis.host_activity import ANNOTATION, RUNTIME, HostActivity
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.building.call_stacks import Frames, Moments
+from fusescope.analysis.readers.building.host.spans import HostSpans, host_activity
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.trace import Diagnostic
 
 
 def host_of(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from analysis.operators.classes import is_heavy, op_class
-from analysis.readers.building.trace_tables import dtype_name, shape_text
-from analysis.readers.input.json_value import decode
-from analysis.readers.pytorch.event import Args, number
-from analysis.readers.pytorch.flops.aten_flops import COUNTED, Count, count
-from analysis.readers.pytorch.spans import InputTexts
+from fusescope.analysis.operators.classes import is_heavy, op_class
+from fusescope.analysis.readers.building.trace_tables import dtype_name, shape_text
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.pytorch.event import Args, number
+from fusescope.analysis.readers.pytorch.flops.aten_flops import COUNTED, Count, count
+from fusescope.analysis.readers.pytorch.spans import InputTexts
 
 FROM_PROFILER = "PyTorch's count from shapes, padded taps counted"
 

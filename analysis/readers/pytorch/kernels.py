@@ -10,23 +10,23 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from analysis.operators.classes import CONVERSIONS, kernel_class, op_class
-from analysis.operators.kernel_names import kernel_type, memory_type
-from analysis.operators.members import inductor, members_text
-from analysis.readers.building.coded import Coded, coded, distinct_rows
-from analysis.readers.building.pointwise_bytes import pointwise_bytes
-from analysis.readers.building.timetable import distinct
-from analysis.readers.building.trace_tables import dtype_bytes, tensor_bytes
-from analysis.readers.input.json_value import decode
-from analysis.readers.pytorch.arguments import KERNEL_NUMBERS
-from analysis.readers.pytorch.event import Kind, plain
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.flops.aten_flops import Count
-from analysis.readers.pytorch.flops.kernel_flops import kernel_flops
-from analysis.readers.pytorch.inputs import Inputs
-from analysis.readers.pytorch.launches import Launched, Launches, launching_names
-from analysis.readers.pytorch.spans import KINDS, NONE, Spans
-from analysis.readers.pytorch.steps import Steps
+from fusescope.analysis.operators.classes import CONVERSIONS, kernel_class, op_class
+from fusescope.analysis.operators.kernel_names import kernel_type, memory_type
+from fusescope.analysis.operators.members import inductor, members_text
+from fusescope.analysis.readers.building.coded import Coded, coded, distinct_rows
+from fusescope.analysis.readers.building.pointwise_bytes import pointwise_bytes
+from fusescope.analysis.readers.building.timetable import distinct
+from fusescope.analysis.readers.building.trace_tables import dtype_bytes, tensor_bytes
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.pytorch.arguments import KERNEL_NUMBERS
+from fusescope.analysis.readers.pytorch.event import Kind, plain
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.flops.aten_flops import Count
+from fusescope.analysis.readers.pytorch.flops.kernel_flops import kernel_flops
+from fusescope.analysis.readers.pytorch.inputs import Inputs
+from fusescope.analysis.readers.pytorch.launches import Launched, Launches, launching_names
+from fusescope.analysis.readers.pytorch.spans import KINDS, NONE, Spans
+from fusescope.analysis.readers.pytorch.steps import Steps
 
 HOST_COMMUNICATION = ("c10d::", "nccl:", "gloo:", "ucc:", "mpi:", "record_param_comms")
 

@@ -15,53 +15,57 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from analysis.host_waits import HostWaits
-from analysis.job import Job
-from analysis.limits import Limits
-from analysis.messages import mark
-from analysis.program import Captured
-from analysis.readers.building.call_stacks import Moments, stacks_of
-from analysis.readers.building.checks.graph_launches import graph_notes, is_graph_launch
-from analysis.readers.building.coded import Coded, Whole
-from analysis.readers.building.host.launch_calls import LaunchCalls, is_launch, with_launches
-from analysis.readers.building.host.wait_calls import host_waits, is_wait
-from analysis.readers.building.iterations import before_file_notes, profiled_runs
-from analysis.readers.building.processes import several_processes, taken_apart
-from analysis.readers.building.timetable import Ints, distinct
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.event_windows import collect_events
-from analysis.readers.input.json_events import EventFile
-from analysis.readers.input.json_value import decode
-from analysis.readers.input.source import Source
-from analysis.readers.pytorch.backward import forward_of
-from analysis.readers.pytorch.clocks import on_the_hosts_clock
-from analysis.readers.pytorch.compiler.compiled import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.host_waits import HostWaits
+from fusescope.analysis.job import Job
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.messages import mark
+from fusescope.analysis.program import Captured
+from fusescope.analysis.readers.building.call_stacks import Moments, stacks_of
+from fusescope.analysis.readers.building.checks.graph_launches import graph_notes, is_graph_launch
+from fusescope.analysis.readers.building.coded import Coded, Whole
+from fusescope.analysis.readers.building.host.launch_calls import (
+    LaunchCalls,
+    is_launch,
+    with_launches,
+)
+from fusescope.analysis.readers.building.host.wait_calls import host_waits, is_wait
+from fusescope.analysis.readers.building.iterations import before_file_notes, profiled_runs
+from fusescope.analysis.readers.building.processes import several_processes, taken_apart
+from fusescope.analysis.readers.building.timetable import Ints, distinct
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.event_windows import collect_events
+from fusescope.analysis.readers.input.json_events import EventFile
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.pytorch.backward import forward_of
+from fusescope.analysis.readers.pytorch.clocks import on_the_hosts_clock
+from fusescope.analysis.readers.pytorch.compiler.compiled import (
     Calls,
     calls_on_device,
     calls_on_host,
     with_members,
 )
-from analysis.readers.pytorch.compiler.compiled_graph import is_of_compiler
-from analysis.readers.pytorch.counters import counters_of_host, counters_of_kernels
-from analysis.readers.pytorch.dispatch import host_ops
-from analysis.readers.pytorch.event import Event, plain
-from analysis.readers.pytorch.events import EventColumns, Sorted
-from analysis.readers.pytorch.graphs.captured import captured_of
-from analysis.readers.pytorch.host import op_rows
-from analysis.readers.pytorch.host_events import host_of
-from analysis.readers.pytorch.kernels import kernel_rows
-from analysis.readers.pytorch.launches import Launched, Launches, launching_names
-from analysis.readers.pytorch.memory import memory_of
-from analysis.readers.pytorch.program import program_of
-from analysis.readers.pytorch.spans import KINDS, NONE, Spans
-from analysis.readers.pytorch.steps import Steps, before_file
-from analysis.readers.pytorch.units.collectives import collectives_of, job_of_header
-from analysis.readers.pytorch.units.parts import Parts
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace, noted
+from fusescope.analysis.readers.pytorch.compiler.compiled_graph import is_of_compiler
+from fusescope.analysis.readers.pytorch.counters import counters_of_host, counters_of_kernels
+from fusescope.analysis.readers.pytorch.dispatch import host_ops
+from fusescope.analysis.readers.pytorch.event import Event, plain
+from fusescope.analysis.readers.pytorch.events import EventColumns, Sorted
+from fusescope.analysis.readers.pytorch.graphs.captured import captured_of
+from fusescope.analysis.readers.pytorch.host import op_rows
+from fusescope.analysis.readers.pytorch.host_events import host_of
+from fusescope.analysis.readers.pytorch.kernels import kernel_rows
+from fusescope.analysis.readers.pytorch.launches import Launched, Launches, launching_names
+from fusescope.analysis.readers.pytorch.memory import memory_of
+from fusescope.analysis.readers.pytorch.program import program_of
+from fusescope.analysis.readers.pytorch.spans import KINDS, NONE, Spans
+from fusescope.analysis.readers.pytorch.steps import Steps, before_file
+from fusescope.analysis.readers.pytorch.units.collectives import collectives_of, job_of_header
+from fusescope.analysis.readers.pytorch.units.parts import Parts
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Trace, noted
 
 _CATEGORY = re.compile(
     rb'"cat"\s*:\s*"(?:cpu_op|Operator|kernel|Kernel|cuda_runtime|cuda_driver|Runtime|gpu_memcpy'

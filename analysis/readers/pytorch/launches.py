@@ -9,11 +9,11 @@ from typing import overload
 
 import numpy as np
 
-from analysis.readers.building.coded import Coded
-from analysis.readers.building.nesting import Nesting
-from analysis.readers.building.timetable import Ints, Timetable
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.spans import NONE, Lane, Spans
+from fusescope.analysis.readers.building.coded import Coded
+from fusescope.analysis.readers.building.nesting import Nesting
+from fusescope.analysis.readers.building.timetable import Ints, Timetable
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.spans import NONE, Lane, Spans
 
 
 @dataclass(frozen=True, slots=True)

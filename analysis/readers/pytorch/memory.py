@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.limits import Limits
-from analysis.memory import MemoryUse
-from analysis.readers.building.call_stacks import Moments, stacks_of
-from analysis.readers.building.memory_use import memory_use, most_used
-from analysis.readers.pytorch.event import Allocation
-from analysis.readers.pytorch.events import Sorted
-from analysis.trace import Diagnostic
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.memory import MemoryUse
+from fusescope.analysis.readers.building.call_stacks import Moments, stacks_of
+from fusescope.analysis.readers.building.memory_use import memory_use, most_used
+from fusescope.analysis.readers.pytorch.event import Allocation
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.trace import Diagnostic
 
 _MODULE = "nn.Module: "
 _MAX_BYTES = 2**60

@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from analysis.readers.building.coded import Bools
-from analysis.readers.building.timetable import Ints
-from analysis.readers.input.event_windows import Inexact
-from analysis.readers.input.times import LATEST_NS, exact_column
-from analysis.readers.pytorch.arguments import PlainArgs
+from fusescope.analysis.readers.building.coded import Bools
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.input.event_windows import Inexact
+from fusescope.analysis.readers.input.times import LATEST_NS, exact_column
+from fusescope.analysis.readers.pytorch.arguments import PlainArgs
 
 _EXACT_BELOW = 2.0**43  # µs: a double tells whole ns apart
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.limits import Limits
-from analysis.program import MAX_PROGRAM, Program
-from analysis.readers.building.timetable import Ints
-from analysis.readers.pytorch.dispatch import is_dispatch
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.launches import Launched, Launches
-from analysis.readers.pytorch.steps import Steps
-from analysis.text import clean_text
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.program import MAX_PROGRAM, Program
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.pytorch.dispatch import is_dispatch
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.launches import Launched, Launches
+from fusescope.analysis.readers.pytorch.steps import Steps
+from fusescope.analysis.text import clean_text
 
 _NO_STEP = -1
 

@@ -12,19 +12,19 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from analysis.graph import Graph, Node
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.operators.members import inductor, members_text
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.nesting import Nesting
-from analysis.readers.building.trace_tables import build_trace, shape_text
-from analysis.readers.input.json_events import EventFile, decode_file
-from analysis.readers.pytorch.dispatch import is_dispatch
-from analysis.readers.pytorch.event import Event, Span
-from analysis.readers.pytorch.events import sort_events
-from analysis.readers.pytorch.inputs import Inputs
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Meta, Trace, noted, runs_frame
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.operators.members import inductor, members_text
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.nesting import Nesting
+from fusescope.analysis.readers.building.trace_tables import build_trace, shape_text
+from fusescope.analysis.readers.input.json_events import EventFile, decode_file
+from fusescope.analysis.readers.pytorch.dispatch import is_dispatch
+from fusescope.analysis.readers.pytorch.event import Event, Span
+from fusescope.analysis.readers.pytorch.events import sort_events
+from fusescope.analysis.readers.pytorch.inputs import Inputs
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, noted, runs_frame
 
 _GRAPH_NUMBER = re.compile(r"^graph_\d{1,9}_")
 _NO_BYTES = dict.fromkeys(("bytes_in", "bytes_param", "bytes_out"))

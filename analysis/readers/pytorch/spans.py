@@ -11,9 +11,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from analysis.readers.building.coded import Coded
-from analysis.readers.building.timetable import Ints, distinct
-from analysis.readers.pytorch.event import Args, Kind, Span
+from fusescope.analysis.readers.building.coded import Coded
+from fusescope.analysis.readers.building.timetable import Ints, distinct
+from fusescope.analysis.readers.pytorch.event import Args, Kind, Span
 
 Floats = npt.NDArray[np.float64]
 Lane = tuple[bytes, bytes]  # process and thread

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.readers.building.coded import Whole
-from analysis.readers.building.iterations import launched_before
-from analysis.readers.building.timetable import Ints
-from analysis.readers.pytorch.event import Span
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.launches import Launched
-from analysis.readers.pytorch.spans import NONE, Spans
+from fusescope.analysis.readers.building.coded import Whole
+from fusescope.analysis.readers.building.iterations import launched_before
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.pytorch.event import Span
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.launches import Launched
+from fusescope.analysis.readers.pytorch.spans import NONE, Spans
 
 
 class Steps:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.readers.building.trace_tables import shape_text
-from analysis.readers.xla.protobuf import Value, fields, signed, text
+from fusescope.analysis.readers.building.trace_tables import shape_text
+from fusescope.analysis.readers.xla.protobuf import Value, fields, signed, text
 
 # XLA's primitive types, by their number.
 _DTYPES: Mapping[int, str] = {

@@ -13,10 +13,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from analysis.graph import Graph, Node
-from analysis.operators import flops
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.trace_tables import shape_text
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.operators import flops
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.trace_tables import shape_text
 
 Row = dict[str, object]
 _Key = tuple[object, object]  # a program, and which of its executions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.readers.xla.computations import Computation, Module, Raw
+from fusescope.analysis.readers.xla.computations import Computation, Module, Raw
 
 # Computations that run as instructions of their own, in the place of the one that calls them.
 _INLINE = frozenset(("call", "async-start"))

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from analysis.operators.members import Members
-from analysis.readers.building.trace_tables import shape_text
-from analysis.readers.xla.computations import (
+from fusescope.analysis.operators.members import Members
+from fusescope.analysis.readers.building.trace_tables import shape_text
+from fusescope.analysis.readers.xla.computations import (
     MAX_TENSORS,
     Module,
     Raw,
     read_computations,
     together,
 )
-from analysis.readers.xla.origins import origins
+from fusescope.analysis.readers.xla.origins import origins
 
 _NAMES: Mapping[str, str] = {
     "pred": "bool", "s8": "int8", "s16": "int16", "s32": "int32", "s64": "int64", "u8": "uint8",

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.limits import Limits
-from analysis.readers.xla.steps import Step, labels_at
-from analysis.readers.xla.xspace import Line, Plane, fact_of, read_event, read_line, stats_of
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.xla.steps import Step, labels_at
+from fusescope.analysis.readers.xla.xspace import (
+    Line,
+    Plane,
+    fact_of,
+    read_event,
+    read_line,
+    stats_of,
+)
 
 
 @dataclass

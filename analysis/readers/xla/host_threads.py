@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME, HostActivity
-from analysis.limits import Limits
-from analysis.readers.building.call_stacks import Frames, Moments, innermost
-from analysis.readers.building.host.spans import HostSpans, host_activity
-from analysis.readers.xla.host_steps import host_lines
-from analysis.readers.xla.xspace import Plane, fact_of, read_event, stats_of
-from analysis.trace import Diagnostic
+from fusescope.analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME, HostActivity
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.building.call_stacks import Frames, Moments, innermost
+from fusescope.analysis.readers.building.host.spans import HostSpans, host_activity
+from fusescope.analysis.readers.xla.host_steps import host_lines
+from fusescope.analysis.readers.xla.xspace import Plane, fact_of, read_event, stats_of
+from fusescope.analysis.trace import Diagnostic
 
 _ALIKE = 0.9  # of the launches of a line, which lie in spans of their instructions on another one
 _PYTHON = re.compile(r"\$(?P<file>[^ :]{1,200}):(?P<line>\d{1,9}) (?P<name>.{1,400})", re.DOTALL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.readers.xla.xspace import Event
+from fusescope.analysis.readers.xla.xspace import Event
 
 
 def own_times(events: Sequence[Event]) -> tuple[list[int | None], int]:

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.readers.xla.computations import Frames, Module, Raw
-from analysis.readers.xla.flat import Item, flattened
-from analysis.text import clean_text
+from fusescope.analysis.readers.xla.computations import Frames, Module, Raw
+from fusescope.analysis.readers.xla.flat import Item, flattened
+from fusescope.analysis.text import clean_text
 
 _FUNCTION = re.compile(r"p?jit\(([^()]*)\)")
 _MAX_CELLS = 8_000_000  # of the table of numbers; a program that needs more has no names

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source
-from analysis.readers.xla.executions import joined
-from analysis.readers.xla.protobuf import DamagedMessage
-from analysis.readers.xla.xplane import rows_of
-from analysis.trace import Diagnostic, Meta, Trace, merged, noted, runs_frame
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.xla.executions import joined
+from fusescope.analysis.readers.xla.protobuf import DamagedMessage
+from fusescope.analysis.readers.xla.xplane import rows_of
+from fusescope.analysis.trace import Diagnostic, Meta, Trace, merged, noted, runs_frame
 
 
 @dataclass

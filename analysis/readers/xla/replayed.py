@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis.operators.members import Members
-from analysis.readers.building.replays import adds_up, placed
-from analysis.readers.xla.hlo import Instruction
-from analysis.readers.xla.xspace import Event, Plane, Programs, fact_of, stats_of
+from fusescope.analysis.operators.members import Members
+from fusescope.analysis.readers.building.replays import adds_up, placed
+from fusescope.analysis.readers.xla.hlo import Instruction
+from fusescope.analysis.readers.xla.xspace import Event, Plane, Programs, fact_of, stats_of
 
 _NUMBER = re.compile(r"(?:[._]\d{1,9})+\Z")
 _MAX_KERNELS = 200_000  # of one launch

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from analysis.readers.building.checks.clocks import clock_skew
-from analysis.readers.building.coded import Coded, Whole
-from analysis.readers.building.columns import Columns
-from analysis.readers.xla.host_steps import HostSteps, spans_of
-from analysis.readers.xla.xspace import Event, Plane, fact_of, stats_of, text_of
-from analysis.trace import Diagnostic
+from fusescope.analysis.readers.building.checks.clocks import clock_skew
+from fusescope.analysis.readers.building.coded import Coded, Whole
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.xla.host_steps import HostSteps, spans_of
+from fusescope.analysis.readers.xla.xspace import Event, Plane, fact_of, stats_of, text_of
+from fusescope.analysis.trace import Diagnostic
 
 
 @dataclass

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.readers.building.iterations import profiled_runs, span_at
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.readers.building.iterations import profiled_runs, span_at
+from fusescope.analysis.trace import Diagnostic, noted
 
 _MOST = 0.9  # of all operator time: what one program must have for its executions to be the runs
 

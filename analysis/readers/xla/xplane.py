@@ -13,24 +13,24 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from analysis.messages import mark
-from analysis.operators.classes import heaviest, op_class
-from analysis.operators.kernel_names import memory_type
-from analysis.operators.members import members_text
-from analysis.readers.building.processes import MAX_UNITS, shown_of, units_beyond
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.source import Source
-from analysis.readers.reader import ALWAYS, Reader
-from analysis.readers.xla.host_steps import HostSteps, host_steps
-from analysis.readers.xla.host_threads import HostThreads, host_threads
-from analysis.readers.xla.lines import STREAM, operator_lines
-from analysis.readers.xla.nested import own_times
-from analysis.readers.xla.protobuf import DamagedMessage
-from analysis.readers.xla.replayed import Told, replayed
-from analysis.readers.xla.rows import Rows, mark_by_host, on_the_hosts_clock
-from analysis.readers.xla.steps import Executed, Step, host_runs, labels_at, step_runs
-from analysis.readers.xla.xspace import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import mark
+from fusescope.analysis.operators.classes import heaviest, op_class
+from fusescope.analysis.operators.kernel_names import memory_type
+from fusescope.analysis.operators.members import members_text
+from fusescope.analysis.readers.building.processes import MAX_UNITS, shown_of, units_beyond
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import ALWAYS, Reader
+from fusescope.analysis.readers.xla.host_steps import HostSteps, host_steps
+from fusescope.analysis.readers.xla.host_threads import HostThreads, host_threads
+from fusescope.analysis.readers.xla.lines import STREAM, operator_lines
+from fusescope.analysis.readers.xla.nested import own_times
+from fusescope.analysis.readers.xla.protobuf import DamagedMessage
+from fusescope.analysis.readers.xla.replayed import Told, replayed
+from fusescope.analysis.readers.xla.rows import Rows, mark_by_host, on_the_hosts_clock
+from fusescope.analysis.readers.xla.steps import Executed, Step, host_runs, labels_at, step_runs
+from fusescope.analysis.readers.xla.xspace import (
     COUNTERS,
     Event,
     Line,
@@ -45,8 +45,8 @@ from analysis.readers.xla.xspace import (
     stats_of,
     text_of,
 )
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Trace, noted
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Trace, noted
 
 _SIGN = re.compile(
     rb"\n[^\n]?[\x00-\xff]{0,40}?\x12[\x01-\x7f](?:/device:|/host:|#Chip|Task Environment)"

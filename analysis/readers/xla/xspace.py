@@ -9,12 +9,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import exact_ns
-from analysis.readers.xla.hlo import Instruction, from_text, read_module
-from analysis.readers.xla.protobuf import DamagedMessage, Value, double, fields, signed, text
-from analysis.text import clean_text
-from analysis.trace import Diagnostic
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import exact_ns
+from fusescope.analysis.readers.xla.hlo import Instruction, from_text, read_module
+from fusescope.analysis.readers.xla.protobuf import (
+    DamagedMessage,
+    Value,
+    double,
+    fields,
+    signed,
+    text,
+)
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic
 
 _PROGRAM = re.compile(r"\((\d+)\)$")
 _MAX_TEXT = 8192  # bytes of one stat; an event may name the same one a million times

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from analysis.trace import Diagnostic
-from analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.trace import Diagnostic
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
 
 
 def diagnostics(notes: Iterable[Diagnostic]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from typing import Any, TypeVar
 
-from analysis.compare.explanation.explanation import (
+from fusescope.analysis.compare.explanation.explanation import (
     Change,
     ClassTime,
     Explanation,
@@ -14,11 +14,11 @@ from analysis.compare.explanation.explanation import (
     ShapedTime,
     UnitTimes,
 )
-from analysis.compare.explanation.product import Product
-from analysis.ranks.pair import RankPair
-from analysis.wording.explanation import change_sentence, leading_sentence
-from analysis.wording.explanation.earlier import earlier_sentence
-from analysis.work_units.units import UnitKind
+from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.ranks.pair import RankPair
+from fusescope.analysis.wording.explanation import change_sentence, leading_sentence
+from fusescope.analysis.wording.explanation.earlier import earlier_sentence
+from fusescope.analysis.work_units.units import UnitKind
 
 Of = TypeVar("Of")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from analysis import units
-from analysis.compare.causes import OTHER_STEPS
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.ladder import ladder_of
-from analysis.messages import Part
-from analysis.report.explanation.rows import (
+from fusescope.analysis import units
+from fusescope.analysis.compare.causes import OTHER_STEPS
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.ladder import ladder_of
+from fusescope.analysis.messages import Part
+from fusescope.analysis.report.explanation.rows import (
     MAX_KERNELS,
     ChangeRow,
     ExplainedRows,
@@ -18,10 +18,10 @@ from analysis.report.explanation.rows import (
     kind_of_change,
     rest_row,
 )
-from analysis.report.text import signed_duration, unbroken_parts
-from analysis.text import clean_text
-from analysis.wording.fusion import rows as words
-from analysis.wording.multiple.ladder import ladder_parts
+from fusescope.analysis.report.text import signed_duration, unbroken_parts
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.fusion import rows as words
+from fusescope.analysis.wording.multiple.ladder import ladder_parts
 
 MAX_ROWS = 5
 _CHARS = 1000  # of a line: names in it come from files

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from analysis.compare.comparison import Comparison
-from analysis.work_units.kinds import WorkKind, code_of, common_kinds
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.work_units.kinds import WorkKind, code_of, common_kinds
 
 
 def kinds_values(kinds: Iterable[WorkKind]) -> list[dict[str, Any]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis import units
-from analysis.compare.explanation.explanation import Explanation
-from analysis.compare.explanation.product import Product
-from analysis.text import clean_text
-from analysis.wording.explanation import details
-from analysis.wording.explanation import product_table as words
-from analysis.wording.explanation.products import product_name
+from fusescope.analysis import units
+from fusescope.analysis.compare.explanation.explanation import Explanation
+from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.explanation import details
+from fusescope.analysis.wording.explanation import product_table as words
+from fusescope.analysis.wording.explanation.products import product_name
 
 _MOST = 8  # rows
 _LEAST = 0.03  # of the time of all products of a side, below which one has no row

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import east_asian_width
 
-from analysis.compare.explanation.explanation import Explanation
-from analysis.report.explanation.product_rows import ProductTable, product_table, texts_of
-from analysis.text import clean_text
+from fusescope.analysis.compare.explanation.explanation import Explanation
+from fusescope.analysis.report.explanation.product_rows import ProductTable, product_table, texts_of
+from fusescope.analysis.text import clean_text
 
 _GAP = "  "
 _LINE_CHARS = 1000

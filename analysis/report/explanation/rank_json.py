@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.job import Job
+from fusescope.analysis.job import Job
 
 
 def rank_values(job: Job | None) -> dict[str, Any] | None:

@@ -6,18 +6,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.explanation.explanation import Change, Explanation, KernelTime
-from analysis.compare.explanation.sides import SHORT_CHARS
-from analysis.compare.timing.verdict import Verdict
-from analysis.messages import Message, Part, passage
-from analysis.operators.short_names import short_kernel_names
-from analysis.report.explanation.product_rows import ProductTable, product_table
-from analysis.report.text import signed_duration, unbroken_parts
-from analysis.text import clean_text
-from analysis.timeline.highlight import Highlight, ShownChange
-from analysis.wording.explanation import (
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.explanation.explanation import Change, Explanation, KernelTime
+from fusescope.analysis.compare.explanation.sides import SHORT_CHARS
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.messages import Message, Part, passage
+from fusescope.analysis.operators.short_names import short_kernel_names
+from fusescope.analysis.report.explanation.product_rows import ProductTable, product_table
+from fusescope.analysis.report.text import signed_duration, unbroken_parts
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.timeline.highlight import Highlight, ShownChange
+from fusescope.analysis.wording.explanation import (
     change_parts,
     explained_parts,
     first_parts,
@@ -26,9 +26,9 @@ from analysis.wording.explanation import (
     told_changes,
     unexplained_parts,
 )
-from analysis.wording.explanation import details as words
-from analysis.wording.explanation.earlier import earlier_said
-from analysis.wording.explanation.long_ones import sides_with_long_ones
+from fusescope.analysis.wording.explanation import details as words
+from fusescope.analysis.wording.explanation.earlier import earlier_said
+from fusescope.analysis.wording.explanation.long_ones import sides_with_long_ones
 
 _SLIGHT = 0.005  # of the unit's change, below which a change has no colour
 _EQUAL = 0.001  # of a time, by which two that are told as one may differ

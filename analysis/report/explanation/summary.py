@@ -4,16 +4,16 @@ was recorded."""
 
 from __future__ import annotations
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side
-from analysis.compare.trust import trust
-from analysis.messages import Message, Part, listed, passage
-from analysis.report.method import profile_date, recorded
-from analysis.report.text import model_name, unbroken_parts
-from analysis.text import clean_text
-from analysis.wording import headline_and_rest
-from analysis.wording.sentences import engines_text, headline_and_noise
-from analysis.wording.trust import trust_line
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.trust import trust
+from fusescope.analysis.messages import Message, Part, listed, passage
+from fusescope.analysis.report.method import profile_date, recorded
+from fusescope.analysis.report.text import model_name, unbroken_parts
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording import headline_and_rest
+from fusescope.analysis.wording.sentences import engines_text, headline_and_noise
+from fusescope.analysis.wording.trust import trust_line
 
 _CHARS = 400  # of a sentence: names in it come from files
 _VARIANTS = Message(

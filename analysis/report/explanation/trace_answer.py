@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from analysis import wording
-from analysis.compare.side import Side
-from analysis.messages import Part, say
-from analysis.report.explanation.rows import ExplainedRows
-from analysis.report.exports.markdown import plain
-from analysis.report.origins import origin_of
-from analysis.text import clean_text
+from fusescope.analysis import wording
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.messages import Part, say
+from fusescope.analysis.report.explanation.rows import ExplainedRows
+from fusescope.analysis.report.exports.markdown import plain
+from fusescope.analysis.report.origins import origin_of
+from fusescope.analysis.text import clean_text
 
 _CHARS = 1000  # of a sentence, which may hold names from a file
 

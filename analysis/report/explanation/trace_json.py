@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from analysis.advice.explanation.explanation import (
+from fusescope.analysis.advice.explanation.explanation import (
     Collective,
     Layers,
     Saving,
     TracedUnit,
     TraceExplanation,
 )
-from analysis.compare.explanation.explanation import KernelTime
-from analysis.report.explanation.explanation_json import last_of, product_values
-from analysis.wording.explanation.savings import saving_said
-from analysis.wording.explanation.trace import trace_sentence
+from fusescope.analysis.compare.explanation.explanation import KernelTime
+from fusescope.analysis.report.explanation.explanation_json import last_of, product_values
+from fusescope.analysis.wording.explanation.savings import saving_said
+from fusescope.analysis.wording.explanation.trace import trace_sentence
 
 
 def trace_explanation_values(found: TraceExplanation | None) -> dict[str, Any] | None:

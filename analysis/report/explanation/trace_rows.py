@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis import units
-from analysis.advice.explanation.explanation import Saving, SavingCode, TraceExplanation
-from analysis.compare.explanation.explanation import KernelTime
-from analysis.compare.explanation.sides import SHORT_CHARS
-from analysis.messages import passage
-from analysis.metrics.breakdown import by_operator
-from analysis.operators.short_names import short_kernel_names
-from analysis.report.explanation.rows import (
+from fusescope.analysis import units
+from fusescope.analysis.advice.explanation.explanation import Saving, SavingCode, TraceExplanation
+from fusescope.analysis.compare.explanation.explanation import KernelTime
+from fusescope.analysis.compare.explanation.sides import SHORT_CHARS
+from fusescope.analysis.messages import passage
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.operators.short_names import short_kernel_names
+from fusescope.analysis.report.explanation.rows import (
     MAX_FACT,
     MAX_KERNELS,
     MAX_NAME,
@@ -22,12 +22,12 @@ from analysis.report.explanation.rows import (
     host_text,
     ways_to,
 )
-from analysis.text import clean_text
-from analysis.timeline.highlight import ShownChange
-from analysis.trace import Trace
-from analysis.wording.explanation import details as words
-from analysis.wording.explanation.savings import saving_said
-from analysis.wording.explanation.trace import FEW, lead_said, saving_leads, whole_said
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.timeline.highlight import ShownChange
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import details as words
+from fusescope.analysis.wording.explanation.savings import saving_said
+from fusescope.analysis.wording.explanation.trace import FEW, lead_said, saving_leads, whole_said
 
 # Savings whose kernels follow one another in a place; of others each execution is a place.
 TOGETHER: tuple[SavingCode, ...] = ("layer", "recomputed")

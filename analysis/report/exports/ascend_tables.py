@@ -17,13 +17,19 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.compare.side import check_whole
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS
-from analysis.metrics.spans import union_ns
-from analysis.operators import flops
-from analysis.readers.ascend.columns import BLOCKS, COUNTED, guarded, may_be_counter, task_kind
-from analysis.trace import CALL_COLUMNS, Diagnostic, DiagnosticCode, Trace
+from fusescope.analysis.compare.side import check_whole
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.metrics.spans import union_ns
+from fusescope.analysis.operators import flops
+from fusescope.analysis.readers.ascend.columns import (
+    BLOCKS,
+    COUNTED,
+    guarded,
+    may_be_counter,
+    task_kind,
+)
+from fusescope.analysis.trace import CALL_COLUMNS, Diagnostic, DiagnosticCode, Trace
 
 FILES = ("kernel_details.csv", "op_statistic.csv", "step_trace_time.csv")
 MISSING = "N/A"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analysis.compare.comparison import Comparison
-from analysis.messages import language
-from analysis.report.exports.comparison_tables import comparison_tables
-from analysis.report.exports.table_csv import table_csv
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import language
+from fusescope.analysis.report.exports.comparison_tables import comparison_tables
+from fusescope.analysis.report.exports.table_csv import table_csv
 
 
 def comparison_csv(comparison: Comparison) -> dict[str, bytes]:

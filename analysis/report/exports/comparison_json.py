@@ -13,28 +13,28 @@ from typing import Any, TypeVar
 import msgspec
 import pandas as pd
 
-from analysis.advice import Subject, findings
-from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.figures import DEVICE_FIGURES
-from analysis.compare.joining.matching import match_launchers, without_changes
-from analysis.compare.ledger.modules import modules
-from analysis.compare.multiple.ladder import ladder_of
-from analysis.compare.roofs import ROOFLINE
-from analysis.compare.side import Side
-from analysis.compare.step import StepChange, mean_steps, step_change, steps
-from analysis.compare.timing.verdict import Interval
-from analysis.messages import language
-from analysis.metrics.counters import MEASURES, total_counters
-from analysis.metrics.step import StepParts
-from analysis.report.explanation.diagnostics_json import diagnostics
-from analysis.report.explanation.kinds_json import common_kinds_values
-from analysis.report.explanation.rank_json import rank_values
-from analysis.report.exports.findings_json import findings_values
-from analysis.report.exports.fusion_json import fusion_left_out, fusion_values
-from analysis.report.exports.roofline_json import quantity_values, roofs_values
-from analysis.report.multiple.ladder_json import ladder_values
-from analysis.report.text import plain
-from analysis.wording import verdict_basis, verdict_sentence
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.compare.comparison import Comparison, Figure
+from fusescope.analysis.compare.figures import DEVICE_FIGURES
+from fusescope.analysis.compare.joining.matching import match_launchers, without_changes
+from fusescope.analysis.compare.ledger.modules import modules
+from fusescope.analysis.compare.multiple.ladder import ladder_of
+from fusescope.analysis.compare.roofs import ROOFLINE
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.compare.step import StepChange, mean_steps, step_change, steps
+from fusescope.analysis.compare.timing.verdict import Interval
+from fusescope.analysis.messages import language
+from fusescope.analysis.metrics.counters import MEASURES, total_counters
+from fusescope.analysis.metrics.step import StepParts
+from fusescope.analysis.report.explanation.diagnostics_json import diagnostics
+from fusescope.analysis.report.explanation.kinds_json import common_kinds_values
+from fusescope.analysis.report.explanation.rank_json import rank_values
+from fusescope.analysis.report.exports.findings_json import findings_values
+from fusescope.analysis.report.exports.fusion_json import fusion_left_out, fusion_values
+from fusescope.analysis.report.exports.roofline_json import quantity_values, roofs_values
+from fusescope.analysis.report.multiple.ladder_json import ladder_values
+from fusescope.analysis.report.text import plain
+from fusescope.analysis.wording import verdict_basis, verdict_sentence
 
 SCHEMA_VERSION = 2
 _AT_ONCE = 2000  # operators that are written together: all of them may be 100 times what is read
@@ -165,7 +165,7 @@ def _explanation(comparison: Comparison) -> dict[str, Any] | None:
     """What changed from trace to trace; nothing of what says it loads for a recording."""
     if comparison.explanation is None:
         return None
-    from analysis.report.explanation.explanation_json import explanation_values
+    from fusescope.analysis.report.explanation.explanation_json import explanation_values
 
     return explanation_values(comparison.explanation)
 
@@ -298,7 +298,7 @@ def _modules(comparison: Comparison) -> list[dict[str, Any]]:
     if not rows and any(side.experiment is not None for side in sides):
         return []  # recordings have no tree
     if not rows:
-        from analysis.report.model_tree.model_tree_json import by_part
+        from fusescope.analysis.report.model_tree.model_tree_json import by_part
 
         return by_part(comparison)
     return [{str(name): plain(value) for name, value in row.items()} for row in rows]

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from analysis import units, wording
-from analysis.advice import TOP, Subject, findings
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.ladder import ladder_of
-from analysis.compare.trust import trust
-from analysis.messages import Part, say
-from analysis.report import cards
-from analysis.report.explanation.product_rows import product_table, texts_of
-from analysis.report.exports.markdown import plain, table_row
-from analysis.report.origins import origin_lines
-from analysis.report.text import known, unbroken
-from analysis.text import clean_text
-from analysis.wording import findings as finding_words
-from analysis.wording import step
-from analysis.wording.explanation import explained_parts
-from analysis.wording.explanation import product_table as product_words
-from analysis.wording.explanation import waterfall as explained_steps
-from analysis.wording.fusion.became import becomes_text, originals_text
-from analysis.wording.multiple import ladder
+from fusescope.analysis import units, wording
+from fusescope.analysis.advice import TOP, Subject, findings
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.ladder import ladder_of
+from fusescope.analysis.compare.trust import trust
+from fusescope.analysis.messages import Part, say
+from fusescope.analysis.report import cards
+from fusescope.analysis.report.explanation.product_rows import product_table, texts_of
+from fusescope.analysis.report.exports.markdown import plain, table_row
+from fusescope.analysis.report.origins import origin_lines
+from fusescope.analysis.report.text import known, unbroken
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording import findings as finding_words
+from fusescope.analysis.wording import step
+from fusescope.analysis.wording.explanation import explained_parts
+from fusescope.analysis.wording.explanation import product_table as product_words
+from fusescope.analysis.wording.explanation import waterfall as explained_steps
+from fusescope.analysis.wording.fusion.became import becomes_text, originals_text
+from fusescope.analysis.wording.multiple import ladder
 
 MAX_LINES = 60
 _PATTERNS, _DOUBTS = 6, 4

@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.advice import Subject, findings
-from analysis.compare.comparison import Comparison
-from analysis.report.exports.findings_json import findings_values
-from analysis.report.exports.ledger_csv import ledger_table
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.report.exports.findings_json import findings_values
+from fusescope.analysis.report.exports.ledger_csv import ledger_table
 
 _OWN = ("row", "operator_baseline", "operator_candidate")  # places in tables of ours
 _FINDING = [

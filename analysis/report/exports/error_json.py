@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, Said, Shown, language
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, Said, Shown, language
 
 
 def error_json(error: FuseScopeError) -> bytes:

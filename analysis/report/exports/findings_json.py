@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from analysis.advice import Finding, Findings
-from analysis.wording import findings as words
+from fusescope.analysis.advice import Finding, Findings
+from fusescope.analysis.wording import findings as words
 
 
 def findings_values(found: Findings) -> dict[str, Any]:

@@ -12,15 +12,15 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.advice import MissedFusion, missed_fusions, unjudged_attention
-from analysis.compare.ablation import ablation
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Group, Operator, Part
-from analysis.compare.timing.slow_executions import SlowExecutions
-from analysis.experiment import NotFused
-from analysis.report.text import plain
-from analysis.wording.advice import near_miss_remedy, near_miss_sentence
-from analysis.wording.fusion.apart import not_fused, reason_text
+from fusescope.analysis.advice import MissedFusion, missed_fusions, unjudged_attention
+from fusescope.analysis.compare.ablation import ablation
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Group, Operator, Part
+from fusescope.analysis.compare.timing.slow_executions import SlowExecutions
+from fusescope.analysis.experiment import NotFused
+from fusescope.analysis.report.text import plain
+from fusescope.analysis.wording.advice import near_miss_remedy, near_miss_sentence
+from fusescope.analysis.wording.fusion.apart import not_fused, reason_text
 
 _PATTERN_TIMES = ("before_ns", "after_ns", "gain_ns", "slow_before_ns", "slow_after_ns")
 _LEFT_OUT_TIMES = ("before_ns", "after_ns", "gain_ns")

@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 import pandas as pd
 
-from analysis.compare.side import side_of_variant
-from analysis.doctor import Examination, examine, fields
-from analysis.experiment import Experiment
-from analysis.messages import language
-from analysis.metrics.breakdown import steady_calls
-from analysis.metrics.warmup import steady_runs
-from analysis.report.explanation.diagnostics_json import diagnostics, note_values
-from analysis.report.explanation.rank_json import rank_values
-from analysis.report.exports.roofline_json import roofline_values
-from analysis.trace import Diagnostic, Trace
-from analysis.wording import doctor as words
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.doctor import Examination, examine, fields
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.messages import language
+from fusescope.analysis.metrics.breakdown import steady_calls
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.report.explanation.diagnostics_json import diagnostics, note_values
+from fusescope.analysis.report.explanation.rank_json import rank_values
+from fusescope.analysis.report.exports.roofline_json import roofline_values
+from fusescope.analysis.trace import Diagnostic, Trace
+from fusescope.analysis.wording import doctor as words
 
 SCHEMA_VERSION = 1
 

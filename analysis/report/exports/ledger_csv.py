@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Operator
-from analysis.report.exports.table_csv import table_csv
-from analysis.wording.fusion.terms import TERMS
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Operator
+from fusescope.analysis.report.exports.table_csv import table_csv
+from fusescope.analysis.wording.fusion.terms import TERMS
 
 _FACTS = ("kind", "known_by", "pattern", "becomes", "scope")
 _TIMES = (

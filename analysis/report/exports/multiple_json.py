@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from analysis.compare.multiple.comparison import Entry, MultipleComparison
-from analysis.compare.multiple.engines import ran
-from analysis.compare.multiple.ladder import ladder_of
-from analysis.compare.multiple.pareto import pareto
-from analysis.messages import language
-from analysis.report.explanation.diagnostics_json import diagnostics
-from analysis.report.exports.comparison_json import side_values, verdict_values
-from analysis.report.exports.roofline_json import quantity_values
-from analysis.report.multiple.ladder_json import ladder_values
-from analysis.wording.multiple.comparison import best_sentence
+from fusescope.analysis.compare.multiple.comparison import Entry, MultipleComparison
+from fusescope.analysis.compare.multiple.engines import ran
+from fusescope.analysis.compare.multiple.ladder import ladder_of
+from fusescope.analysis.compare.multiple.pareto import pareto
+from fusescope.analysis.messages import language
+from fusescope.analysis.report.explanation.diagnostics_json import diagnostics
+from fusescope.analysis.report.exports.comparison_json import side_values, verdict_values
+from fusescope.analysis.report.exports.roofline_json import quantity_values
+from fusescope.analysis.report.multiple.ladder_json import ladder_values
+from fusescope.analysis.wording.multiple.comparison import best_sentence
 
 SCHEMA_VERSION = 1
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.errors import FuseScopeError
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.trace import Trace
 
 # Of columns without any value, whose type nothing else tells.
 _NUMBERS = ("_ns", "share", "value", "change", "baseline", "candidate")

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.messages import language
-from analysis.text import clean_text
-from analysis.timeline.payload import several_payload, timeline_payload
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.messages import language
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.timeline.payload import several_payload, timeline_payload
 
 # Executions of a side that are written; each takes some 200 bytes.
 _MAX_CALLS = 250_000

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.advice.ranking import Ranking
-from analysis.messages import language
-from analysis.wording.findings import remedy_text, why_text
+from fusescope.analysis.advice.ranking import Ranking
+from fusescope.analysis.messages import language
+from fusescope.analysis.wording.findings import remedy_text, why_text
 
 SCHEMA_VERSION = 1
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import msgspec
 
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.roofs import ROOFLINE, Roofs, under_roofs
-from analysis.compare.side import Side
-from analysis.metrics.breakdown import by_operator
-from analysis.metrics.roofline import share_of_roof
-from analysis.metrics.utilisation import counted_utilisation, heavy_operators
-from analysis.quantity import Quantity
-from analysis.report.text import plain
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.roofs import ROOFLINE, Roofs, under_roofs
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.metrics.breakdown import by_operator
+from fusescope.analysis.metrics.roofline import share_of_roof
+from fusescope.analysis.metrics.utilisation import counted_utilisation, heavy_operators
+from fusescope.analysis.quantity import Quantity
+from fusescope.analysis.report.text import plain
 
 _ABOUT = ("name", "op_type", "count", "per_run_ns", "mean_ns", "flops")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from analysis.compare.multiple.scaling import Estimated, Scaling, ScalingPoint
-from analysis.messages import language
-from analysis.wording.multiple.scaling import doubt_lines
+from fusescope.analysis.compare.multiple.scaling import Estimated, Scaling, ScalingPoint
+from fusescope.analysis.messages import language
+from fusescope.analysis.wording.multiple.scaling import doubt_lines
 
 SCHEMA_VERSION = 1
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.advice.settings import DYNAMIC
-from analysis.advice.tried import Tried, kept
-from analysis.experiment import ExperimentRecord, VariantRecord
+from fusescope.analysis.advice.settings import DYNAMIC
+from fusescope.analysis.advice.tried import Tried, kept
+from fusescope.analysis.experiment import ExperimentRecord, VariantRecord
 
 _LEVELS = {
     "none": "ORT_DISABLE_ALL",

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.advice.tried import Tried, kept
-from analysis.messages import language
+from fusescope.analysis.advice.tried import Tried, kept
+from fusescope.analysis.messages import language
 
 SCHEMA_VERSION = 1
 

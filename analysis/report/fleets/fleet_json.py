@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from analysis.fleet.examined import Examined
-from analysis.fleet.step_split import Split
-from analysis.fleet.versus import Versus
-from analysis.messages import language
-from analysis.wording.fleet.bases import BASES
-from analysis.wording.fleet.sentences import (
+from fusescope.analysis.fleet.examined import Examined
+from fusescope.analysis.fleet.step_split import Split
+from fusescope.analysis.fleet.versus import Versus
+from fusescope.analysis.messages import language
+from fusescope.analysis.wording.fleet.bases import BASES
+from fusescope.analysis.wording.fleet.sentences import (
     answer_sentences,
     damaged_sentence,
     difference_sentence,

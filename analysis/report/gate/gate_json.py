@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from analysis.advice.missed_fusions import MissedFusion
-from analysis.compare.explanation.explanation import Change, UnitTimes
-from analysis.gate.fusion_changes import FusionChange
-from analysis.gate.judged import Judged
-from analysis.gate.judgement import has_failed
-from analysis.messages import language
-from analysis.text import clean_text
-from analysis.wording.explanation import change_sentence
-from analysis.wording.gate import blocked_lines, judged_sentence
+from fusescope.analysis.advice.missed_fusions import MissedFusion
+from fusescope.analysis.compare.explanation.explanation import Change, UnitTimes
+from fusescope.analysis.gate.fusion_changes import FusionChange
+from fusescope.analysis.gate.judged import Judged
+from fusescope.analysis.gate.judgement import has_failed
+from fusescope.analysis.messages import language
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.explanation import change_sentence
+from fusescope.analysis.wording.gate import blocked_lines, judged_sentence
 
 SCHEMA_VERSION = 1
 

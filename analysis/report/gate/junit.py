@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from analysis.gate.judged import Judged
-from analysis.text import clean_text
-from analysis.wording.gate import cause_lines, change_lines, judged_sentence
+from fusescope.analysis.gate.judged import Judged
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.gate import cause_lines, change_lines, judged_sentence
 
 # What XML 1.0 has no place for.
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.advice.missed_fusions import MissedFusion
-from analysis.gate.judged import Judged
-from analysis.messages import say
-from analysis.report.exports.markdown import plain, table_row
-from analysis.text import clean_text
-from analysis.wording.gate import (
+from fusescope.analysis.advice.missed_fusions import MissedFusion
+from fusescope.analysis.gate.judged import Judged
+from fusescope.analysis.messages import say
+from fusescope.analysis.report.exports.markdown import plain, table_row
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.gate import (
     OUTCOMES,
     blocked_lines,
     cause_lines,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.model_tree import ModelTree, Node, model_tree
-from analysis.compare.model_tree.paths import BACKWARD, UNPLACED, Step
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.model_tree import ModelTree, Node, model_tree
+from fusescope.analysis.compare.model_tree.paths import BACKWARD, UNPLACED, Step
 
 if TYPE_CHECKING:
-    from analysis.advice.explanation.model_tree import TracedTree
+    from fusescope.analysis.advice.explanation.model_tree import TracedTree
 
 
 def by_part(comparison: Comparison) -> list[dict[str, Any]]:
@@ -58,7 +58,7 @@ def tree_of_trace_values(traced: TracedTree | None) -> dict[str, Any] | None:
 def _part_of_one(
     tree: ModelTree, depth: int, steps: tuple[Step, ...], node: Node
 ) -> dict[str, Any]:
-    from analysis.wording.trees.model_tree import kernels_of
+    from fusescope.analysis.wording.trees.model_tree import kernels_of
 
     return {
         **_place(steps, node, depth),

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis import units
-from analysis.advice.explanation.model_tree import TracedTree
-from analysis.compare.comparison import Comparison
-from analysis.compare.model_tree import ModelTree, Node, model_tree
-from analysis.compare.timing.verdict import Verdict
-from analysis.messages import say
-from analysis.report.text import signed_duration, unbroken
-from analysis.trace import Trace
-from analysis.wording.trees import model_tree as words
+from fusescope.analysis import units
+from fusescope.analysis.advice.explanation.model_tree import TracedTree
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.model_tree import ModelTree, Node, model_tree
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.messages import say
+from fusescope.analysis.report.text import signed_duration, unbroken
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.trees import model_tree as words
 
 _SLIGHT = 0.005  # of the whole change, below which a change has no colour
 

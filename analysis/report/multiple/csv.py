@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.compare.multiple.comparison import Entry, MultipleComparison
-from analysis.compare.multiple.engines import ran
-from analysis.compare.multiple.pareto import Pareto, pareto
-from analysis.messages import language
-from analysis.report.exports.table_csv import table_csv
-from analysis.wording.multiple import comparison as words
+from fusescope.analysis.compare.multiple.comparison import Entry, MultipleComparison
+from fusescope.analysis.compare.multiple.engines import ran
+from fusescope.analysis.compare.multiple.pareto import Pareto, pareto
+from fusescope.analysis.messages import language
+from fusescope.analysis.report.exports.table_csv import table_csv
+from fusescope.analysis.wording.multiple import comparison as words
 
 
 def multiple_csv(multiple: MultipleComparison) -> dict[str, bytes]:

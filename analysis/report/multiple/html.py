@@ -7,25 +7,31 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analysis.colours import report_sheet
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.compare.multiple.engines import has_engines
-from analysis.compare.multiple.ladder import ladder_of
-from analysis.messages import listed, say
-from analysis.readers.packed.report import GENERATOR
-from analysis.report import languages
-from analysis.report.embedded import MAX_BYTES, embedded, with_data
-from analysis.report.method import without_folders
-from analysis.report.multiple.ladder import ladder_html
-from analysis.report.multiple.table import pareto_html, several_table, table_html
-from analysis.report.origins import origins_of
-from analysis.report.pages import asset, policy, template
-from analysis.report.text import model_name, unbroken
-from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
-from analysis.timeline.payload import several_payload
-from analysis.wording.multiple import comparison as words
-from analysis.wording.multiple import engines as engine_words
-from analysis.wording.trust import TRUST
+from fusescope.analysis.colours import report_sheet
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.compare.multiple.engines import has_engines
+from fusescope.analysis.compare.multiple.ladder import ladder_of
+from fusescope.analysis.messages import listed, say
+from fusescope.analysis.readers.packed.report import GENERATOR
+from fusescope.analysis.report import languages
+from fusescope.analysis.report.embedded import MAX_BYTES, embedded, with_data
+from fusescope.analysis.report.method import without_folders
+from fusescope.analysis.report.multiple.ladder import ladder_html
+from fusescope.analysis.report.multiple.table import pareto_html, several_table, table_html
+from fusescope.analysis.report.origins import origins_of
+from fusescope.analysis.report.pages import asset, policy, template
+from fusescope.analysis.report.text import model_name, unbroken
+from fusescope.analysis.report.timelines import (
+    Drawing,
+    drawing,
+    section,
+    style_sheets,
+    timeline_script,
+)
+from fusescope.analysis.timeline.payload import several_payload
+from fusescope.analysis.wording.multiple import comparison as words
+from fusescope.analysis.wording.multiple import engines as engine_words
+from fusescope.analysis.wording.trust import TRUST
 
 
 def multiple_html(multiple: MultipleComparison, *, include_environment: bool = False) -> str:

@@ -6,11 +6,11 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from analysis.compare.multiple.ladder import Ladder
-from analysis.report.pages import template
-from analysis.report.pictures.waterfall import falling
-from analysis.report.text import unbroken
-from analysis.wording.multiple import ladder as words
+from fusescope.analysis.compare.multiple.ladder import Ladder
+from fusescope.analysis.report.pages import template
+from fusescope.analysis.report.pictures.waterfall import falling
+from fusescope.analysis.report.text import unbroken
+from fusescope.analysis.wording.multiple import ladder as words
 
 
 def ladder_html(

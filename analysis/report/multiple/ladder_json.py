@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from analysis.compare.multiple.ladder import Ladder
-from analysis.wording.multiple.ladder import ladder_sentence, step_sentences
+from fusescope.analysis.compare.multiple.ladder import Ladder
+from fusescope.analysis.wording.multiple.ladder import ladder_sentence, step_sentences
 
 
 def ladder_values(ladder: Ladder | None) -> dict[str, Any] | None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.compare.multiple.ladder import ladder_of
-from analysis.messages import say
-from analysis.report.exports.markdown import plain, table_row
-from analysis.report.multiple.table import several_table
-from analysis.report.origins import origins_of
-from analysis.text import clean_text
-from analysis.wording.multiple import comparison as words
-from analysis.wording.multiple.ladder import ladder_sentence
-from analysis.wording.trust import TRUST
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.compare.multiple.ladder import ladder_of
+from fusescope.analysis.messages import say
+from fusescope.analysis.report.exports.markdown import plain, table_row
+from fusescope.analysis.report.multiple.table import several_table
+from fusescope.analysis.report.origins import origins_of
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.multiple import comparison as words
+from fusescope.analysis.wording.multiple.ladder import ladder_sentence
+from fusescope.analysis.wording.trust import TRUST
 
 MAX_LINES = 40
 _DOUBTS = 5

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.messages import language
-from analysis.report.exports.comparison_tables import comparison_tables
-from analysis.report.exports.parquet import calls_table, parquet
-from analysis.report.multiple.csv import multiple_tables
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.messages import language
+from fusescope.analysis.report.exports.comparison_tables import comparison_tables
+from fusescope.analysis.report.exports.parquet import calls_table, parquet
+from fusescope.analysis.report.multiple.csv import multiple_tables
 
 _SIDE = "side_name"  # `name` of variants.parquet
 

@@ -7,18 +7,22 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison, compare_several
-from analysis.compare.multiple.pareto import Pareto, pareto
-from analysis.compare.side import side_of_variant
-from analysis.compare.timing.latency import are_paired
-from analysis.messages import Part, paragraph, say
-from analysis.report.pages import template
-from analysis.report.pictures.pareto import pareto_picture
-from analysis.report.text import unbroken
-from analysis.wording.multiple import comparison as words
-from analysis.wording.multiple.engines import Fact, facts, in_order, reading_sentences
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.comparison import (
+    MAX_SIDES,
+    MultipleComparison,
+    compare_several,
+)
+from fusescope.analysis.compare.multiple.pareto import Pareto, pareto
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.compare.timing.latency import are_paired
+from fusescope.analysis.messages import Part, paragraph, say
+from fusescope.analysis.report.pages import template
+from fusescope.analysis.report.pictures.pareto import pareto_picture
+from fusescope.analysis.report.text import unbroken
+from fusescope.analysis.wording.multiple import comparison as words
+from fusescope.analysis.wording.multiple.engines import Fact, facts, in_order, reading_sentences
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,17 @@ from typing import Any
 
 import msgspec
 
-from analysis.advice import Findings
-from analysis.advice.explanation.explanation import TraceExplanation
-from analysis.advice.explanation.model_tree import TracedTree
-from analysis.advice.scorecard import Scorecard
-from analysis.compare.side import Side
-from analysis.messages import language
-from analysis.report.explanation.kinds_json import kinds_values
-from analysis.report.explanation.trace_json import trace_explanation_values
-from analysis.report.exports.findings_json import findings_values
-from analysis.report.model_tree.model_tree_json import tree_of_trace_values
-from analysis.work_units.kinds import WorkKind
+from fusescope.analysis.advice import Findings
+from fusescope.analysis.advice.explanation.explanation import TraceExplanation
+from fusescope.analysis.advice.explanation.model_tree import TracedTree
+from fusescope.analysis.advice.scorecard import Scorecard
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.messages import language
+from fusescope.analysis.report.explanation.kinds_json import kinds_values
+from fusescope.analysis.report.explanation.trace_json import trace_explanation_values
+from fusescope.analysis.report.exports.findings_json import findings_values
+from fusescope.analysis.report.model_tree.model_tree_json import tree_of_trace_values
+from fusescope.analysis.work_units.kinds import WorkKind
 
 SCHEMA_VERSION = 1
 

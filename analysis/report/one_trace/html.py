@@ -10,36 +10,42 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analysis import wording
-from analysis.advice import Findings, Subject, findings
-from analysis.advice.explanation import explain_subject
-from analysis.advice.explanation.explanation import TraceExplanation
-from analysis.advice.explanation.model_tree import TracedTree, tree_of_trace
-from analysis.colours import report_sheet
-from analysis.compare.side import Side
-from analysis.messages import Part, passage
-from analysis.readers.packed.report import GENERATOR
-from analysis.report import languages
-from analysis.report.doctor import facts_of
-from analysis.report.explanation.rows import ExplainedRows
-from analysis.report.explanation.trace_rows import TOGETHER, trace_rows
-from analysis.report.limits import limits_of
-from analysis.report.model_tree.rows import trace_tree_rows
-from analysis.report.one_trace.summary import summary_of_trace
-from analysis.report.one_trace.tables import operator_rows, type_rows
-from analysis.report.origins import origin_of
-from analysis.report.pages import asset, policy, template
-from analysis.report.text import slug, unbroken_parts
-from analysis.report.timelines import Drawing, drawing, section, style_sheets, timeline_script
-from analysis.timeline.highlight import ShownChange, of_calls
-from analysis.timeline.payload import trace_payload
-from analysis.wording import findings as finding_words
-from analysis.wording import step as step_words
-from analysis.wording.diagnostics.early_end import end_caution
-from analysis.wording.explanation import details as explained_words
-from analysis.wording.texts import PER_WORD
-from analysis.wording.trees.model_tree import TREE_HELP, costliest_said
-from analysis.work_units import run_word
+from fusescope.analysis import wording
+from fusescope.analysis.advice import Findings, Subject, findings
+from fusescope.analysis.advice.explanation import explain_subject
+from fusescope.analysis.advice.explanation.explanation import TraceExplanation
+from fusescope.analysis.advice.explanation.model_tree import TracedTree, tree_of_trace
+from fusescope.analysis.colours import report_sheet
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.messages import Part, passage
+from fusescope.analysis.readers.packed.report import GENERATOR
+from fusescope.analysis.report import languages
+from fusescope.analysis.report.doctor import facts_of
+from fusescope.analysis.report.explanation.rows import ExplainedRows
+from fusescope.analysis.report.explanation.trace_rows import TOGETHER, trace_rows
+from fusescope.analysis.report.limits import limits_of
+from fusescope.analysis.report.model_tree.rows import trace_tree_rows
+from fusescope.analysis.report.one_trace.summary import summary_of_trace
+from fusescope.analysis.report.one_trace.tables import operator_rows, type_rows
+from fusescope.analysis.report.origins import origin_of
+from fusescope.analysis.report.pages import asset, policy, template
+from fusescope.analysis.report.text import slug, unbroken_parts
+from fusescope.analysis.report.timelines import (
+    Drawing,
+    drawing,
+    section,
+    style_sheets,
+    timeline_script,
+)
+from fusescope.analysis.timeline.highlight import ShownChange, of_calls
+from fusescope.analysis.timeline.payload import trace_payload
+from fusescope.analysis.wording import findings as finding_words
+from fusescope.analysis.wording import step as step_words
+from fusescope.analysis.wording.diagnostics.early_end import end_caution
+from fusescope.analysis.wording.explanation import details as explained_words
+from fusescope.analysis.wording.texts import PER_WORD
+from fusescope.analysis.wording.trees.model_tree import TREE_HELP, costliest_said
+from fusescope.analysis.work_units import run_word
 
 
 @dataclass(frozen=True)

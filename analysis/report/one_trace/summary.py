@@ -3,13 +3,13 @@ and what its times are."""
 
 from __future__ import annotations
 
-from analysis import wording
-from analysis.compare.side import Side
-from analysis.messages import Message, Part, passage
-from analysis.report.method import profile_date, recorded
-from analysis.report.text import model_name, unbroken_parts
-from analysis.text import clean_text
-from analysis.wording import engines_text
+from fusescope.analysis import wording
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.messages import Message, Part, passage
+from fusescope.analysis.report.method import profile_date, recorded
+from fusescope.analysis.report.text import model_name, unbroken_parts
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording import engines_text
 
 _CHARS = 1000  # of a sentence: names in it come from files
 _TRACE = Message("This is about one trace by itself, {file:name}.")

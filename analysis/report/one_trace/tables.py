@@ -8,14 +8,14 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import units
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.roofs import under_roofs
-from analysis.compare.side import Side
-from analysis.metrics.breakdown import by_operator, by_type
-from analysis.operators.short_names import short_names
-from analysis.report.tables import MAX_ROWS, Rows, parted
-from analysis.report.text import known, unbroken, with_shown_shares
+from fusescope.analysis import units
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.roofs import under_roofs
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.metrics.breakdown import by_operator, by_type
+from fusescope.analysis.operators.short_names import short_names
+from fusescope.analysis.report.tables import MAX_ROWS, Rows, parted
+from fusescope.analysis.report.text import known, unbroken, with_shown_shares
 
 _NAME_CHARS = 60
 _TYPE_CHARS = 32

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from analysis.colours import LIGHT, Colours
-from analysis.units import duration
+from fusescope.analysis.colours import LIGHT, Colours
+from fusescope.analysis.units import duration
 
 WIDTH = 320
 _BAR, _GAP, _TIMES = 14, 6, 64  # heights of a bar and between two; the width of times beside them

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.axis import LogScale, Tick, log_time_ticks
-from analysis.compare.comparison import Comparison
-from analysis.compare.timing.statistics import Statistic
-from analysis.distribution import PADDING, ROLES, Column, Role, distribution
-from analysis.report.pictures.path_data import path_data
+from fusescope.analysis.axis import LogScale, Tick, log_time_ticks
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.timing.statistics import Statistic
+from fusescope.analysis.distribution import PADDING, ROLES, Column, Role, distribution
+from fusescope.analysis.report.pictures.path_data import path_data
 
 # The plot's own units; it is stretched to the page.
 WIDTH, HEIGHT = 1000, 100

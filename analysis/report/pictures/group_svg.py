@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from analysis import units
-from analysis.graph import Graph, Node
-from analysis.messages import say
-from analysis.operators.classes import op_class
-from analysis.report.pictures.layered import Layout, Point, lay_out
-from analysis.text import printable
+from fusescope.analysis import units
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.messages import say
+from fusescope.analysis.operators.classes import op_class
+from fusescope.analysis.report.pictures.layered import Layout, Point, lay_out
+from fusescope.analysis.text import printable
 
 MAX_OPERATORS = 40
 MAX_TENSORS = 12  # of the boundary, on either side
@@ -316,7 +316,7 @@ def _path(points: Sequence[Point]) -> str:
 @cache
 def _colours() -> dict[str, str]:
     """Colour by operator class, those of the timeline."""
-    from analysis.timeline.script import style_sheet
+    from fusescope.analysis.timeline.script import style_sheet
 
     found: dict[str, str] = {}
     for name, colour in re.findall(r"--fst-([a-z_]+): (#[0-9a-f]{6});", style_sheet()):

@@ -8,14 +8,14 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from analysis import units
-from analysis.axis import LogScale, Tick, decades, round_ticks, time_ticks
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.compare.multiple.pareto import LEAST_DIFFERENCE, Cost, Pareto, Point
-from analysis.experiment import MAX_DIFFERENCE
-from analysis.messages import say
-from analysis.wording.multiple.comparison import point_text
-from analysis.wording.texts import FIGURES
+from fusescope.analysis import units
+from fusescope.analysis.axis import LogScale, Tick, decades, round_ticks, time_ticks
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.compare.multiple.pareto import LEAST_DIFFERENCE, Cost, Pareto, Point
+from fusescope.analysis.experiment import MAX_DIFFERENCE
+from fusescope.analysis.messages import say
+from fusescope.analysis.wording.multiple.comparison import point_text
+from fusescope.analysis.wording.texts import FIGURES
 
 # Units of the picture, about one a pixel on a wide page.
 WIDTH, PLOT_HEIGHT = 760, 200

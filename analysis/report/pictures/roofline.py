@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from analysis import units, wording
-from analysis.axis import LogScale, Tick, decades, plain
-from analysis.compare.comparison import Comparison
-from analysis.compare.roofline import Dot, Line, Picture, roofline_picture
-from analysis.messages import say
-from analysis.operators.short_names import short_name
-from analysis.report.text import unbroken
-from analysis.wording.roofline import (
+from fusescope.analysis import units, wording
+from fusescope.analysis.axis import LogScale, Tick, decades, plain
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.roofline import Dot, Line, Picture, roofline_picture
+from fusescope.analysis.messages import say
+from fusescope.analysis.operators.short_names import short_name
+from fusescope.analysis.report.text import unbroken
+from fusescope.analysis.wording.roofline import (
     attained,
     line_label,
     line_name,

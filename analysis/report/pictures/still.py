@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.axis import Tick, time_ticks
-from analysis.report.pictures.path_data import path_data
+from fusescope.analysis.axis import Tick, time_ticks
+from fusescope.analysis.report.pictures.path_data import path_data
 
 # Units across the picture, about one a pixel; boxes thinner than THIN share a unit.
 WIDTH = 1200

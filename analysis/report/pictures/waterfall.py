@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis import units
-from analysis.axis import Tick, bars_start, time_ticks, time_ticks_between
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message
-from analysis.report.text import signed_duration, unbroken
-from analysis.wording.explanation.waterfall import steps_of
-from analysis.wording.waterfall import Step, StepKind, ends_ns
+from fusescope.analysis import units
+from fusescope.analysis.axis import Tick, bars_start, time_ticks, time_ticks_between
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message
+from fusescope.analysis.report.text import signed_duration, unbroken
+from fusescope.analysis.wording.explanation.waterfall import steps_of
+from fusescope.analysis.wording.waterfall import Step, StepKind, ends_ns
 
 _START = Message("the axis begins at {start:duration}")
 

@@ -7,18 +7,18 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analysis import units
-from analysis.colours import report_sheet
-from analysis.compare.comparison import Comparison
-from analysis.messages import say
-from analysis.releases.changes import Change, GroupChange
-from analysis.releases.history import History
-from analysis.report.languages import in_every_language, style, switch
-from analysis.report.pages import asset, template
-from analysis.report.pictures.group_svg import group_svg
-from analysis.report.text import unbroken
-from analysis.text import clean_text
-from analysis.wording.releases import (
+from fusescope.analysis import units
+from fusescope.analysis.colours import report_sheet
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import say
+from fusescope.analysis.releases.changes import Change, GroupChange
+from fusescope.analysis.releases.history import History
+from fusescope.analysis.report.languages import in_every_language, style, switch
+from fusescope.analysis.report.pages import asset, template
+from fusescope.analysis.report.pictures.group_svg import group_svg
+from fusescope.analysis.report.text import unbroken
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.releases import (
     change_lines,
     change_sentence,
     history_sentence,
@@ -26,7 +26,7 @@ from analysis.wording.releases import (
     skipped_text,
     what_changed,
 )
-from analysis.wording.releases.costs import cost_lines, cost_sentence
+from fusescope.analysis.wording.releases.costs import cost_lines, cost_sentence
 
 MAX_DRAWN = 6  # groups of one change, one of each kind
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.ledger.operator_texts import sequence_text
-from analysis.messages import language
-from analysis.releases.changes import Change
-from analysis.releases.history import History
-from analysis.report.exports.markdown import plain
-from analysis.text import clean_text
-from analysis.wording.releases import change_lines, skipped_text, what_changed
-from analysis.wording.releases.costs import cost_lines, cost_sentence
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.ledger.operator_texts import sequence_text
+from fusescope.analysis.messages import language
+from fusescope.analysis.releases.changes import Change
+from fusescope.analysis.releases.history import History
+from fusescope.analysis.report.exports.markdown import plain
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.releases import change_lines, skipped_text, what_changed
+from fusescope.analysis.wording.releases.costs import cost_lines, cost_sentence
 
 _SCRIPT = """```python
 # pip install onnxruntime=={older}, then onnxruntime=={newer}

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from analysis.compare.comparison import Comparison
-from analysis.messages import language
-from analysis.releases.changes import Change
-from analysis.releases.history import History
-from analysis.text import clean_text
-from analysis.wording.releases import skipped_text
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import language
+from fusescope.analysis.releases.changes import Change
+from fusescope.analysis.releases.history import History
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.releases import skipped_text
 
 SCHEMA_VERSION = 1
 

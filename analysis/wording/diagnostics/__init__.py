@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from analysis import units
-from analysis.compare.timing.verdict import TimeSource
-from analysis.messages import Message, Shown, language, listed, paragraph
-from analysis.trace import Diagnostic, DiagnosticCode
-from analysis.wording.diagnostics.attribution import terms_beside_operators
-from analysis.wording.diagnostics.damaged import DAMAGED
-from analysis.wording.diagnostics.depending import LEVELS, SIDES
-from analysis.wording.diagnostics.doubting import DOUBTING
-from analysis.wording.diagnostics.recorded import RECORDED
-from analysis.wording.diagnostics.tables import TABLES
-from analysis.wording.diagnostics.text import NoteText, NoteTexts
-from analysis.wording.diagnostics.unit_runs import UNIT_RUNS, beside_parts
-from analysis.wording.texts import TIME_SOURCES
+from fusescope.analysis import units
+from fusescope.analysis.compare.timing.verdict import TimeSource
+from fusescope.analysis.messages import Message, Shown, language, listed, paragraph
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode
+from fusescope.analysis.wording.diagnostics.attribution import terms_beside_operators
+from fusescope.analysis.wording.diagnostics.damaged import DAMAGED
+from fusescope.analysis.wording.diagnostics.depending import LEVELS, SIDES
+from fusescope.analysis.wording.diagnostics.doubting import DOUBTING
+from fusescope.analysis.wording.diagnostics.recorded import RECORDED
+from fusescope.analysis.wording.diagnostics.tables import TABLES
+from fusescope.analysis.wording.diagnostics.text import NoteText, NoteTexts
+from fusescope.analysis.wording.diagnostics.unit_runs import UNIT_RUNS, beside_parts
+from fusescope.analysis.wording.texts import TIME_SOURCES
 
 _HEADLINE_CHARS = 150
 # A note that came with a report is foreign: it may lack what its sentence tells.
@@ -77,7 +77,7 @@ def _values(note: Diagnostic) -> dict[str, Shown]:
     if note.code == "levels_differ":
         values |= {key: LEVELS[str(values[key])] for key in ("before", "after")}
     elif note.code == "formats_differ":
-        from analysis.doctor import format_title
+        from fusescope.analysis.doctor import format_title
 
         values |= {
             key: language.translated(format_title(str(values[key]))) for key in ("before", "after")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.messages import Message, listed, say
-from analysis.trace import Value
-from analysis.wording.fusion.terms import TERMS, Term
+from fusescope.analysis.messages import Message, listed, say
+from fusescope.analysis.trace import Value
+from fusescope.analysis.wording.fusion.terms import TERMS, Term
 
 MEAN_RUN_CHANGED = Message("The mean run changed by {delta_ns:signed_duration}.")
 FILE_CHANGED = Message("The time of the file changed by {delta_ns:signed_duration}.")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages import Message
-from analysis.trace import Diagnostic
-from analysis.wording.diagnostics.attribution import (
+from fusescope.analysis.messages import Message
+from fusescope.analysis.trace import Diagnostic
+from fusescope.analysis.wording.diagnostics.attribution import (
     BESIDE_OPERATORS,
     FILE_CHANGED,
     MEAN_RUN_CHANGED,
     share_of_change,
     terms_beside_operators,
 )
-from analysis.wording.diagnostics.text import NoteText, told
-from analysis.wording.noise.unknown_noise import OF_FILES
+from fusescope.analysis.wording.diagnostics.text import NoteText, told
+from fusescope.analysis.wording.noise.unknown_noise import OF_FILES
 
 _TOO_MANY = Message(
     "Fusion does not explain such a difference: these may be different models, batch sizes or "

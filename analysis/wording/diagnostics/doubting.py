@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.messages import Message
-from analysis.trace import DiagnosticCode
-from analysis.wording.diagnostics import depending, ranks
-from analysis.wording.diagnostics.text import NoteTexts, told, told_of_change
+from fusescope.analysis.messages import Message
+from fusescope.analysis.trace import DiagnosticCode
+from fusescope.analysis.wording.diagnostics import depending, ranks
+from fusescope.analysis.wording.diagnostics.text import NoteTexts, told, told_of_change
 
 _NO_GRAPHS = Message("Fusion groups could not be read from graphs.")
 _PEAK_OR_FLOPS = Message("The measured peak is too low, or FLOPs are counted too high.")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.messages import Message, Part, paragraph
-from analysis.trace import Trace
-from analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.messages import Message, Part, paragraph
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
 
 _TITLE = Message("{side:name} **ends early**")
 _NOTHING = Message(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.messages import Message
-from analysis.trace import Diagnostic
-from analysis.wording.diagnostics.text import NoteText, told
+from fusescope.analysis.messages import Message
+from fusescope.analysis.trace import Diagnostic
+from fusescope.analysis.wording.diagnostics.text import NoteText, told
 
 _NAMED = Message("The two files are ranks {before:count} and {after:count} of one job.")
 _NAMED_OF = Message(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.messages import Message
-from analysis.trace import Diagnostic, DiagnosticCode
-from analysis.wording.diagnostics import depending
-from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
+from fusescope.analysis.messages import Message
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode
+from fusescope.analysis.wording.diagnostics import depending
+from fusescope.analysis.wording.diagnostics.text import NoteText, NoteTexts, told
 
 _TOO_LOW = Message("Counts and sums are too low.")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.messages import Message
-from analysis.trace import Diagnostic, DiagnosticCode
-from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
+from fusescope.analysis.messages import Message
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode
+from fusescope.analysis.wording.diagnostics.text import NoteText, NoteTexts, told
 
 _OF_ALL_PROCESSES = Message(
     "Counts and sums are of all of them together. Give the file of a single process."

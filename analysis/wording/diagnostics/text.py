@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from analysis.messages import Message
-from analysis.trace import Diagnostic
+from fusescope.analysis.messages import Message
+from fusescope.analysis.trace import Diagnostic
 
 
 @dataclass(frozen=True)

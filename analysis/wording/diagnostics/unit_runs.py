@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.messages import Message, listed
-from analysis.trace import Diagnostic, DiagnosticCode
-from analysis.wording.diagnostics.text import NoteText, NoteTexts, told
-from analysis.work_units.units import UnitEnd
+from fusescope.analysis.messages import Message, listed
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode
+from fusescope.analysis.wording.diagnostics.text import NoteText, NoteTexts, told
+from fusescope.analysis.work_units.units import UnitEnd
 
 # Of the clock, while executions at once add up to more.
 _BESIDE_ONE = Message("Beside that run the file shows {parts}, by the clock.")

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare.explanation.explanation import (
+from fusescope.analysis.compare.explanation.explanation import (
     Change,
     Explanation,
     UnitTimes,
 )
-from analysis.compare.joining.weights import weights_text
-from analysis.limits import MOST_DISTINCT
-from analysis.messages import Message, Part, Said, paragraph, passage
-from analysis.wording.explanation.changes import change_said
-from analysis.wording.explanation.earlier import earlier_said
-from analysis.wording.explanation.graphs import graph_sentences
-from analysis.wording.explanation.ranks import balance_sentence, ranks_sentences
-from analysis.wording.explanation.same_kernels import common_kernels_said, same_kernels_said
-from analysis.wording.explanation.units import (
+from fusescope.analysis.compare.joining.weights import weights_text
+from fusescope.analysis.limits import MOST_DISTINCT
+from fusescope.analysis.messages import Message, Part, Said, paragraph, passage
+from fusescope.analysis.wording.explanation.changes import change_said
+from fusescope.analysis.wording.explanation.earlier import earlier_said
+from fusescope.analysis.wording.explanation.graphs import graph_sentences
+from fusescope.analysis.wording.explanation.ranks import balance_sentence, ranks_sentences
+from fusescope.analysis.wording.explanation.same_kernels import (
+    common_kernels_said,
+    same_kernels_said,
+)
+from fusescope.analysis.wording.explanation.units import (
     batch_sentence,
     end_said,
     per_unit,
@@ -25,7 +28,7 @@ from analysis.wording.explanation.units import (
     same_sentence,
     unit_sentence,
 )
-from analysis.wording.explanation.works import (
+from fusescope.analysis.wording.explanation.works import (
     after_said,
     devices_sentence,
     fused_said,

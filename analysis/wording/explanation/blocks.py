@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.advice.explanation.explanation import (
+from fusescope.analysis.advice.explanation.explanation import (
     Collective,
     Layers,
     TraceExplanation,
 )
-from analysis.compare.explanation.product import Product
-from analysis.messages import Message, Said, Shown, listed
-from analysis.operators.classes import LABELS
-from analysis.wording.explanation.kernels import kernel_text
-from analysis.wording.explanation.products import products_of_trace, projection_of_kernel
-from analysis.wording.explanation.units import kernels_said, word
+from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.messages import Message, Said, Shown, listed
+from fusescope.analysis.operators.classes import LABELS
+from fusescope.analysis.wording.explanation.kernels import kernel_text
+from fusescope.analysis.wording.explanation.products import products_of_trace, projection_of_kernel
+from fusescope.analysis.wording.explanation.units import kernels_said, word
 
 _CLASSES = 3  # that are told
 _CLASS = 0.03  # of the time of all, below which one is not told

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.advice.explanation.explanation import SavingCode
-from analysis.compare.explanation.explanation import Change, ChangeCode, Evidence
-from analysis.messages import Message
-from analysis.operators.classes import LABELS
+from fusescope.analysis.advice.explanation.explanation import SavingCode
+from fusescope.analysis.compare.explanation.explanation import Change, ChangeCode, Evidence
+from fusescope.analysis.messages import Message
+from fusescope.analysis.operators.classes import LABELS
 
 TITLE = Message("What changed")
 TITLE_OF_TRACE = Message("What need not be")

@@ -3,9 +3,9 @@ began."""
 
 from __future__ import annotations
 
-from analysis.compare.explanation.explanation import Explanation
-from analysis.messages import Message, Said
-from analysis.wording.explanation.changes import change_said
+from fusescope.analysis.compare.explanation.explanation import Explanation
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.wording.explanation.changes import change_said
 
 _EQUAL = 0.005  # of that time, by which both sides may differ and take the same
 _MOST = 3  # changes of that work, which are said

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare.explanation.explanation import Explanation
-from analysis.compare.graphs.captured import CapturedGraph
-from analysis.messages import Message, Said
-from analysis.wording.explanation.kernels import kernel_text
+from fusescope.analysis.compare.explanation.explanation import Explanation
+from fusescope.analysis.compare.graphs.captured import CapturedGraph
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.wording.explanation.kernels import kernel_text
 
 # By the side of the capture: 0 the baseline's.
 _CAPTURES = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from analysis.compare.explanation.explanation import KernelTime
-from analysis.messages import Message, Said
-from analysis.operators.classes import LABELS
+from fusescope.analysis.compare.explanation.explanation import KernelTime
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.operators.classes import LABELS
 
 _GENERAL = ("unknown", "elementwise", "data_movement")  # classes that say less than the name
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.messages import Message
-from analysis.work_units.kinds import WorkKind
-from analysis.work_units.work import Phase, Work
+from fusescope.analysis.messages import Message
+from fusescope.analysis.work_units.kinds import WorkKind
+from fusescope.analysis.work_units.work import Phase, Work
 
 LABEL = Message("Kind of work")
 HELP = Message(

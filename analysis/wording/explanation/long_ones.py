@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.compare.explanation.explanation import Change, ChangeCode
-from analysis.messages import Message, Said
+from fusescope.analysis.compare.explanation.explanation import Change, ChangeCode
+from fusescope.analysis.messages import Message, Said
 
 _LEAST = 0.001  # of the time of the kernels, below which the times do not differ as they are shown
 _WITHOUT_TIMES: tuple[ChangeCode, ...] = ("fused", "split")  # whose sentences have the change alone

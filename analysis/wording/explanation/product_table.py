@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis import units
-from analysis.compare.explanation.explanation import UnitTimes
-from analysis.compare.explanation.product import Product
-from analysis.messages import Message, paragraph
-from analysis.operators.device_peaks import DevicePeaks, device_peaks
-from analysis.wording.explanation import details
-from analysis.wording.explanation.works import work_said
+from fusescope.analysis import units
+from fusescope.analysis.compare.explanation.explanation import UnitTimes
+from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.messages import Message, paragraph
+from fusescope.analysis.operators.device_peaks import DevicePeaks, device_peaks
+from fusescope.analysis.wording.explanation import details
+from fusescope.analysis.wording.explanation.works import work_said
 
 TITLE = Message("Matrix products")
 ALL = Message("All matrix products")

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare.explanation.product import Faster, Product
-from analysis.messages import Message, Said, listed
-from analysis.operators.projections import Projection
+from fusescope.analysis.compare.explanation.product import Faster, Product
+from fusescope.analysis.messages import Message, Said, listed
+from fusescope.analysis.operators.projections import Projection
 
 # As engineers call them in every language.
 NAMES: dict[Projection, str] = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analysis.compare.explanation.communication import uneven_stages
-from analysis.compare.explanation.explanation import Explanation
-from analysis.messages import Message, Said
-from analysis.ranks.pair import RankPair
+from fusescope.analysis.compare.explanation.communication import uneven_stages
+from fusescope.analysis.compare.explanation.explanation import Explanation
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.ranks.pair import RankPair
 
 _ONE_JOB = Message("The two files are ranks {before:count} and {after:count} of one job.")
 _ONE_JOB_OF = Message(

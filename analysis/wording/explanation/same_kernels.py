@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from analysis.compare.explanation.explanation import ChangeCode, Explanation
-from analysis.messages import Message, Said
-from analysis.wording.explanation.units import kernels_said, per_unit
+from fusescope.analysis.compare.explanation.explanation import ChangeCode, Explanation
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.wording.explanation.units import kernels_said, per_unit
 
 _SAME = 0.015  # by which kernels that are the same, and all together, may take longer or shorter
 _MOST = 0.5  # of the change of a unit, which is idle time

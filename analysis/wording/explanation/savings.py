@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from analysis.advice.explanation.explanation import Saving, SavingCode, TracedUnit
-from analysis.host_activity import is_python
-from analysis.messages import Message, Said, Shown
-from analysis.units import duration
-from analysis.wording.explanation.kernels import kernel_text
-from analysis.wording.explanation.products import NAMES
-from analysis.wording.explanation.some_units import with_longest_gap, with_some_units
-from analysis.wording.explanation.uncached import UNCACHED, uncached_values
-from analysis.wording.explanation.units import per, word
+from fusescope.analysis.advice.explanation.explanation import Saving, SavingCode, TracedUnit
+from fusescope.analysis.host_activity import is_python
+from fusescope.analysis.messages import Message, Said, Shown
+from fusescope.analysis.units import duration
+from fusescope.analysis.wording.explanation.kernels import kernel_text
+from fusescope.analysis.wording.explanation.products import NAMES
+from fusescope.analysis.wording.explanation.some_units import with_longest_gap, with_some_units
+from fusescope.analysis.wording.explanation.uncached import UNCACHED, uncached_values
+from fusescope.analysis.wording.explanation.units import per, word
 
 Sentence = tuple[Message, Mapping[str, Shown]]
 

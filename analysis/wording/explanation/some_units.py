@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.advice.explanation.explanation import TracedUnit
-from analysis.messages import Message, Said, Shown
-from analysis.wording.explanation.units import word as word_of
+from fusescope.analysis.advice.explanation.explanation import TracedUnit
+from fusescope.analysis.messages import Message, Said, Shown
+from fusescope.analysis.wording.explanation.units import word as word_of
 
 UNITS = {
     "step": Message("{n:count} step", "{n:count} steps"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.advice.explanation.explanation import TraceExplanation
-from analysis.host_activity import is_python
-from analysis.messages import Message, Said, paragraph
-from analysis.wording.explanation.blocks import blocks_said
-from analysis.wording.explanation.savings import saving_said
-from analysis.wording.explanation.traced_unit import unit_said
-from analysis.wording.explanation.units import per
+from fusescope.analysis.advice.explanation.explanation import TraceExplanation
+from fusescope.analysis.host_activity import is_python
+from fusescope.analysis.messages import Message, Said, paragraph
+from fusescope.analysis.wording.explanation.blocks import blocks_said
+from fusescope.analysis.wording.explanation.savings import saving_said
+from fusescope.analysis.wording.explanation.traced_unit import unit_said
+from fusescope.analysis.wording.explanation.units import per
 
 FEW = 4  # savings that follow the largest
 _LEADS = 0.1  # of a unit, from which the largest saving is told first

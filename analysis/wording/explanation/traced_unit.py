@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.advice.explanation.explanation import TracedUnit
-from analysis.messages import Message, Said, Shown
-from analysis.wording.explanation.uneven import uneven_said
-from analysis.wording.explanation.units import kernels_said, word
-from analysis.work_units.work import Phase
+from fusescope.analysis.advice.explanation.explanation import TracedUnit
+from fusescope.analysis.messages import Message, Said, Shown
+from fusescope.analysis.wording.explanation.uneven import uneven_said
+from fusescope.analysis.wording.explanation.units import kernels_said, word
+from fusescope.analysis.work_units.work import Phase
 
 _ALIKE = 0.05  # by which the longest unit may be longer than the shortest, both are the same
 

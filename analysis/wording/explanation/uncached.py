@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.messages import Message, Said, Shown
+from fusescope.analysis.messages import Message, Said, Shown
 
 # Of one trace.
 UNCACHED = Message(

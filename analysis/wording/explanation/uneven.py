@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.advice.explanation.explanation import Uneven
-from analysis.messages import Message, Said, listed
-from analysis.wording.quantities import range_said
+from fusescope.analysis.advice.explanation.explanation import Uneven
+from fusescope.analysis.messages import Message, Said, listed
+from fusescope.analysis.wording.quantities import range_said
 
 _SAME_BUSY = 0.05  # by which the time differs in which anything runs, and is the same
 _SHOWN = 6  # numbers of units

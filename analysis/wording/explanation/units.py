@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.compare.explanation.explanation import OtherKernels, UnitTimes
-from analysis.messages import Message, Said
-from analysis.work_units.units import UnitKind
+from fusescope.analysis.compare.explanation.explanation import OtherKernels, UnitTimes
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.work_units.units import UnitKind
 
 # How a change is counted: '+1.2 ms per step'.
 _PER: Mapping[UnitKind, Message] = {

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.explanation.explanation import Change, ChangeCode, UnitTimes
-from analysis.host_activity import is_python
-from analysis.messages import Message, Shown
-from analysis.wording.explanation import smaller_changes, told_changes
-from analysis.wording.explanation.details import where_names
-from analysis.wording.explanation.kernels import names_text
-from analysis.wording.explanation.units import is_run
-from analysis.wording.waterfall import Step, waterfall_steps
-from analysis.work_units import UnitKind
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.explanation.explanation import Change, ChangeCode, UnitTimes
+from fusescope.analysis.host_activity import is_python
+from fusescope.analysis.messages import Message, Shown
+from fusescope.analysis.wording.explanation import smaller_changes, told_changes
+from fusescope.analysis.wording.explanation.details import where_names
+from fusescope.analysis.wording.explanation.kernels import names_text
+from fusescope.analysis.wording.explanation.units import is_run
+from fusescope.analysis.wording.waterfall import Step, waterfall_steps
+from fusescope.analysis.work_units import UnitKind
 
 _AXIS: Mapping[UnitKind, Message] = {
     "step": Message("mean time per step, {unit}"),

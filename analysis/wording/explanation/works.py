@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-from analysis.compare.explanation.explanation import ClassTime, Explanation, ShapedTime
-from analysis.compare.explanation.other_inputs import FLOAT32
-from analysis.compare.explanation.products import faster
-from analysis.messages import Message, Said, listed
-from analysis.operators.classes import LABELS, is_heavy, is_light
-from analysis.wording.explanation.kernels import kernel_text
-from analysis.wording.explanation.products import (
+from fusescope.analysis.compare.explanation.explanation import ClassTime, Explanation, ShapedTime
+from fusescope.analysis.compare.explanation.other_inputs import FLOAT32
+from fusescope.analysis.compare.explanation.products import faster
+from fusescope.analysis.messages import Message, Said, listed
+from fusescope.analysis.operators.classes import LABELS, is_heavy, is_light
+from fusescope.analysis.wording.explanation.kernels import kernel_text
+from fusescope.analysis.wording.explanation.products import (
     NAMES,
     faster_said,
     shares_said,
     weights_said,
 )
-from analysis.wording.explanation.units import per_unit, word
-from analysis.work_units.work import Phase, Work
+from fusescope.analysis.wording.explanation.units import per_unit, word
+from fusescope.analysis.work_units.work import Phase, Work
 
 _PHASES: Mapping[Phase, Message] = {
     "prefill": Message("a prefill of {tokens:count} tokens"),

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from analysis import units
-from analysis.advice.finding import Confidence, Finding, Findings, Unknown
-from analysis.messages import Message, Part, Shown, listed, paragraph, say
-from analysis.operators.short_names import short_name, short_pattern
-from analysis.patterns.pattern import Blocker, Fact
-from analysis.wording.advice import near_miss_remedy, near_miss_sentence
-from analysis.wording.findings.host import (
+from fusescope.analysis import units
+from fusescope.analysis.advice.finding import Confidence, Finding, Findings, Unknown
+from fusescope.analysis.messages import Message, Part, Shown, listed, paragraph, say
+from fusescope.analysis.operators.short_names import short_name, short_pattern
+from fusescope.analysis.patterns.pattern import Blocker, Fact
+from fusescope.analysis.wording.advice import near_miss_remedy, near_miss_sentence
+from fusescope.analysis.wording.findings.host import (
     CALLER,
     CAUSES,
     LAUNCHING,
@@ -21,7 +21,7 @@ from analysis.wording.findings.host import (
     PROFILERS_REMEDY,
     CauseText,
 )
-from analysis.wording.findings.particular import (
+from fusescope.analysis.wording.findings.particular import (
     BALANCE,
     COPIES_WITHIN,
     COPIES_WITHIN_REMEDY,
@@ -63,9 +63,9 @@ from analysis.wording.findings.particular import (
     UNEVEN_STAGES,
     WAITING,
 )
-from analysis.wording.findings.texts import TEXTS
-from analysis.wording.findings.unknown import REASONS
-from analysis.wording.noise.slow_executions import SLOW_IS_TOLD
+from fusescope.analysis.wording.findings.texts import TEXTS
+from fusescope.analysis.wording.findings.unknown import REASONS
+from fusescope.analysis.wording.noise.slow_executions import SLOW_IS_TOLD
 
 FINDINGS_TITLE = Message("What limits {side:name} now")
 FINDINGS_HELP = Message(
@@ -142,7 +142,9 @@ def limit_parts(finding: Finding) -> tuple[Part, ...]:
         said = CALLER.of(sentence=said, **_values(finding))
     if "some_units" not in finding.values:
         return said.parts()
-    from analysis.wording.explanation.some_units import with_some_units  # all of explanations
+    from fusescope.analysis.wording.explanation.some_units import (
+        with_some_units,  # all of explanations
+    )
 
     word = str(finding.values.get("some_of", "runs")).removesuffix("s")
     return with_some_units(said, finding.values, word).parts()

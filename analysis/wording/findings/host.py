@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.messages import Message
+from fusescope.analysis.messages import Message
 
 
 @dataclass(frozen=True)

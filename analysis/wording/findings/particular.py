@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.advice.finding import FindingCode
-from analysis.messages import Message
+from fusescope.analysis.advice.finding import FindingCode
+from fusescope.analysis.messages import Message
 
 # Of memory: where the code at the peak is known, and where it is not.
 PEAK_IN = Message(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.advice.ranking import Judged, Missed, Ranking
-from analysis.messages import Message, listed, say
-from analysis.wording.findings import remedy_text, why_text
-from analysis.wording.findings.unknown import REASONS
+from fusescope.analysis.advice.ranking import Judged, Missed, Ranking
+from fusescope.analysis.messages import Message, listed, say
+from fusescope.analysis.wording.findings import remedy_text, why_text
+from fusescope.analysis.wording.findings.unknown import REASONS
 
 TITLE = Message("What to write next for {n:count} model", "What to write next for {n:count} models")
 NOTES = Message(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.advice.finding import FindingCode
-from analysis.messages import Message
+from fusescope.analysis.advice.finding import FindingCode
+from fusescope.analysis.messages import Message
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.advice.finding import Unknown
-from analysis.messages import Message
+from fusescope.analysis.advice.finding import Unknown
+from fusescope.analysis.messages import Message
 
 REASONS: Mapping[Unknown, Message] = {
     "different_models": Message("The two sides look like different models"),

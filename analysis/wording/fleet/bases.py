@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages import Message
+from fusescope.analysis.messages import Message
 
 Question = Literal[
     "slow", "cause", "waits", "links", "transfers", "split", "outliers", "differing", "delays",

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.fleet.causes import Cause
-from analysis.fleet.differing import Difference, What
-from analysis.fleet.examined import Examined
-from analysis.fleet.fleet import DamageCode, Damaged
-from analysis.fleet.links import SlowLink
-from analysis.fleet.slow_ranks import SlowRank
-from analysis.fleet.straggler_free import StragglerFree
-from analysis.messages import Message, Part, Said, Shown, listed, passage
-from analysis.operators.short_names import short_names
+from fusescope.analysis.fleet.causes import Cause
+from fusescope.analysis.fleet.differing import Difference, What
+from fusescope.analysis.fleet.examined import Examined
+from fusescope.analysis.fleet.fleet import DamageCode, Damaged
+from fusescope.analysis.fleet.links import SlowLink
+from fusescope.analysis.fleet.slow_ranks import SlowRank
+from fusescope.analysis.fleet.straggler_free import StragglerFree
+from fusescope.analysis.messages import Message, Part, Said, Shown, listed, passage
+from fusescope.analysis.operators.short_names import short_names
 
 MAX_NAMED = 12  # ranks of a list
 MAX_KERNELS = 3

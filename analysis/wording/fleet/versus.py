@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from analysis.fleet.versus import Change, Versus
-from analysis.messages import Message, Part, Shown
-from analysis.wording.fleet.bases import PARTS
-from analysis.wording.fleet.sentences import ranks_text
+from fusescope.analysis.fleet.versus import Change, Versus
+from fusescope.analysis.messages import Message, Part, Shown
+from fusescope.analysis.wording.fleet.bases import PARTS
+from fusescope.analysis.wording.fleet.sentences import ranks_text
 
 _PAIRED = Message("{n:count} rank is in both fleets.", "{n:count} ranks are in both fleets.")
 _ALONE = Message("Rank {ranks} is in one of them only.", "Ranks {ranks} are in one of them only.")

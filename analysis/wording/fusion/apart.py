@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import get_args
 
-from analysis.compare.comparison import Comparison
-from analysis.experiment import DerivedReason, NotFused
-from analysis.messages import Message, say
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.experiment import DerivedReason, NotFused
+from fusescope.analysis.messages import Message, say
 
 APART_HELP = Message(
     "Pairs of kernels of the candidate of which the second reads what the first writes, and why "

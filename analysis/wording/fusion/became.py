@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import group_places
-from analysis.messages import Message
-from analysis.operators.short_names import short_pattern
-from analysis.wording.fusion.groups import KINDS
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import group_places
+from fusescope.analysis.messages import Message
+from fusescope.analysis.operators.short_names import short_pattern
+from fusescope.analysis.wording.fusion.groups import KINDS
 
 Precision = Literal["", "8-bit", "partly 8-bit"]
 _SOME = Message("{pattern:name} ({n:count} of {operators:distinct})")

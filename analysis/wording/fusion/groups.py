@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Fusion, Kind, KnownBy
-from analysis.messages import Message, listed, paragraph, say
-from analysis.text import clean_text
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Fusion, Kind, KnownBy
+from fusescope.analysis.messages import Message, listed, paragraph, say
+from fusescope.analysis.text import clean_text
 
 KINDS: Mapping[Kind, Message] = {
     "kept": Message("kept"),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Group, Operator
-from analysis.compare.ledger.operator_texts import sequence_text
-from analysis.messages import Message, say
-from analysis.text import clean_text
-from analysis.wording.fusion.groups import KINDS
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Group, Operator
+from fusescope.analysis.compare.ledger.operator_texts import sequence_text
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.fusion.groups import KINDS
 
 JOINED_HELP = Message(
     "Each side's own groups inside this group, numbered in model order. A line has the operators "

@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message, Part, say
-from analysis.wording.counted import per_text
-from analysis.wording.fusion.became import becomes_cell, originals_text
-from analysis.wording.fusion.title import came_from_parts
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message, Part, say
+from fusescope.analysis.wording.counted import per_text
+from fusescope.analysis.wording.fusion.became import becomes_cell, originals_text
+from fusescope.analysis.wording.fusion.title import came_from_parts
 
 TITLE = Message("What the groups of operators gain")
 GROUP = Message("Group")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from analysis.compare.ledger import Ledger
-from analysis.units import shares_of_whole
-from analysis.wording.fusion.terms import TERMS, Term
+from fusescope.analysis.compare.ledger import Ledger
+from fusescope.analysis.units import shares_of_whole
+from fusescope.analysis.wording.fusion.terms import TERMS, Term
 
 
 def shown_shares(ledger: Ledger) -> tuple[list[float | None], dict[Term, float]]:

@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import engines_differ
-from analysis.compare.timing.verdict import ONE_JOB, VerdictOutcome, VerdictReason
-from analysis.messages import Message, Part, Shown, passage, say
-from analysis.wording.fusion.became import OTHERS, became, precision_of
-from analysis.wording.fusion.terms import TERMS, Term
-from analysis.wording.noise.unknown_noise import OF_FILES
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import engines_differ
+from fusescope.analysis.compare.timing.verdict import ONE_JOB, VerdictOutcome, VerdictReason
+from fusescope.analysis.messages import Message, Part, Shown, passage, say
+from fusescope.analysis.wording.fusion.became import OTHERS, became, precision_of
+from fusescope.analysis.wording.fusion.terms import TERMS, Term
+from fusescope.analysis.wording.noise.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
-    from analysis.compare.ledger import Ledger
-    from analysis.compare.ledger.reconciliation import Reconciliation
+    from fusescope.analysis.compare.ledger import Ledger
+    from fusescope.analysis.compare.ledger.reconciliation import Reconciliation
 
 _UNSURE: Mapping[VerdictOutcome, Message] = {
     "cannot_tell": Message("The whole change cannot be told from noise."),

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from analysis.compare.ledger import JOINED_LOOSELY
-from analysis.messages import Message, paragraph, say
-from analysis.trace import RunWord
-from analysis.wording.counted import mean_text, runs_of
-from analysis.wording.noise.unknown_noise import OF_FILES
-from analysis.wording.texts import TIME_SOURCES
+from fusescope.analysis.compare.ledger import JOINED_LOOSELY
+from fusescope.analysis.messages import Message, paragraph, say
+from fusescope.analysis.trace import RunWord
+from fusescope.analysis.wording.counted import mean_text, runs_of
+from fusescope.analysis.wording.noise.unknown_noise import OF_FILES
+from fusescope.analysis.wording.texts import TIME_SOURCES
 
 if TYPE_CHECKING:
-    from analysis.compare.comparison import Comparison
-    from analysis.compare.explanation.explanation import Explanation
-    from analysis.compare.ledger import Ledger, NoShares
-    from analysis.compare.ledger.reconciliation import Reconciliation
+    from fusescope.analysis.compare.comparison import Comparison
+    from fusescope.analysis.compare.explanation.explanation import Explanation
+    from fusescope.analysis.compare.ledger import Ledger, NoShares
+    from fusescope.analysis.compare.ledger.reconciliation import Reconciliation
 
 Term = Literal[
     "groups_ns",

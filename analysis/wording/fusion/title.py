@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 
-from analysis import units
-from analysis.compare.causes import OTHER_STEPS, Cause, CauseCode, causes
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message, Part, Said
+from fusescope.analysis import units
+from fusescope.analysis.compare.causes import OTHER_STEPS, Cause, CauseCode, causes
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message, Part, Said
 
 _CAUSES: Mapping[CauseCode, Message] = {
     "fusion": Message("fusion"),

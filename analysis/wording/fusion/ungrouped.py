@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from analysis.messages import Message, Said
+from fusescope.analysis.messages import Message, Said
 
 # Why an operator is in no group, by the reason that the ledger gives.
 REASONS: Mapping[str, Message] = {

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from analysis import units
-from analysis.advice.missed_fusions import MissedFusion
-from analysis.compare.groups.fusion import Group
-from analysis.compare.ledger.operator_texts import common_scope, sequence_text
-from analysis.gate.condition import Condition
-from analysis.gate.fusion_changes import FusionChange
-from analysis.gate.judged import Judged, Outcome, Reason
-from analysis.messages import Message, paragraph
-from analysis.text import clean_text
-from analysis.wording.advice import near_miss_remedy, near_miss_sentence, pattern_text
-from analysis.wording.explanation import change_sentence
+from fusescope.analysis import units
+from fusescope.analysis.advice.missed_fusions import MissedFusion
+from fusescope.analysis.compare.groups.fusion import Group
+from fusescope.analysis.compare.ledger.operator_texts import common_scope, sequence_text
+from fusescope.analysis.gate.condition import Condition
+from fusescope.analysis.gate.fusion_changes import FusionChange
+from fusescope.analysis.gate.judged import Judged, Outcome, Reason
+from fusescope.analysis.messages import Message, paragraph
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.advice import near_miss_remedy, near_miss_sentence, pattern_text
+from fusescope.analysis.wording.explanation import change_sentence
 
 SHOWN_CHANGES = 10  # sentences on groups
 SHOWN_PLACES = 3

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import Entry, MultipleComparison
-from analysis.compare.multiple.pareto import Cost, Pareto, Point
-from analysis.compare.timing.verdict import OTHER_WORK, SHOWN_ALPHA, Interval, VerdictOutcome
-from analysis.compare.trust import trust
-from analysis.messages import Message, Part, Said, listed, paragraph, passage, say
-from analysis.wording.counted import figure_text
-from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.quantities import BASES
-from analysis.wording.sentences import (
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.comparison import Entry, MultipleComparison
+from fusescope.analysis.compare.multiple.pareto import Cost, Pareto, Point
+from fusescope.analysis.compare.timing.verdict import (
+    OTHER_WORK,
+    SHOWN_ALPHA,
+    Interval,
+    VerdictOutcome,
+)
+from fusescope.analysis.compare.trust import trust
+from fusescope.analysis.messages import Message, Part, Said, listed, paragraph, passage, say
+from fusescope.analysis.wording.counted import figure_text
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.wording.quantities import BASES
+from fusescope.analysis.wording.sentences import (
     assumptions_sentence,
     level_text,
     quantity_text,
@@ -23,8 +28,8 @@ from analysis.wording.sentences import (
     verdict_parts,
     why_not_told,
 )
-from analysis.wording.texts import FIGURES, FigureText
-from analysis.wording.trust import doubts_counted
+from fusescope.analysis.wording.texts import FIGURES, FigureText
+from fusescope.analysis.wording.trust import doubts_counted
 
 MULTIPLE_TITLE = Message("Several variants against {baseline:name}")
 BASELINE = Message("baseline")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from analysis import units
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.compare.multiple.engines import Ran, has_engines, ran
-from analysis.messages import Message, paragraph, say
-from analysis.text import clean_text
+from fusescope.analysis import units
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.compare.multiple.engines import Ran, has_engines, ran
+from fusescope.analysis.messages import Message, paragraph, say
+from fusescope.analysis.text import clean_text
 
 FactCode = Literal["engine", "precision", "compile_time", "time_interval"]
 _CHARS = 60

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.compare.multiple.ladder import Gain, Ladder, LadderStep
-from analysis.compare.multiple.rungs import StepCode
-from analysis.compare.timing.verdict import VerdictOutcome
-from analysis.messages import Message, Part, Said, listed, paragraph, passage, say
-from analysis.wording.sentences import level_text
-from analysis.wording.waterfall import Step, StepKind
+from fusescope.analysis.compare.multiple.ladder import Gain, Ladder, LadderStep
+from fusescope.analysis.compare.multiple.rungs import StepCode
+from fusescope.analysis.compare.timing.verdict import VerdictOutcome
+from fusescope.analysis.messages import Message, Part, Said, listed, paragraph, passage, say
+from fusescope.analysis.wording.sentences import level_text
+from fusescope.analysis.wording.waterfall import Step, StepKind
 
 LADDER_HELP = Message(
     "The variants of an engine, from nothing to all that it does, and the un-profiled time that "

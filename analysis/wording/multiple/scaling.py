@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from analysis import units
-from analysis.compare.multiple.scaling import Estimated, Scaling, ScalingPoint
-from analysis.messages import Message, listed, paragraph, say
+from fusescope.analysis import units
+from fusescope.analysis.compare.multiple.scaling import Estimated, Scaling, ScalingPoint
+from fusescope.analysis.messages import Message, listed, paragraph, say
 
 Measure = Literal[
     "latency", "throughput", "speedup", "efficiency", "batch_gain", "small_op_ratio"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.compare.side import Role
-from analysis.compare.timing.runs_apart import RunsApart
-from analysis.compare.timing.verdict import Verdict
-from analysis.messages import Message, paragraph
-from analysis.messages.formats import shown
-from analysis.wording.quantities import range_said
+from fusescope.analysis.compare.side import Role
+from fusescope.analysis.compare.timing.runs_apart import RunsApart
+from fusescope.analysis.compare.timing.verdict import Verdict
+from fusescope.analysis.messages import Message, paragraph
+from fusescope.analysis.messages.formats import shown
+from fusescope.analysis.wording.quantities import range_said
 
 _APART: Mapping[Role, Message] = {
     "baseline": Message(

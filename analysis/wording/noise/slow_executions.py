@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analysis import units
-from analysis.compare.timing.slow_executions import SlowExecution
-from analysis.messages import Message, Part, say
+from fusescope.analysis import units
+from fusescope.analysis.compare.timing.slow_executions import SlowExecution
+from fusescope.analysis.messages import Message, Part, say
 
 if TYPE_CHECKING:
-    from analysis.compare.comparison import Comparison
-    from analysis.compare.ledger import Ledger
+    from fusescope.analysis.compare.comparison import Comparison
+    from fusescope.analysis.compare.ledger import Ledger
 
 SLOW_IS_TOLD = 0.01  # of a mean, from which it is said that slow executions are in it or not
 _BOTH = Message(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis import units
-from analysis.compare.timing.statistics import MIN_SAMPLES
-from analysis.compare.timing.verdict import Pairing, Verdict
-from analysis.messages import Message, say
-from analysis.trace import RunWord
-from analysis.wording.texts import NOISE_UNKNOWN
+from fusescope.analysis import units
+from fusescope.analysis.compare.timing.statistics import MIN_SAMPLES
+from fusescope.analysis.compare.timing.verdict import Pairing, Verdict
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.trace import RunWord
+from fusescope.analysis.wording.texts import NOISE_UNKNOWN
 
 _ONE_EACH = Message("One process each, so the noise between processes is unknown.")
 _FEW_RUNS: Mapping[RunWord, Message] = {

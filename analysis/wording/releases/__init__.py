@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from analysis import units
-from analysis.messages import Message, paragraph
-from analysis.releases.changes import Change, GroupChange
-from analysis.releases.history import History, Reason, Release
-from analysis.text import clean_text
-from analysis.wording.gate import group_lines
+from fusescope.analysis import units
+from fusescope.analysis.messages import Message, paragraph
+from fusescope.analysis.releases.changes import Change, GroupChange
+from fusescope.analysis.releases.history import History, Reason, Release
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.gate import group_lines
 
 _CHARS = 60
 _NONE = Message(

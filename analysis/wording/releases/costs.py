@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from analysis.compare.comparison import Comparison
-from analysis.compare.ledger.operator_texts import sequence_text
-from analysis.compare.timing.verdict import SHOWN_ALPHA
-from analysis.messages import Message, paragraph
-from analysis.releases.changes import Change
-from analysis.text import clean_text
-from analysis.wording.sentences import verdict_basis, verdict_sentence
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.ledger.operator_texts import sequence_text
+from fusescope.analysis.compare.timing.verdict import SHOWN_ALPHA
+from fusescope.analysis.messages import Message, paragraph
+from fusescope.analysis.releases.changes import Change
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.sentences import verdict_basis, verdict_sentence
 
 _COST = Message(
     "{before:name} became {after:name} in {n:groups}: {cost:signed_duration} a run, between "

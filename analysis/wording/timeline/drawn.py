@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 
-from analysis.messages import Message, Said
-from analysis.trace import RunWord
-from analysis.units import duration
+from fusescope.analysis.messages import Message, Said
+from fusescope.analysis.trace import RunWord
+from fusescope.analysis.units import duration
 
 PICKED_IS_HIDDEN = Message(
     "What is selected in the timelines has no row here: it does not match what is chosen above."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.messages import language, mark
+from fusescope.analysis.messages import language, mark
 
 # A {name} is filled in by the script; what stands in [ ] is a key of the keyboard.
 WORDS: Mapping[str, str] = {

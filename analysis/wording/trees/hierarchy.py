@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from analysis.messages import Message, Said, say
-from analysis.operators.classes import LABELS
+from fusescope.analysis.messages import Message, Said, say
+from fusescope.analysis.operators.classes import LABELS
 
 HIERARCHY_TITLE = Message("Where the time goes")
 HIERARCHY_HELP = Message(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.compare.model_tree import Levels, ModelTree, Node
-from analysis.compare.model_tree.costliest import Costliest
-from analysis.compare.model_tree.paths import NUMBERED, Source
-from analysis.messages import Message, Said, Shown, paragraph
-from analysis.operators.short_names import library_kernel
-from analysis.wording.explanation.blocks import classes_text
-from analysis.wording.explanation.units import is_run, per
-from analysis.work_units.units import UnitKind
+from fusescope.analysis.compare.model_tree import Levels, ModelTree, Node
+from fusescope.analysis.compare.model_tree.costliest import Costliest
+from fusescope.analysis.compare.model_tree.paths import NUMBERED, Source
+from fusescope.analysis.messages import Message, Said, Shown, paragraph
+from fusescope.analysis.operators.short_names import library_kernel
+from fusescope.analysis.wording.explanation.blocks import classes_text
+from fusescope.analysis.wording.explanation.units import is_run, per
+from fusescope.analysis.work_units.units import UnitKind
 
 TITLES: Mapping[Source | None, Message] = {
     "repeat": Message("Layers, operators and shapes"),

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli import memory, streams
+from fusescope.app.cli import memory, streams
 
 if TYPE_CHECKING:
-    from analysis.fleet.examined import Examined
+    from fusescope.analysis.fleet.examined import Examined
 
 
 def fleet(
@@ -29,23 +29,23 @@ def fleet(
 ) -> None:
     """Say which rank is slow and why, which link, whose kernels differ, and what that costs."""
     with memory.lasting():
-        from analysis.fleet.versus import versus
+        from fusescope.analysis.fleet.versus import versus
 
     found = _examined(store)
     paired = None
     if against is not None:
         paired = versus(_examined(against).by_rank, found.by_rank)
     if json:
-        from analysis.report.fleets.fleet_json import fleet_json
+        from fusescope.analysis.report.fleets.fleet_json import fleet_json
 
         streams.write_json(fleet_json(found, paired))
     else:
-        from app.cli.printing.fleet import print_fleet
+        from fusescope.app.cli.printing.fleet import print_fleet
 
         print_fleet(found, paired)
 
 
 def _examined(text: str) -> Examined:
-    from app.fleet import store
+    from fusescope.app.fleet import store
 
     return store.examined(store.opened(text))

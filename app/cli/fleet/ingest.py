@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
-from analysis.errors import FuseScopeError
-from analysis.messages import say
-from app.cli import interruption, memory
-from app.cli.limits import LimitOption
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import say
+from fusescope.app.cli import interruption, memory
+from fusescope.app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from app.fleet.ingesting import Ingested
+    from fusescope.app.fleet.ingesting import Ingested
 
 
 def ingest(
@@ -64,9 +64,9 @@ def ingest(
     """Read the traces of all ranks of a job into a store, each once."""
     interruption.heed()
     with memory.lasting():
-        from app.fleet.ingesting import abandon, place_for_sockets
-        from app.fleet.ingesting import ingest as ingest_all
-        from app.sources import places
+        from fusescope.app.fleet.ingesting import abandon, place_for_sockets
+        from fusescope.app.fleet.ingesting import ingest as ingest_all
+        from fusescope.app.sources import places
 
     with interruption.put_off(), contextlib.suppress(FuseScopeError):  # said where it is needed
         place_for_sockets()
@@ -86,8 +86,8 @@ def ingest(
 
 
 def _print(done: Ingested) -> None:
-    from analysis.messages.errors import ERRORS
-    from analysis.text import clean_text, distinct_names
+    from fusescope.analysis.messages.errors import ERRORS
+    from fusescope.analysis.text import clean_text, distinct_names
 
     ranks = sorted({entry.facts.rank for entry in done.read if entry.facts is not None})
     print(

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analysis.errors import FuseScopeError
-from app.cli import streams
-from app.cli.limits import LimitOption
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli import streams
+from fusescope.app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from analysis.gate.judged import Judged
-    from app.cli.gating.judging import Outcome
+    from fusescope.analysis.gate.judged import Judged
+    from fusescope.app.cli.gating.judging import Outcome
 
 
 def gate(
@@ -99,14 +99,14 @@ def gate(
     limit: LimitOption = None,  # in force by now
 ) -> None:
     """Exit code 1 where a condition is true, 2 where one cannot be judged."""
-    from analysis.gate.condition import parse_condition
-    from app.cli.gating.judging import Asked, is_recording, judge_one
-    from app.cli.gating.models import models_of
-    from app.cli.gating.releases import judge_releases
-    from app.cli.gating.traces import are_traces, judge_traces
-    from app.cli.gating.two_models import Given, judge_structures, judge_timed
-    from app.cli.given.saved import saved_baseline
-    from app.cli.writing.outputs import refuse_lost
+    from fusescope.analysis.gate.condition import parse_condition
+    from fusescope.app.cli.gating.judging import Asked, is_recording, judge_one
+    from fusescope.app.cli.gating.models import models_of
+    from fusescope.app.cli.gating.releases import judge_releases
+    from fusescope.app.cli.gating.traces import are_traces, judge_traces
+    from fusescope.app.cli.gating.two_models import Given, judge_structures, judge_timed
+    from fusescope.app.cli.given.saved import saved_baseline
+    from fusescope.app.cli.writing.outputs import refuse_lost
 
     if not fail_if and (keep is None or junit or markdown or html or json):
         raise FuseScopeError("gate_needs_condition")
@@ -148,26 +148,26 @@ def gate(
         return
     _write(outcome, junit, markdown)
     if json:
-        from analysis.report.gate.gate_json import gate_json
+        from fusescope.analysis.report.gate.gate_json import gate_json
 
         streams.write_json(gate_json(outcome.judged, *outcome.names, outcome.misses))
     else:
-        from app.cli.printing.gate import print_gate
+        from fusescope.app.cli.printing.gate import print_gate
 
         print_gate(outcome.judged, *outcome.names, outcome.misses)
     _leave(outcome.judged)
 
 
 def _write(outcome: Outcome, junit: Path | None, markdown: Path | None) -> None:
-    from app.cli.writing.outputs import write_whole
+    from fusescope.app.cli.writing.outputs import write_whole
 
     if junit is not None:
-        from analysis.report.gate.junit import junit_xml
+        from fusescope.analysis.report.gate.junit import junit_xml
 
         data = junit_xml(outcome.judged, *outcome.names)
         write_whole(junit, data, option="--junit", code="report_unwritable")
     if markdown is not None:
-        from analysis.report.gate.markdown import gate_markdown
+        from fusescope.analysis.report.gate.markdown import gate_markdown
 
         text = gate_markdown(outcome.judged, *outcome.names, outcome.misses)
         data = _step_summary(markdown) + text.encode()
@@ -186,8 +186,8 @@ def _step_summary(path: Path) -> bytes:
 
 def _leave(judged: Sequence[Judged]) -> None:
     """Ends with 1 where a condition is true; raises FuseScopeError for what cannot be judged."""
-    from analysis.gate.judgement import has_failed
-    from analysis.wording.gate import REASONS
+    from fusescope.analysis.gate.judgement import has_failed
+    from fusescope.analysis.wording.gate import REASONS
 
     if has_failed(judged):
         raise SystemExit(1)

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
-from analysis.messages import say
-from app.cli import streams
-from app.cli.gating.optimising import check_model
-from app.cli.recording import run as recording_run
-from app.cli.recording.command import typed_command
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import say
+from fusescope.app.cli import streams
+from fusescope.app.cli.gating.optimising import check_model
+from fusescope.app.cli.recording import run as recording_run
+from fusescope.app.cli.recording.command import typed_command
 
 if TYPE_CHECKING:
-    from analysis.advice.missed_fusions import MissedFusion
-    from analysis.compare.comparison import Comparison
-    from analysis.gate.condition import Condition
-    from analysis.gate.judged import Judged
+    from fusescope.analysis.advice.missed_fusions import MissedFusion
+    from fusescope.analysis.compare.comparison import Comparison
+    from fusescope.analysis.gate.condition import Condition
+    from fusescope.analysis.gate.judged import Judged
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,15 @@ def judge_one(
 ) -> Outcome:
     """What came of the conditions. Writes the report, too, and to `keep` the structure of the
     second variant. Raises FuseScopeError."""
-    from analysis.compare import compare
-    from analysis.compare.choice import choose_sides
-    from analysis.compare.groups.grouping import group_operators
-    from analysis.compare.side import engines_differ
-    from analysis.gate.fusion_changes import fusion_changes
-    from analysis.gate.judgement import judge, judge_structure
-    from analysis.redaction import redacted_sides
-    from app.cli.gating.keeping import keep_structure
-    from app.cli.reading import read_given
+    from fusescope.analysis.compare import compare
+    from fusescope.analysis.compare.choice import choose_sides
+    from fusescope.analysis.compare.groups.grouping import group_operators
+    from fusescope.analysis.compare.side import engines_differ
+    from fusescope.analysis.gate.fusion_changes import fusion_changes
+    from fusescope.analysis.gate.judgement import judge, judge_structure
+    from fusescope.analysis.redaction import redacted_sides
+    from fusescope.app.cli.gating.keeping import keep_structure
+    from fusescope.app.cli.reading import read_given
 
     is_short = asked.structure and html is None and asked.out is None
     if is_short and not is_recording(given) and _can_be_optimised(given, asked):
@@ -87,7 +87,7 @@ def judge_one(
 
 def is_recording(given: Path) -> bool:
     """Whether a file is there that is not a model."""
-    from app.cli.reading import is_model
+    from fusescope.app.cli.reading import is_model
 
     return given.exists() and not is_model(given)
 
@@ -106,10 +106,10 @@ def recorded(
 ) -> Path:
     """The file of a recording of the model with both variants, the first one as baseline; `models`
     has the files of those that are other models."""
-    from app.sources.rule_files import read_variants
+    from fusescope.app.sources.rule_files import read_variants
 
     try:
-        from collectors.record import Recording
+        from fusescope.collectors.record import Recording
     except ImportError as error:
         raise recording_run.missing_package(error) from None
     check_model(model)
@@ -135,8 +135,8 @@ def recorded(
 
 def write_html(comparison: Comparison, html: Path) -> None:
     """Writes the report of both sides. Raises FuseScopeError."""
-    from analysis.report.html import report_html
-    from app.cli.writing.outputs import write_whole
+    from fusescope.analysis.report.html import report_html
+    from fusescope.app.cli.writing.outputs import write_whole
 
     data = report_html(comparison).encode()
     write_whole(html, data, option="--html", code="report_unwritable")
@@ -144,7 +144,7 @@ def write_html(comparison: Comparison, html: Path) -> None:
 
 def names_of(old: Path, new: Path) -> tuple[str, str]:
     """What two files are called: by their names, with those of their folders where alike."""
-    from analysis.text import display_name
+    from fusescope.analysis.text import display_name
 
     names = (display_name(old.name), display_name(new.name))
     if names[0] != names[1]:
@@ -161,7 +161,7 @@ def _check_asked(given: Path, asked: Asked) -> None:
 
 
 def _can_be_optimised(given: Path, asked: Asked) -> bool:
-    from app.cli.gating.optimising import can_be_optimised
+    from fusescope.app.cli.gating.optimising import can_be_optimised
 
     _check_asked(given, asked)
     return asked.base != asked.head and can_be_optimised((asked.base, asked.head))
@@ -171,10 +171,10 @@ def _optimised(
     model: Path, conditions: Sequence[Condition], asked: Asked, keep: Path | None
 ) -> Outcome:
     """What came of the conditions on what the engine makes of the model now."""
-    from analysis.gate.judgement import judge_structure
-    from analysis.gate.structure import changes_of_variants
-    from app.cli.gating.keeping import keep_history
-    from app.cli.gating.optimising import optimised
+    from fusescope.analysis.gate.judgement import judge_structure
+    from fusescope.analysis.gate.structure import changes_of_variants
+    from fusescope.app.cli.gating.keeping import keep_history
+    from fusescope.app.cli.gating.optimising import optimised
 
     [made] = optimised([model], (asked.base, asked.head), redact=asked.redact)
     if keep is not None:

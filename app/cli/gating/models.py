@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 
 _OPTIMISED = ("", "fused")
 
@@ -32,7 +32,7 @@ def models_of(given: Path, other: Path | None, base: str, head: str) -> tuple[Pa
 
 def _file(text: str) -> Path | None:
     """The model's file that a text names, also one that is missing."""
-    from app.cli.reading import is_model
+    from fusescope.app.cli.reading import is_model
 
     path = Path(text)
     return path if text and (path.suffix.lower() == ".onnx" or is_model(path)) else None

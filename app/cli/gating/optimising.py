@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
-from analysis.messages import say
-from app.cli import interruption
-from app.cli.recording import run as recording_run
-from app.cli.recording.command import typed_command
-from app.cli.releases.optimising import Line
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import say
+from fusescope.app.cli import interruption
+from fusescope.app.cli.recording import run as recording_run
+from fusescope.app.cli.recording.command import typed_command
+from fusescope.app.cli.releases.optimising import Line
 
 if TYPE_CHECKING:
-    from analysis.releases.history import History
+    from fusescope.analysis.releases.history import History
 
 
 def can_be_optimised(variants: Sequence[str]) -> bool:
     """Whether these variants need no recording to tell what they run."""
     try:
-        from collectors.optimise import needs_no_recording
+        from fusescope.collectors.optimise import needs_no_recording
     except ImportError as error:
         raise recording_run.missing_package(error) from None
     return needs_no_recording(variants)
@@ -29,7 +29,7 @@ def can_be_optimised(variants: Sequence[str]) -> bool:
 def check_model(given: Path) -> None:
     """Before anything is asked of a model: whether it is one that a gate records."""
     try:
-        from collectors.record import Recording
+        from fusescope.collectors.record import Recording
     except ImportError as error:
         raise recording_run.missing_package(error) from None
     try:
@@ -46,8 +46,8 @@ def optimised(
     """What the engine makes of each model, by variant, with `redact` without names of users and
     hosts and absolute paths. Raises FuseScopeError."""
     try:
-        from collectors.optimise import optimise
-        from collectors.record import Recording
+        from fusescope.collectors.optimise import optimise
+        from fusescope.collectors.record import Recording
     except ImportError as error:
         raise recording_run.missing_package(error) from None
     for one in models:
@@ -64,13 +64,13 @@ def optimised(
 
 def _redacted(made: Sequence[Mapping[str, History]]) -> tuple[dict[str, History], ...]:
     """The same placeholders in all of them."""
-    from analysis.redaction import redacted_histories
+    from fusescope.analysis.redaction import redacted_histories
 
     shown = iter(redacted_histories([history for one in made for history in one.values()]))
     return tuple({variant: next(shown) for variant in one} for one in made)
 
 
 def _names(models: Sequence[Path]) -> list[str]:
-    from analysis.text import display_name
+    from fusescope.analysis.text import display_name
 
     return [display_name(one.name) for one in models]

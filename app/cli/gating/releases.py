@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
-from app.cli.gating.judging import Outcome
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli.gating.judging import Outcome
 
 if TYPE_CHECKING:
-    from analysis.gate.condition import Condition
+    from fusescope.analysis.gate.condition import Condition
 
 
 def judge_releases(
@@ -24,10 +24,10 @@ def judge_releases(
 ) -> Outcome:
     """What came of the conditions on what two releases make of a model. Raises FuseScopeError, also
     where one of both cannot run it."""
-    from analysis.gate.judgement import judge_structure
-    from analysis.gate.two_releases import changes_of_releases
-    from app.cli.releases.optimising import optimised
-    from collectors.releases.version import parse_release
+    from fusescope.analysis.gate.judgement import judge_structure
+    from fusescope.analysis.gate.two_releases import changes_of_releases
+    from fusescope.app.cli.releases.optimising import optimised
+    from fusescope.collectors.releases.version import parse_release
 
     versions = (parse_release(base), parse_release(head))
     for option, value in refused.items():
@@ -35,13 +35,13 @@ def judge_releases(
             raise FuseScopeError("options_exclude", first="--structure", second=option)
     history = optimised(str(model), versions)
     if redact:
-        from analysis.redaction import redacted_histories
+        from fusescope.analysis.redaction import redacted_histories
 
         [history] = redacted_histories([history])
     sides = (history.find(versions[0]), history.find(versions[1]))
     for side in sides:
         if side.made is None:
-            from analysis.wording.releases import skipped_text
+            from fusescope.analysis.wording.releases import skipped_text
 
             reason = skipped_text(side)
             raise FuseScopeError("release_left_out", version=side.version, reason=reason)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
-from app.cli.gating.judging import Outcome, is_recording, write_html
-from app.library import baselines
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli.gating.judging import Outcome, is_recording, write_html
+from fusescope.app.library import baselines
 
 if TYPE_CHECKING:
-    from analysis.gate.condition import Condition
+    from fusescope.analysis.gate.condition import Condition
 
 
 def are_traces(given: Path, other: Path | None) -> bool:
@@ -32,13 +32,13 @@ def judge_traces(
 ) -> Outcome:
     """Return what came of the conditions on two traces; `refused` are options that are not for
     them, by name. Writes the report, too. Raises FuseScopeError."""
-    from analysis.compare import compare
-    from analysis.compare.choice import choose_sides
-    from analysis.experiment import Experiment
-    from analysis.gate.judgement import judge
-    from analysis.redaction import redacted_sides
-    from app.cli.reading import read_given, reading_ahead
-    from app.library.reading import named_by_path
+    from fusescope.analysis.compare import compare
+    from fusescope.analysis.compare.choice import choose_sides
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.gate.judgement import judge
+    from fusescope.analysis.redaction import redacted_sides
+    from fusescope.app.cli.reading import read_given, reading_ahead
+    from fusescope.app.library.reading import named_by_path
 
     for option, value in refused.items():
         if value:

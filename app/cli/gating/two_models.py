@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
-from app.cli.gating.judging import Asked, Outcome, is_recording, names_of, recorded
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli.gating.judging import Asked, Outcome, is_recording, names_of, recorded
 
 if TYPE_CHECKING:
-    from analysis.advice.missed_fusions import MissedFusion
-    from analysis.compare.groups.fusion import Fusion
-    from analysis.compare.side import Side
-    from analysis.gate.condition import Condition
-    from analysis.gate.fusion_changes import FusionChange, FusionChanges
-    from analysis.releases.history import History
+    from fusescope.analysis.advice.missed_fusions import MissedFusion
+    from fusescope.analysis.compare.groups.fusion import Fusion
+    from fusescope.analysis.compare.side import Side
+    from fusescope.analysis.gate.condition import Condition
+    from fusescope.analysis.gate.fusion_changes import FusionChange, FusionChanges
+    from fusescope.analysis.releases.history import History
 
 _PLAIN, _OPTIMISED = "unfused", "fused"
 
@@ -56,7 +56,7 @@ def judge_structures(
 ) -> Outcome:
     """What came of the conditions on what the engine fuses in either model. The old one may be a
     kept structure; that of the new one is written to `keep`. Raises FuseScopeError."""
-    from analysis.gate.judgement import judge_structure
+    from fusescope.analysis.gate.judgement import judge_structure
 
     given.check()
     changes, misses, is_of_one_engine = _changes(given, out, keep)
@@ -73,13 +73,13 @@ def judge_timed(
 ) -> Outcome:
     """The same with both models recorded in the same blocks, on the same inputs. What the engine
     fuses is that of each by itself, as without times. Raises FuseScopeError."""
-    from analysis.compare import compare
-    from analysis.compare.choice import choose_sides
-    from analysis.gate.judgement import judge
-    from analysis.redaction import redacted_sides
-    from app.cli.gating.judging import write_html
-    from app.cli.reading import read_given
-    from app.sources.model_files import PREFIX, read_models
+    from fusescope.analysis.compare import compare
+    from fusescope.analysis.compare.choice import choose_sides
+    from fusescope.analysis.gate.judgement import judge
+    from fusescope.analysis.redaction import redacted_sides
+    from fusescope.app.cli.gating.judging import write_html
+    from fusescope.app.cli.reading import read_given
+    from fusescope.app.sources.model_files import PREFIX, read_models
 
     given.check()
     if is_recording(given.old) or is_recording(given.new):
@@ -103,8 +103,8 @@ def _changes(
 ) -> tuple[FusionChanges | None, tuple[MissedFusion, ...], bool]:
     """Between both models, what the second one misses where one was lost, and whether one engine
     optimised both: a kept structure, or a recording, may be of another one."""
-    from analysis.gate.two_models import changes_between
-    from app.cli.gating.keeping import keep_history, keep_structure
+    from fusescope.analysis.gate.two_models import changes_between
+    from fusescope.app.cli.gating.keeping import keep_history, keep_structure
 
     first, second = _made_of(given, out)
     if keep is not None and second.history is not None:
@@ -120,9 +120,9 @@ def _changes(
 def _made_of(given: Given, out: Path | None) -> list[Made]:
     """Of either: of the kept structure, of the recording, or of the model, which the engine
     optimises now; both at once where both are models."""
-    from analysis.gate.structure import fusion_of
-    from app.cli.gating.keeping import kept_structure
-    from app.cli.gating.optimising import can_be_optimised, optimised
+    from fusescope.analysis.gate.structure import fusion_of
+    from fusescope.app.cli.gating.keeping import kept_structure
+    from fusescope.app.cli.gating.optimising import can_be_optimised, optimised
 
     head = given.head or _OPTIMISED
     kept = kept_structure(given.old)
@@ -140,9 +140,9 @@ def _made_of(given: Given, out: Path | None) -> list[Made]:
 
 
 def _of(history: History, variant: str) -> Made:
-    from analysis.advice.missed_fusions import missed_untimed
-    from analysis.advice.settings import conditions_untimed
-    from analysis.gate.structure import fusion_of
+    from fusescope.analysis.advice.missed_fusions import missed_untimed
+    from fusescope.analysis.advice.settings import conditions_untimed
+    from fusescope.analysis.gate.structure import fusion_of
 
     fusion = fusion_of(history)
     told = conditions_untimed(variant, history.model.opset, history.made[0].graph)
@@ -153,12 +153,12 @@ def _of(history: History, variant: str) -> Made:
 
 def _compared(given: Path, head: str, out: Path | None, redact: bool) -> Made:
     """What a recording of the model says, which is made first where there is none."""
-    from analysis.advice.missed_fusions import missed_fusions
-    from analysis.compare import compare
-    from analysis.compare.choice import choose_sides
-    from analysis.redaction import redacted_sides
-    from app.cli.gating.judging import recording_of
-    from app.cli.reading import read_given
+    from fusescope.analysis.advice.missed_fusions import missed_fusions
+    from fusescope.analysis.compare import compare
+    from fusescope.analysis.compare.choice import choose_sides
+    from fusescope.analysis.redaction import redacted_sides
+    from fusescope.app.cli.gating.judging import recording_of
+    from fusescope.app.cli.reading import read_given
 
     asked = Asked(_PLAIN, head, structure=True, out=out)
     sides = choose_sides(read_given(recording_of(given, asked)), None, _PLAIN, head)

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.choice import choose_sides, side_of
-from analysis.compare.side import Side
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source, load_file
-from analysis.readers.packed.report import Contents, contents, is_report
-from analysis.text import display_name
-from analysis.trace import Trace
-from app.sources import places
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.choice import choose_sides, side_of
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source, load_file
+from fusescope.analysis.readers.packed.report import Contents, contents, is_report
+from fusescope.analysis.text import display_name
+from fusescope.analysis.trace import Trace
+from fusescope.app.sources import places
 
 
 def report_at(path: Path) -> Contents | None:

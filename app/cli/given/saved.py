@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.library import baselines
+from fusescope.app.library import baselines
 
 
 def saved_baseline(name: str, path: Path) -> Path | None:
@@ -17,8 +17,8 @@ def saved_baseline(name: str, path: Path) -> Path | None:
 
 def _variants(path: Path) -> tuple[str, ...]:
     """Return the variants of a recording; none of a trace."""
-    from analysis.experiment import Experiment
-    from app.library.reading import read_at
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.app.library.reading import read_at
 
     value = read_at(path).value
     return tuple(value.record.names) if isinstance(value, Experiment) else ()

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperCommand
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 
 if TYPE_CHECKING:
-    from analysis.compare.side import Side
-    from analysis.experiment import Experiment
-    from analysis.trace import Trace
+    from fusescope.analysis.compare.side import Side
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.trace import Trace
 
 OPTIONS = ("--baseline", "--candidate")
 
@@ -77,10 +77,10 @@ def refuse_runs(sides: Sequence[Side], runs: Mapping[str, int | None]) -> None:
 
 def sides_of(baseline: Sequence[str], candidate: Sequence[str]) -> tuple[Side, Side]:
     """Both sides, each of one file or folder, or of several. Raises FuseScopeError."""
-    from analysis.compare.files import check_apart
-    from analysis.compare.files.names import named_apart
-    from app.cli.reading import reading_ahead
-    from app.library.reading import named_by_path
+    from fusescope.analysis.compare.files import check_apart
+    from fusescope.analysis.compare.files.names import named_apart
+    from fusescope.app.cli.reading import reading_ahead
+    from fusescope.app.library.reading import named_by_path
 
     given = [list(map(Path, words)) for words in (baseline, candidate)]
     for option, paths in zip(OPTIONS, given, strict=True):
@@ -96,9 +96,9 @@ def sides_of(baseline: Sequence[str], candidate: Sequence[str]) -> tuple[Side, S
 
 def side_at(paths: Sequence[Path]) -> Side:
     """The side of the files at these paths. Raises FuseScopeError."""
-    from analysis.compare.files import side_of_files
-    from analysis.compare.files.names import common_name
-    from app.sources import places
+    from fusescope.analysis.compare.files import side_of_files
+    from fusescope.analysis.compare.files.names import common_name
+    from fusescope.app.sources import places
 
     read = _read(paths)
     names = [name for name, _ in read]
@@ -109,8 +109,8 @@ def side_at(paths: Sequence[Path]) -> Side:
 def _read(paths: Sequence[Path]) -> list[tuple[str, Trace | Experiment]]:
     """The recordings at these paths, by name: all of a folder or zip, and none of a file that
     another one was read with."""
-    from analysis.text import display_name
-    from analysis.trace import Trace
+    from fusescope.analysis.text import display_name
+    from fusescope.analysis.trace import Trace
 
     found: list[tuple[str, Trace | Experiment]] = []
     failed: dict[Path, FuseScopeError] = {}
@@ -137,12 +137,12 @@ def _read(paths: Sequence[Path]) -> list[tuple[str, Trace | Experiment]]:
 def _recordings(path: Path) -> list[tuple[str, Trace | Experiment]]:
     """What is at one path: recordings of a folder or zip by their place in it, that of a file
     under no name. Raises FuseScopeError where any of a folder cannot be read."""
-    from analysis.readers import find
-    from analysis.readers.input.folder import folder_sources, zip_sources
-    from analysis.readers.input.source import Source, load_file
-    from analysis.text import display_name
-    from app.cli.reading import read_given
-    from app.sources import places
+    from fusescope.analysis.readers import find
+    from fusescope.analysis.readers.input.folder import folder_sources, zip_sources
+    from fusescope.analysis.readers.input.source import Source, load_file
+    from fusescope.analysis.text import display_name
+    from fusescope.app.cli.reading import read_given
+    from fusescope.app.sources import places
 
     top, limits = display_name(path.resolve().name), places.limits()
     if path.is_dir():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from analysis.errors import FuseScopeError
-from analysis.work_units import Work
-from analysis.work_units.kinds import code_of
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.work_units import Work
+from fusescope.analysis.work_units.kinds import code_of
 
 
 def work_named(code: str, works: Iterable[Work]) -> Work:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from analysis.messages import say
-from app.cli import memory
-from app.cli.limits import LimitOption
+from fusescope.analysis.messages import say
+from fusescope.app.cli import memory
+from fusescope.app.cli.limits import LimitOption
 
 baseline = typer.Typer(help="Keep a trace or recording under a name, to compare later ones with.")
 NameArgument = Annotated[str, typer.Argument(help="Its name.", show_default=False)]
@@ -19,7 +19,7 @@ NameArgument = Annotated[str, typer.Argument(help="Its name.", show_default=Fals
 def listing(context: typer.Context) -> None:
     """List the names of all baselines."""
     if context.invoked_subcommand is None:
-        from app.library import baselines
+        from fusescope.app.library import baselines
 
         for name in baselines.names():
             print(name)
@@ -35,7 +35,7 @@ def save(
 ) -> None:
     """Save a baseline."""
     with memory.lasting():
-        from app.library import baselines
+        from fusescope.app.library import baselines
 
     baselines.save(name, path)
     print(
@@ -49,6 +49,6 @@ def save(
 @baseline.command(help="Remove a baseline; the file that it was copied from stays.")
 def remove(name: NameArgument) -> None:
     """Remove a baseline."""
-    from app.library import baselines
+    from fusescope.app.library import baselines
 
     baselines.remove(name)

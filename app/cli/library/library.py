@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analysis.messages import say
-from app.cli import memory, streams
-from app.cli.limits import LimitOption
+from fusescope.analysis.messages import say
+from fusescope.app.cli import memory, streams
+from fusescope.app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
-    from app.library.items import Item
+    from fusescope.app.library.items import Item
 
 SCHEMA_VERSION = 1
 library = typer.Typer(help="List, find, name, compare and remove what is kept and recorded.")
@@ -53,8 +53,8 @@ def add(
 ) -> None:
     """Keep these files."""
     with memory.lasting():
-        from app.library import changes
-        from app.sources import places
+        from fusescope.app.library import changes
+        from fusescope.app.sources import places
 
     for path in files:
         name = changes.add(path, places.limits())
@@ -64,8 +64,8 @@ def add(
 @library.command(help="Give it another name; the file of a recording is renamed, too.")
 def rename(name: NameArgument, new: Annotated[str, typer.Argument(help="The new name.")]) -> None:
     """Give it another name."""
-    from app.library import changes
-    from app.library.items import items, named
+    from fusescope.app.library import changes
+    from fusescope.app.library.items import items, named
 
     listed = items()
     changes.rename(named(name, listed), new, listed)
@@ -77,8 +77,8 @@ def tag(
     tags: Annotated[list[str] | None, typer.Argument(help="Tags, a word or phrase each.")] = None,
 ) -> None:
     """Give it tags."""
-    from app.library import changes
-    from app.library.items import named
+    from fusescope.app.library import changes
+    from fusescope.app.library.items import named
 
     changes.tag(named(name), tags or ())
 
@@ -88,8 +88,8 @@ def note(
     name: NameArgument, text: Annotated[str, typer.Argument(help="The note, a line.")] = ""
 ) -> None:
     """Give it a note."""
-    from app.library import changes
-    from app.library.items import named
+    from fusescope.app.library import changes
+    from fusescope.app.library.items import named
 
     changes.note(named(name), text)
 
@@ -97,8 +97,8 @@ def note(
 @library.command(help="Remove it; a recording is deleted with its file. Asks first.")
 def delete(name: NameArgument, yes: YesOption = False) -> None:
     """Remove it."""
-    from app.library import changes
-    from app.library.items import named
+    from fusescope.app.library import changes
+    from fusescope.app.library.items import named
 
     item = named(name)
     if item.kind == "experiment":
@@ -117,8 +117,8 @@ def delete(name: NameArgument, yes: YesOption = False) -> None:
 )
 def clear(yes: YesOption = False) -> None:
     """Remove all that is kept; recordings stay."""
-    from analysis.units import capacity
-    from app.library import changes
+    from fusescope.analysis.units import capacity
+    from fusescope.app.library import changes
 
     _ask(say("Remove all traces and ranks from the library? Recordings and your files stay."), yes)
     print(say("The library is empty, which frees {size}.", size=capacity(changes.clear())))
@@ -139,8 +139,8 @@ def compare(
     ] = None,
 ) -> None:
     """Compare two of them."""
-    from app.cli.compare import compare as compare_files
-    from app.library.reading import IN_LIBRARY
+    from fusescope.app.cli.compare import compare as compare_files
+    from fusescope.app.library.reading import IN_LIBRARY
 
     first = Path(f"{IN_LIBRARY}{baseline}")
     second = None if candidate is None else Path(f"{IN_LIBRARY}{candidate}")
@@ -148,8 +148,16 @@ def compare(
 
 
 def _list(words: str, json: bool, sort: str) -> None:
-    from analysis.errors import FuseScopeError
-    from app.library.items import ORDERS, items, matching, ordered, store, unlisted, values_of
+    from fusescope.analysis.errors import FuseScopeError
+    from fusescope.app.library.items import (
+        ORDERS,
+        items,
+        matching,
+        ordered,
+        store,
+        unlisted,
+        values_of,
+    )
 
     if sort not in ORDERS:
         raise FuseScopeError("unknown_order", name=sort[:40], known=", ".join(ORDERS))
@@ -176,8 +184,8 @@ def _print(found: list[Item], words: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from analysis import units
-    from app.library.items import short, store, unlisted, unlisted_parts
+    from fusescope.analysis import units
+    from fusescope.app.library.items import short, store, unlisted, unlisted_parts
 
     console = Console(highlight=False, markup=False, emoji=False)
     if not found:
@@ -220,7 +228,7 @@ def _print(found: list[Item], words: str) -> None:
 
 def _ask(question: str, yes: bool) -> None:
     """Raises FuseScopeError where nobody agrees."""
-    from analysis.errors import FuseScopeError
+    from fusescope.analysis.errors import FuseScopeError
 
     if yes:
         return

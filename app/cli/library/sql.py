@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from analysis.errors import FuseScopeError
-from analysis.messages import listed, say
-from app.cli import memory, streams
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import listed, say
+from fusescope.app.cli import memory, streams
 
 if TYPE_CHECKING:
-    from analysis.sql.database import Answer
-    from app.library.query import Prepared
+    from fusescope.analysis.sql.database import Answer
+    from fusescope.app.library.query import Prepared
 
 _MAX_ROWS = 200  # that a terminal gets
 
@@ -35,7 +35,7 @@ def sql(
     if json and csv:
         raise FuseScopeError("options_exclude", first="--json", second="--csv")
     with memory.lasting():
-        from app.library.query import opened
+        from fusescope.app.library.query import opened
 
     with opened(seconds) as prepared:
         _tell_unread(prepared.unread)
@@ -51,7 +51,7 @@ def sql(
 
 def _write(prepared: Prepared, question: str, *, is_json: bool) -> None:
     """Writes all rows while DuckDB finds them: they need not fit in memory."""
-    from analysis.sql.written import csv_parts, json_parts
+    from fusescope.analysis.sql.written import csv_parts, json_parts
 
     stream = prepared.stream(question)
     _tell_damaged(prepared.damaged)
@@ -93,7 +93,7 @@ def _print(answer: Answer) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from analysis.sql.written import cell_text, is_number
+    from fusescope.analysis.sql.written import cell_text, is_number
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name, kind in zip(answer.columns, answer.types, strict=True):
@@ -113,7 +113,7 @@ def _print_tables(prepared: Prepared) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from app.library.query import TABLES
+    from fusescope.app.library.query import TABLES
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("Table"), no_wrap=True)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from app.cli import streams
-from app.cli.limits import LimitOption
+from fusescope.app.cli import streams
+from fusescope.app.cli.limits import LimitOption
 
 if TYPE_CHECKING:
-    from analysis.experiment import Experiment, ExperimentRecord
+    from fusescope.analysis.experiment import Experiment, ExperimentRecord
 
 MAX_FILES = 64
 
@@ -29,24 +29,24 @@ def scaling(
     limit: LimitOption = None,  # in force by now
 ) -> None:
     """Show how a model scales with the batch size and the number of threads."""
-    from analysis.compare.multiple.scaling import scaling as scaling_of
+    from fusescope.analysis.compare.multiple.scaling import scaling as scaling_of
 
     names = tuple(filter(None, map(str.strip, (variants or "").split(","))))
     found = scaling_of([_read(path, names) for path in _files(paths)])
     if json:
-        from analysis.report.exports.scaling_json import scaling_json
+        from fusescope.analysis.report.exports.scaling_json import scaling_json
 
         streams.write_json(scaling_json(found))
     else:
-        from app.cli.printing.scaling import print_scaling
+        from fusescope.app.cli.printing.scaling import print_scaling
 
         print_scaling(found)
 
 
 def _files(paths: list[Path]) -> list[Path]:
     """The files, with those of folders by name."""
-    from analysis.errors import FuseScopeError
-    from analysis.text import display_name
+    from fusescope.analysis.errors import FuseScopeError
+    from fusescope.analysis.text import display_name
 
     found: list[Path] = []
     for path in paths:
@@ -60,10 +60,10 @@ def _files(paths: list[Path]) -> list[Path]:
 
 
 def _read(path: Path, names: tuple[str, ...]) -> Experiment:
-    from analysis.errors import FuseScopeError
-    from analysis.experiment import Experiment
-    from analysis.text import display_name
-    from app.cli.reading import read_given
+    from fusescope.analysis.errors import FuseScopeError
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.text import display_name
+    from fusescope.app.cli.reading import read_given
 
     def wanted(record: ExperimentRecord) -> tuple[str, ...]:
         for name in names:

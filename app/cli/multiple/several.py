@@ -7,28 +7,28 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
-from analysis.compare import DEFAULT_ASSUMPTIONS
-from analysis.compare.files import check_apart
-from analysis.compare.multiple.choice import names_of, several_sides
-from analysis.compare.multiple.comparison import (
+from fusescope.analysis.compare import DEFAULT_ASSUMPTIONS
+from fusescope.analysis.compare.files import check_apart
+from fusescope.analysis.compare.multiple.choice import names_of, several_sides
+from fusescope.analysis.compare.multiple.comparison import (
     MAX_SIDES,
     MultipleComparison,
     check_number,
     compare_several,
 )
-from analysis.compare.side import Side
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, ExperimentRecord
-from analysis.readers.experiment import Wanted
-from analysis.readers.packed.report import Contents
-from analysis.spelling import nearest
-from analysis.trace import Trace
-from app.cli import streams
-from app.cli.given import reports
-from app.cli.given.sides import side_at
-from app.cli.reading import read_given, reading_ahead
-from app.cli.writing.outputs import print_report, refuse_lost, write_whole
-from app.library.reading import named_by_path
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment, ExperimentRecord
+from fusescope.analysis.readers.experiment import Wanted
+from fusescope.analysis.readers.packed.report import Contents
+from fusescope.analysis.spelling import nearest
+from fusescope.analysis.trace import Trace
+from fusescope.app.cli import streams
+from fusescope.app.cli.given import reports
+from fusescope.app.cli.given.sides import side_at
+from fusescope.app.cli.reading import read_given, reading_ahead
+from fusescope.app.cli.writing.outputs import print_report, refuse_lost, write_whole
+from fusescope.app.library.reading import named_by_path
 
 
 def print_several(
@@ -67,7 +67,7 @@ def print_several(
     else:
         sides = _sides(paths, names, baseline)
     if redact:
-        from analysis.redaction import all_redacted
+        from fusescope.analysis.redaction import all_redacted
 
         sides = all_redacted(sides)
     multiple = compare_several(sides, assumptions)
@@ -77,16 +77,16 @@ def print_several(
             write_whole(path, data, option=option, code="report_unwritable")
     for option, folder in folders.items():
         if folder is not None:
-            from app.cli.writing.folders import write_files
+            from fusescope.app.cli.writing.folders import write_files
 
             tables = {folder / name: data for name, data in _tables(option, multiple).items()}
             write_files(tables, paths, option=option, code="tables_unwritable")
     if json:
-        from analysis.report.exports.multiple_json import multiple_json
+        from fusescope.analysis.report.exports.multiple_json import multiple_json
 
         streams.write_json(multiple_json(multiple))
     else:
-        from app.cli.printing.multiple import print_multiple
+        from fusescope.app.cli.printing.multiple import print_multiple
 
         print_multiple(multiple, is_brief=brief)
         html = files.get("--html")
@@ -96,24 +96,24 @@ def print_several(
 
 def _made(option: str, multiple: MultipleComparison) -> bytes:
     if option == "--markdown":
-        from analysis.report.multiple.markdown import multiple_markdown
+        from fusescope.analysis.report.multiple.markdown import multiple_markdown
 
         return multiple_markdown(multiple).encode()
     if option == "--perfetto":
-        from analysis.report.exports.perfetto import several_perfetto_json
+        from fusescope.analysis.report.exports.perfetto import several_perfetto_json
 
         return several_perfetto_json(multiple)
-    from analysis.report.multiple.html import multiple_html
+    from fusescope.analysis.report.multiple.html import multiple_html
 
     return multiple_html(multiple).encode()
 
 
 def _tables(option: str, multiple: MultipleComparison) -> dict[str, bytes]:
     if option == "--csv":
-        from analysis.report.multiple.csv import multiple_csv
+        from fusescope.analysis.report.multiple.csv import multiple_csv
 
         return multiple_csv(multiple)
-    from analysis.report.multiple.parquet import multiple_parquet
+    from fusescope.analysis.report.multiple.parquet import multiple_parquet
 
     return multiple_parquet(multiple)
 

@@ -8,24 +8,24 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from analysis import units, wording
-from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.ledger.modules import modules
-from analysis.compare.runs.entered import offered_runs
-from analysis.compare.side import engines_differ
-from analysis.compare.trust import Trust, trust
-from analysis.messages import Message, listed, say
-from analysis.operators.classes import LABELS
-from analysis.operators.short_names import library_kernel, short_names
-from analysis.report.text import known
-from analysis.text import clean_text
-from analysis.wording import NO_MODULE, step
-from analysis.wording.answer import answer_lines
-from analysis.wording.quantities import MISSING
-from app.cli.printing.ladder import print_ladder
-from app.cli.printing.ledger import print_ledger
-from app.cli.printing.model_tree import print_model_tree
-from app.cli.printing.products import print_products
+from fusescope.analysis import units, wording
+from fusescope.analysis.compare.comparison import Comparison, Figure
+from fusescope.analysis.compare.ledger.modules import modules
+from fusescope.analysis.compare.runs.entered import offered_runs
+from fusescope.analysis.compare.side import engines_differ
+from fusescope.analysis.compare.trust import Trust, trust
+from fusescope.analysis.messages import Message, listed, say
+from fusescope.analysis.operators.classes import LABELS
+from fusescope.analysis.operators.short_names import library_kernel, short_names
+from fusescope.analysis.report.text import known
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording import NO_MODULE, step
+from fusescope.analysis.wording.answer import answer_lines
+from fusescope.analysis.wording.quantities import MISSING
+from fusescope.app.cli.printing.ladder import print_ladder
+from fusescope.app.cli.printing.ledger import print_ledger
+from fusescope.app.cli.printing.model_tree import print_model_tree
+from fusescope.app.cli.printing.products import print_products
 
 _TOP_ROWS = 12
 _MAX_OTHERS = 8

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from analysis.advice.explanation.explanation import TraceExplanation
-from analysis.messages import paragraph
-from analysis.text import clean_text
-from analysis.wording.explanation.trace import following_said, told_said
+from fusescope.analysis.advice.explanation.explanation import TraceExplanation
+from fusescope.analysis.messages import paragraph
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.explanation.trace import following_said, told_said
 
 _CHARS = 2000  # of a paragraph: names in it come from files
 

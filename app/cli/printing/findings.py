@@ -6,20 +6,20 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from analysis.advice import Findings
-from analysis.advice.explanation.explanation import TraceExplanation
-from analysis.advice.explanation.model_tree import TracedTree
-from analysis.advice.scorecard import Scorecard
-from analysis.compare.side import Side
-from analysis.messages import say
-from analysis.text import clean_text
-from analysis.wording import findings as words
-from analysis.wording import units_text
-from analysis.wording.diagnostics.early_end import early_end_text, early_end_title
-from analysis.wording.scorecard import SCORECARD_TITLE, scorecard_sentence
-from analysis.wording.single import unit_runs_text
-from app.cli.printing.explained import print_explanation
-from app.cli.printing.model_tree import print_trace_tree
+from fusescope.analysis.advice import Findings
+from fusescope.analysis.advice.explanation.explanation import TraceExplanation
+from fusescope.analysis.advice.explanation.model_tree import TracedTree
+from fusescope.analysis.advice.scorecard import Scorecard
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.messages import say
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording import findings as words
+from fusescope.analysis.wording import units_text
+from fusescope.analysis.wording.diagnostics.early_end import early_end_text, early_end_title
+from fusescope.analysis.wording.scorecard import SCORECARD_TITLE, scorecard_sentence
+from fusescope.analysis.wording.single import unit_runs_text
+from fusescope.app.cli.printing.explained import print_explanation
+from fusescope.app.cli.printing.model_tree import print_trace_tree
 
 _CHARS = 1000  # of a line: names in it come from files
 

@@ -8,20 +8,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analysis import units
-from analysis.fleet.examined import Examined
-from analysis.fleet.versus import Versus
-from analysis.messages import Part, say
-from analysis.operators.short_names import short_names
-from analysis.text import clean_text
-from analysis.wording.fleet.bases import BASES, PARTS, TITLES, Question
-from analysis.wording.fleet.sentences import (
+from fusescope.analysis import units
+from fusescope.analysis.fleet.examined import Examined
+from fusescope.analysis.fleet.versus import Versus
+from fusescope.analysis.messages import Part, say
+from fusescope.analysis.operators.short_names import short_names
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.fleet.bases import BASES, PARTS, TITLES, Question
+from fusescope.analysis.wording.fleet.sentences import (
     KINDS,
     answer_sentences,
     ranks_text,
     state_sentences,
 )
-from analysis.wording.fleet.versus import versus_sentences
+from fusescope.analysis.wording.fleet.versus import versus_sentences
 
 _CHARS = 1200  # of a line: names in it come from files
 _NAME_CHARS = 48

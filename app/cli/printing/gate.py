@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from analysis.gate.judgement import has_failed
-from analysis.messages import say
-from analysis.text import clean_text
-from analysis.wording.gate import (
+from fusescope.analysis.gate.judgement import has_failed
+from fusescope.analysis.messages import say
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.gate import (
     OUTCOMES,
     blocked_lines,
     cause_lines,
@@ -21,8 +21,8 @@ from analysis.wording.gate import (
 )
 
 if TYPE_CHECKING:
-    from analysis.advice.missed_fusions import MissedFusion
-    from analysis.gate.judged import Judged
+    from fusescope.analysis.advice.missed_fusions import MissedFusion
+    from fusescope.analysis.gate.judged import Judged
 
 _CHARS = 1000
 _STYLES = {"failed": "bold red", "passed": "green", "cannot_tell": "yellow", "unknown": "yellow"}

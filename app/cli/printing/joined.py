@@ -5,12 +5,12 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.messages import say
-from analysis.report.text import known
-from analysis.text import clean_text
-from analysis.wording.fusion.joined import joined_rows, largest_joined
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import say
+from fusescope.analysis.report.text import known
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.fusion.joined import joined_rows, largest_joined
 
 _LINES = 16
 _CHARS = 44

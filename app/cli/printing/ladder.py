@@ -5,13 +5,13 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.compare.multiple.ladder import Ladder, ladder_of
-from analysis.messages import Part, say
-from analysis.text import clean_text
-from analysis.wording.multiple import ladder as words
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.compare.multiple.ladder import Ladder, ladder_of
+from fusescope.analysis.messages import Part, say
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.multiple import ladder as words
 
 _CHARS = 1000
 

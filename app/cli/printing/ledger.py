@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from analysis import units, wording
-from analysis.advice import MissedFusion, missed_fusions
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message, say
-from analysis.operators.short_names import library_kernel, short_names
-from analysis.report.text import known
-from analysis.text import clean_text
-from analysis.wording.advice import near_miss_sentence, own_pass_sentence, pattern_text
-from analysis.wording.counted import whole_text
-from analysis.wording.fusion.apart import Apart, apart
-from analysis.wording.fusion.became import becomes_text, originals_text
-from analysis.wording.fusion.shares import shown_shares
-from analysis.wording.fusion.terms import TERMS, shown_terms
-from app.cli.printing.joined import print_joined
+from fusescope.analysis import units, wording
+from fusescope.analysis.advice import MissedFusion, missed_fusions
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.operators.short_names import library_kernel, short_names
+from fusescope.analysis.report.text import known
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.advice import near_miss_sentence, own_pass_sentence, pattern_text
+from fusescope.analysis.wording.counted import whole_text
+from fusescope.analysis.wording.fusion.apart import Apart, apart
+from fusescope.analysis.wording.fusion.became import becomes_text, originals_text
+from fusescope.analysis.wording.fusion.shares import shown_shares
+from fusescope.analysis.wording.fusion.terms import TERMS, shown_terms
+from fusescope.app.cli.printing.joined import print_joined
 
 TOP_PATTERNS = 6
 _KERNEL_CHARS = 44  # of which a library's kernel gets a short name
@@ -74,7 +74,7 @@ def print_ledger(console: Console, comparison: Comparison) -> None:
 
 def _print_changes(console: Console, comparison: Comparison) -> None:
     """The steps from the baseline's unit of work to the candidate's, where no group is proven."""
-    from analysis.wording.explanation import waterfall as explained_steps
+    from fusescope.analysis.wording.explanation import waterfall as explained_steps
 
     console.print(f"\n{explained_steps.TITLE}", style="bold")
     table = Table(box=None, pad_edge=False, show_header=False)

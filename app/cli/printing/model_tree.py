@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from analysis import units
-from analysis.compare.comparison import Comparison
-from analysis.compare.model_tree import ModelTree, Node, model_tree
-from analysis.messages import paragraph, say
-from analysis.text import clean_text
+from fusescope.analysis import units
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.model_tree import ModelTree, Node, model_tree
+from fusescope.analysis.messages import paragraph, say
+from fusescope.analysis.text import clean_text
 
 if TYPE_CHECKING:
-    from analysis.advice.explanation.model_tree import TracedTree
+    from fusescope.analysis.advice.explanation.model_tree import TracedTree
 
 _ROWS = 12
 _NAME_CHARS = 64
@@ -27,7 +27,7 @@ def print_model_tree(console: Console, comparison: Comparison) -> None:
     tree = model_tree(comparison)
     if tree is None:
         return
-    from analysis.wording.trees import model_tree as words
+    from fusescope.analysis.wording.trees import model_tree as words
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(say("part of the model"))
@@ -45,7 +45,7 @@ def print_trace_tree(console: Console, traced: TracedTree | None) -> None:
     """Print the tree of one trace, and which part takes most; nothing without a tree."""
     if traced is None:
         return
-    from analysis.wording.trees import model_tree as words
+    from fusescope.analysis.wording.trees import model_tree as words
 
     tree, most = traced.tree, traced.costliest
     table = Table(box=None, pad_edge=False, header_style="dim")
@@ -69,7 +69,7 @@ def print_trace_tree(console: Console, traced: TracedTree | None) -> None:
 
 def _name(tree: ModelTree, node: Node, chars: int) -> str:
     """Return the names of a part in one line, with how many modules it stands for."""
-    from analysis.wording.trees import model_tree as words
+    from fusescope.analysis.wording.trees import model_tree as words
 
     name = clean_text(" › ".join(words.step_texts(tree, node)), 1000)
     return f"{units.middle_cut(name, chars)} {words.instances_text(node)}".rstrip()

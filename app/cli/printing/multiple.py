@@ -10,15 +10,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analysis.compare.multiple.comparison import MultipleComparison
-from analysis.compare.multiple.pareto import pareto
-from analysis.messages import paragraph, say
-from analysis.text import clean_text
-from analysis.units import MISSING, middle_cut
-from analysis.wording.multiple import comparison as words
-from analysis.wording.multiple.engines import Fact, facts, reading_sentences
-from analysis.wording.trust import TRUST
-from app.cli.printing.ladder import print_ladder
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison
+from fusescope.analysis.compare.multiple.pareto import pareto
+from fusescope.analysis.messages import paragraph, say
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.units import MISSING, middle_cut
+from fusescope.analysis.wording.multiple import comparison as words
+from fusescope.analysis.wording.multiple.engines import Fact, facts, reading_sentences
+from fusescope.analysis.wording.trust import TRUST
+from fusescope.app.cli.printing.ladder import print_ladder
 
 _CHARS = 1000  # of a line: names in it come from files
 _NAME_CHARS = (20, 28)  # on a narrow terminal, on others

@@ -5,14 +5,14 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
-from analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.comparison import Comparison
 
 
 def print_products(console: Console, comparison: Comparison) -> None:
     """Print the products of both sides; nothing of other pairs."""
     if comparison.explanation is None:
         return
-    from analysis.report.explanation.product_rows import product_table, texts_of
+    from fusescope.analysis.report.explanation.product_rows import product_table, texts_of
 
     found = product_table(comparison.explanation)
     if found is None:

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from analysis.advice.ranking import Ranking
-from analysis.messages import say
-from analysis.text import clean_text
-from analysis.wording.findings import ranking as words
+from fusescope.analysis.advice.ranking import Ranking
+from fusescope.analysis.messages import say
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.findings import ranking as words
 
 _CHARS = 1000
 

@@ -9,22 +9,22 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analysis import units
-from analysis.messages import say
-from analysis.text import clean_text
-from analysis.wording.releases import (
+from fusescope.analysis import units
+from fusescope.analysis.messages import say
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.releases import (
     change_lines,
     change_sentence,
     history_sentence,
     skipped_text,
     what_changed,
 )
-from analysis.wording.releases.costs import cost_lines, cost_sentence
+from fusescope.analysis.wording.releases.costs import cost_lines, cost_sentence
 
 if TYPE_CHECKING:
-    from analysis.compare.comparison import Comparison
-    from analysis.releases.changes import Change
-    from analysis.releases.history import History
+    from fusescope.analysis.compare.comparison import Comparison
+    from fusescope.analysis.releases.changes import Change
+    from fusescope.analysis.releases.history import History
 
 _CHARS = 1000
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from analysis import units
-from analysis.errors import FuseScopeError
-from analysis.messages import paragraph, say
-from app.cli import streams
-from collectors.environments import adding, needs, state
-from collectors.environments.catalogue import ENGINES, OWN
+from fusescope.analysis import units
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import paragraph, say
+from fusescope.app.cli import streams
+from fusescope.collectors.environments import adding, needs, state
+from fusescope.collectors.environments.catalogue import ENGINES, OWN
 
 if TYPE_CHECKING:
-    from collectors.environments.catalogue import Engine
-    from collectors.environments.state import State
+    from fusescope.collectors.environments.catalogue import Engine
+    from fusescope.collectors.environments.state import State
 
 SCHEMA_VERSION = 1
 
@@ -65,7 +65,7 @@ def print_json(values: dict[str, Any]) -> None:
     """An object with these values; an error among them as the object that `error` has elsewhere."""
     import msgspec
 
-    from analysis.report.exports.error_json import error_values
+    from fusescope.analysis.report.exports.error_json import error_values
 
     def plain(value: object) -> object:
         if isinstance(value, FuseScopeError):

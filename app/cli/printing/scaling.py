@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analysis.compare.multiple.scaling import Scaling
-from analysis.messages import say
-from analysis.text import clean_text
-from analysis.wording.multiple import scaling as words
-from analysis.wording.trust import TRUST
+from fusescope.analysis.compare.multiple.scaling import Scaling
+from fusescope.analysis.messages import say
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.multiple import scaling as words
+from fusescope.analysis.wording.trust import TRUST
 
 _CHARS = 1000  # of a line: names in it come from files
 _FIXED = "\N{NO-BREAK SPACE}"

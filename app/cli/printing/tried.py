@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from analysis.advice.tried import Tried
-from analysis.text import clean_text
-from analysis.wording import tried as words
+from fusescope.analysis.advice.tried import Tried
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording import tried as words
 
 _CHARS = 600
 

@@ -9,8 +9,8 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from analysis.messages import say
-from collectors.progress import Progress as Step
+from fusescope.analysis.messages import say
+from fusescope.collectors.progress import Progress as Step
 
 _SHARES = {"prepare": 0.0, "check": 0.05, "peaks": 0.15, "blocks": 0.2, "write": 0.99, "done": 1.0}
 

@@ -14,15 +14,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
-from analysis.messages import say
-from analysis.text import display_name
-from app.cli import streams
-from app.cli.recording import run as recording_run
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import say
+from fusescope.analysis.text import display_name
+from fusescope.app.cli import streams
+from fusescope.app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
-    from analysis.advice.ranking import Judged
-    from analysis.experiment import ExperimentRecord
+    from fusescope.analysis.advice.ranking import Judged
+    from fusescope.analysis.experiment import ExperimentRecord
 
 SECONDS = 20.0
 _VARIANTS = ("unfused", "fused")
@@ -93,7 +93,7 @@ def collection_at(path: Path) -> Collection | None:
 
 def rank(found: Collection, asked: Asked) -> None:
     """Records what has no recording, and tells what all of them miss. Raises FuseScopeError."""
-    from analysis.advice.ranking import ranking
+    from fusescope.analysis.advice.ranking import ranking
 
     if asked.seconds is not None and not 0 < asked.seconds < math.inf:
         raise FuseScopeError("number_too_small", option="--seconds", given=f"{asked.seconds:g}")
@@ -109,11 +109,11 @@ def rank(found: Collection, asked: Asked) -> None:
             failed[display_name(path.name)] = error.text
     whole = ranking(judged)
     if asked.as_json:
-        from analysis.report.exports.ranking_json import ranking_json
+        from fusescope.analysis.report.exports.ranking_json import ranking_json
 
         streams.write_json(ranking_json(whole, failed, recorded))
     else:
-        from app.cli.printing.ranking import print_ranking
+        from fusescope.app.cli.printing.ranking import print_ranking
 
         print_ranking(whole, failed)
     if not judged:
@@ -159,7 +159,7 @@ def _recordings(
 
 def _recorded(model: Path, asked: Asked) -> Path:
     try:
-        from collectors.record import Recording
+        from fusescope.collectors.record import Recording
     except ImportError as error:
         raise recording_run.missing_package(error) from None
 
@@ -174,11 +174,11 @@ def _recorded(model: Path, asked: Asked) -> Path:
 
 
 def _judged(path: Path, asked: Asked) -> Judged:
-    from analysis.advice.ranking import judged
-    from analysis.advice.sides import advised, advised_names
-    from analysis.experiment import Experiment
-    from analysis.redaction import redacted
-    from app.cli.reading import read_given
+    from fusescope.analysis.advice.ranking import judged
+    from fusescope.analysis.advice.sides import advised, advised_names
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.redaction import redacted
+    from fusescope.app.cli.reading import read_given
 
     wanted = None if asked.redact else lambda record: advised_names(record, asked.variant)
     value = read_given(path, wanted)
@@ -200,7 +200,7 @@ def _content(model: Path) -> tuple[str, bool]:
 
 def _record(path: Path) -> ExperimentRecord | None:
     """The record of an experiment; None where it cannot be read."""
-    from analysis.experiment import RECORD_NAME, parse_record
+    from fusescope.analysis.experiment import RECORD_NAME, parse_record
 
     try:
         with zipfile.ZipFile(path) as archive, archive.open(RECORD_NAME) as member:
@@ -219,7 +219,7 @@ def _created_s(record: ExperimentRecord) -> float:
 
 def _may_be_experiment(path: Path) -> bool:
     """Whether a zip holds an experiment, or is damaged, which is said when it is read."""
-    from analysis.experiment import RECORD_NAME
+    from fusescope.analysis.experiment import RECORD_NAME
 
     if path.suffix.lower() != ".zip":
         return False
@@ -232,7 +232,7 @@ def _may_be_experiment(path: Path) -> bool:
 
 def _is_recording(path: Path) -> bool:
     """Whether a folder that also holds models holds the files of one recording."""
-    from app.cli.reading import read_given
+    from fusescope.app.cli.reading import read_given
 
     try:
         read_given(path)

@@ -7,13 +7,13 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
-from app.cli import interruption
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli import interruption
 
 if TYPE_CHECKING:
-    from analysis.experiment import ExperimentRecord
-    from collectors.progress import Progress
-    from collectors.record import Recording
+    from fusescope.analysis.experiment import ExperimentRecord
+    from fusescope.collectors.progress import Progress
+    from fusescope.collectors.record import Recording
 
 OnProgress = Callable[["Progress"], None]
 
@@ -21,7 +21,7 @@ OnProgress = Callable[["Progress"], None]
 def run(recording: Recording, *, progress_json: bool = False) -> Path:
     """Records, and returns the path of the file. Ctrl-C, SIGTERM and a hang-up keep
     complete blocks."""
-    from collectors.record import record
+    from fusescope.collectors.record import record
 
     interruption.heed()
     with _json_lines() if progress_json else _bar() as on_progress:
@@ -49,13 +49,13 @@ def relative(path: Path) -> str:
 
 
 def _decided(experiment: ExperimentRecord) -> bool:
-    from analysis.compare.timing.verdict import decided
+    from fusescope.analysis.compare.timing.verdict import decided
 
     return decided(experiment)
 
 
 def _json_lines() -> AbstractContextManager[OnProgress]:
-    from collectors.progress import encode
+    from fusescope.collectors.progress import encode
 
     def say(progress: Progress) -> None:
         with suppress(OSError):  # a recording goes on when nobody reads how far it is
@@ -70,6 +70,6 @@ def _bar() -> AbstractContextManager[OnProgress]:
     It is drawn only between blocks: a bar that refreshes itself would take the cores from the
     runs that are being timed.
     """
-    from app.cli.recording.bar import RecordingBar
+    from fusescope.app.cli.recording.bar import RecordingBar
 
     return RecordingBar()

@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
-from analysis.messages import say
-from app.cli import streams
-from app.cli.recording import run as recording_run
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import say
+from fusescope.app.cli import streams
+from fusescope.app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
-    from analysis.advice import Findings, Subject
-    from analysis.advice.tried import Tried
-    from analysis.experiment import Experiment, ExperimentRecord
-    from collectors.record import Recording
+    from fusescope.analysis.advice import Findings, Subject
+    from fusescope.analysis.advice.tried import Tried
+    from fusescope.analysis.experiment import Experiment, ExperimentRecord
+    from fusescope.collectors.record import Recording
 
 MOST = 8
 FIRST_VARIANTS = ("unfused", "fused")
@@ -49,14 +49,14 @@ def try_out(trial: Trial) -> None:
         )
     if not trial.folder.is_dir():
         raise FuseScopeError("output_folder_missing", where=str(trial.folder), option="--out")
-    from analysis.advice import findings
-    from analysis.advice.remedies import in_one_recording, remedies, without_cuts
-    from analysis.advice.sides import advised
-    from analysis.advice.tried import Tried, present_best, tried
-    from analysis.wording.tried import later_text
+    from fusescope.analysis.advice import findings
+    from fusescope.analysis.advice.remedies import in_one_recording, remedies, without_cuts
+    from fusescope.analysis.advice.sides import advised
+    from fusescope.analysis.advice.tried import Tried, present_best, tried
+    from fusescope.analysis.wording.tried import later_text
 
     first, recording = _first(trial)
-    from collectors.record import NothingTried, can_try, to_try
+    from fusescope.collectors.record import NothingTried, can_try, to_try
 
     best = trial.variant or present_best(first.record)
     subject = advised(first, best)
@@ -82,10 +82,10 @@ def try_out(trial: Trial) -> None:
 def _first(trial: Trial) -> tuple[Experiment, Recording]:
     """What the findings are about, and the recording that others are made like."""
     try:
-        from analysis.experiment import Experiment
-        from analysis.wording.tried import from_file_text
-        from app.cli.reading import read_given
-        from collectors.record import OWN, Recording, zoo_models
+        from fusescope.analysis.experiment import Experiment
+        from fusescope.analysis.wording.tried import from_file_text
+        from fusescope.app.cli.reading import read_given
+        from fusescope.collectors.record import OWN, Recording, zoo_models
     except ImportError as error:
         raise recording_run.missing_package(error) from None
 
@@ -131,9 +131,9 @@ def _first_variants(named: str | None) -> tuple[str, ...]:
 def _written(path: Path, record: ExperimentRecord, results: Sequence[Tried]) -> dict[str, Path]:
     """The files beside the recording that repeat what is kept, by their suffix. Their names are
     the first that are free: what is there already may be of the user's own."""
-    from analysis.report.exports.session_script import kept_files
-    from app.cli.writing.outputs import write_whole
-    from collectors.record import listed_optimizers
+    from fusescope.analysis.report.exports.session_script import kept_files
+    from fusescope.app.cli.writing.outputs import write_whole
+    from fusescope.collectors.record import listed_optimizers
 
     texts = kept_files(record, results, listed_optimizers())
     names = (path.stem if n == 1 else f"{path.stem}-{n}" for n in itertools.count(1))
@@ -155,13 +155,13 @@ def _tell(
     written: dict[str, Path],
 ) -> None:
     if trial.as_json:
-        from analysis.report.exports.tried_json import tried_json
+        from fusescope.analysis.report.exports.tried_json import tried_json
 
         streams.write_json(tried_json(best, results, path, written))
         return
-    from analysis.advice.tried import kept
-    from analysis.wording.tried import no_script_text
-    from app.cli.printing.tried import print_tried
+    from fusescope.analysis.advice.tried import kept
+    from fusescope.analysis.wording.tried import no_script_text
+    from fusescope.app.cli.printing.tried import print_tried
 
     print_tried(best, results)
     for file in filter(None, (path, *written.values())):
@@ -182,19 +182,19 @@ def _tell(
 def _tell_none(trial: Trial, subject: Subject, found: Findings) -> None:
     """Why there is nothing to try."""
     if trial.as_json:
-        from analysis.report.exports.tried_json import tried_json
+        from fusescope.analysis.report.exports.tried_json import tried_json
 
         streams.write_json(tried_json(subject.side.label, (), None, {}))
         return
-    from analysis.wording.tried import nothing_text
+    from fusescope.analysis.wording.tried import nothing_text
 
     print(nothing_text(subject, found))
 
 
 def _read(path: Path) -> Experiment:
     """The recording that was just written."""
-    from analysis.experiment import Experiment
-    from analysis.readers import read_path
+    from fusescope.analysis.experiment import Experiment
+    from fusescope.analysis.readers import read_path
 
     value = read_path(path)
     assert isinstance(value, Experiment)

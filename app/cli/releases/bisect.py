@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from analysis.errors import FuseScopeError
-from app.cli import streams
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli import streams
 
 
 def bisect(
@@ -66,8 +66,8 @@ def bisect(
     ] = None,
 ) -> None:
     """Compare what neighbouring releases of ONNX Runtime make of a model."""
-    from app.cli.releases import keeping
-    from app.cli.writing.outputs import refuse_lost, write_whole
+    from fusescope.app.cli.releases import keeping
+    from fusescope.app.cli.writing.outputs import refuse_lost, write_whole
 
     if releases or remove is not None:
         if remove is not None:
@@ -77,7 +77,7 @@ def bisect(
         return
     if model is None or engine is None:
         raise FuseScopeError("bisect_needs_model")
-    from app.cli.releases.optimising import optimised, recording_of, span_of
+    from fusescope.app.cli.releases.optimising import optimised, recording_of, span_of
 
     cut = None if issue is None else issue.with_suffix(".onnx")
     files = {"--out": out, "--report": report, "--issue": issue}
@@ -88,30 +88,30 @@ def bisect(
         raise FuseScopeError("options_exclude", first="--measure", second="--redact")
     history = optimised(model, span_of(engine), batch=batch, shapes=shape or ())
     if redact:
-        from analysis.redaction import redacted_histories
+        from fusescope.analysis.redaction import redacted_histories
 
         [history] = redacted_histories([history])
-    from analysis.releases.changes import changes
+    from fusescope.analysis.releases.changes import changes
 
     found = changes(history)
     if out is not None:
-        from analysis.releases.history import history_file
+        from fusescope.analysis.releases.history import history_file
 
         write_whole(out, history_file(history), option="--out", code="report_unwritable")
     recording = recording_of(model, batch, shape or ())
     timed = {}
     if measure:
-        from app.cli.releases.measuring import measured
+        from fusescope.app.cli.releases.measuring import measured
 
         timed = measured(recording, found, seconds)
     if report is not None:
-        from analysis.report.releases.html import releases_html
+        from fusescope.analysis.report.releases.html import releases_html
 
         page = releases_html(history, found, timed).encode()
         write_whole(report, page, option="--report", code="report_unwritable")
     if issue is not None:
-        from analysis.releases.changes import main_change
-        from app.cli.releases.issue import write_issue
+        from fusescope.analysis.releases.changes import main_change
+        from fusescope.app.cli.releases.issue import write_issue
 
         change = main_change(found)
         if change is None:
@@ -119,10 +119,10 @@ def bisect(
         shown_by = None if redact else recording
         write_issue(issue, shown_by, history, change, timed.get(change.newer))
     if json:
-        from analysis.report.releases.releases_json import releases_json
+        from fusescope.analysis.report.releases.releases_json import releases_json
 
         streams.write_json(releases_json(history, found, timed))
         return
-    from app.cli.printing.releases import print_releases
+    from fusescope.app.cli.printing.releases import print_releases
 
     print_releases(history, found, timed)

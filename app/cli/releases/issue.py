@@ -6,16 +6,16 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.messages import say
-from app.cli import streams
-from app.cli.writing.outputs import write_whole
+from fusescope.analysis.messages import say
+from fusescope.app.cli import streams
+from fusescope.app.cli.writing.outputs import write_whole
 
 if TYPE_CHECKING:
-    from analysis.compare.comparison import Comparison
-    from analysis.releases.changes import Change
-    from analysis.releases.history import History
-    from analysis.report.releases.issue import Example
-    from collectors.record import Recording
+    from fusescope.analysis.compare.comparison import Comparison
+    from fusescope.analysis.releases.changes import Change
+    from fusescope.analysis.releases.history import History
+    from fusescope.analysis.report.releases.issue import Example
+    from fusescope.collectors.record import Recording
 
 
 def write_issue(
@@ -27,7 +27,7 @@ def write_issue(
 ) -> None:
     """Writes the text, and beside it the smallest model that shows the change, where one does and
     it may be shown: without `recording` none is. Raises FuseScopeError."""
-    from analysis.report.releases.issue import issue_text
+    from fusescope.analysis.report.releases.issue import issue_text
 
     model = path.with_suffix(".onnx")
     found = None if recording is None else _example(model, recording, history, change)
@@ -42,10 +42,10 @@ def write_issue(
 def _example(
     model: Path, recording: Recording, history: History, change: Change
 ) -> tuple[bytes, Example] | None:
-    from analysis.releases.changes import between
-    from analysis.report.releases.issue import Example
-    from app.cli.releases.optimising import Line
-    from collectors import bisect as collector
+    from fusescope.analysis.releases.changes import between
+    from fusescope.analysis.report.releases.issue import Example
+    from fusescope.app.cli.releases.optimising import Line
+    from fusescope.collectors import bisect as collector
 
     wanted, names = _smallest(change)
     seen: list[Change] = []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from analysis import units
-from analysis.errors import FuseScopeError
-from analysis.messages import say
-from app.cli import streams
+from fusescope.analysis import units
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import say
+from fusescope.app.cli import streams
 
 SCHEMA_VERSION = 1
 ALL = "all"
@@ -15,7 +15,7 @@ ALL = "all"
 
 def list_all(*, json: bool) -> None:
     """Prints each with what it takes on the disk."""
-    from collectors.releases import kept
+    from fusescope.collectors.releases import kept
 
     there = kept.all_kept()
     if json:
@@ -42,8 +42,8 @@ def list_all(*, json: bool) -> None:
 
 def remove(asked: str, *, json: bool) -> None:
     """Removes a release, or all. Raises FuseScopeError where it is not there."""
-    from analysis.spelling import nearest
-    from collectors.releases import kept
+    from fusescope.analysis.spelling import nearest
+    from fusescope.collectors.releases import kept
 
     versions = [one.version for one in kept.all_kept()]
     version = asked.removeprefix("onnxruntime==")

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.messages import say
-from app.cli import streams
-from app.cli.recording import run as recording_run
+from fusescope.analysis.messages import say
+from fusescope.app.cli import streams
+from fusescope.app.cli.recording import run as recording_run
 
 if TYPE_CHECKING:
-    from analysis.compare.comparison import Comparison
-    from analysis.releases.changes import Change
-    from collectors.record import Recording
+    from fusescope.analysis.compare.comparison import Comparison
+    from fusescope.analysis.releases.changes import Change
+    from fusescope.collectors.record import Recording
 
 SECONDS = 120.0
 
@@ -24,9 +24,9 @@ def measured(
 ) -> dict[str, Comparison]:
     """A comparison of both neighbours for each change, by the newer release. Their recordings stay
     in the current folder, as those of `fusescope collect` do. Raises FuseScopeError."""
-    from analysis.compare import compare
-    from analysis.compare.choice import choose_sides
-    from app.cli.reading import read_given
+    from fusescope.analysis.compare import compare
+    from fusescope.analysis.compare.choice import choose_sides
+    from fusescope.app.cli.reading import read_given
 
     found: dict[str, Comparison] = {}
     for change in changes:

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Self
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.messages import paragraph, say
-from app.cli import interruption, streams
-from app.cli.recording import run as recording_run
-from app.cli.recording.command import typed_command
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import paragraph, say
+from fusescope.app.cli import interruption, streams
+from fusescope.app.cli.recording import run as recording_run
+from fusescope.app.cli.recording.command import typed_command
 
 if TYPE_CHECKING:
-    from analysis.releases.history import History
-    from collectors.bisect import Found
-    from collectors.record import Recording
-    from collectors.releases.version import Span
+    from fusescope.analysis.releases.history import History
+    from fusescope.collectors.bisect import Found
+    from fusescope.collectors.record import Recording
+    from fusescope.collectors.releases.version import Span
 
 
 def span_of(engine: str) -> Span:
     """The releases that `--engine` names. Raises FuseScopeError."""
-    from collectors.releases.version import parse_span
+    from fusescope.collectors.releases.version import parse_span
 
     return parse_span(engine)
 
@@ -39,7 +39,7 @@ def optimised(
     """What the releases of the span, or these two, make of the model; says before what has to be
     fetched. Raises FuseScopeError where fewer than two of a span can optimise it."""
     try:
-        from collectors import bisect as collector
+        from fusescope.collectors import bisect as collector
     except ImportError as error:
         raise recording_run.missing_package(error) from None
     recording = recording_of(model, batch, shapes)
@@ -56,7 +56,7 @@ def optimised(
     with Line() as line:
         history = _without_folders(collector.optimise(recording, found, line))
     if not isinstance(releases, tuple) and len(history.compared) < 2:
-        from analysis.wording.releases import skipped_text
+        from fusescope.analysis.wording.releases import skipped_text
 
         for release in history.releases:
             if reason := skipped_text(release):
@@ -67,7 +67,7 @@ def optimised(
 
 def _without_folders(history: History) -> History:
     """The same, with no folder in what engines said: the file travels."""
-    from analysis.redaction import text_without_paths
+    from fusescope.analysis.redaction import text_without_paths
 
     releases = tuple(
         msgspec.structs.replace(one, said=text_without_paths(one.said)) for one in history.releases
@@ -77,8 +77,8 @@ def _without_folders(history: History) -> History:
 
 def recording_of(model: str, batch: int | None, shapes: Sequence[str]) -> Recording:
     """What is asked of each release. Raises FuseScopeError for a shape that is none."""
-    from app.recording.shapes import shape_of
-    from collectors.record import Recording
+    from fusescope.app.recording.shapes import shape_of
+    from fusescope.collectors.record import Recording
 
     return Recording(
         model=model,
@@ -91,7 +91,7 @@ def recording_of(model: str, batch: int | None, shapes: Sequence[str]) -> Record
 
 def _tell_size(found: Found) -> None:
     """What will be fetched, before it is."""
-    from collectors.releases import kept
+    from fusescope.collectors.releases import kept
 
     if found.offline is not None:
         said = say(

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from analysis.messages import say
-from analysis.report.exports.ascend_tables import ascend_tables
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
-from app.cli.writing.folders import write_files
+from fusescope.analysis.messages import say
+from fusescope.analysis.report.exports.ascend_tables import ascend_tables
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
+from fusescope.app.cli.writing.folders import write_files
 
 _MAX_CHARS = 60
 

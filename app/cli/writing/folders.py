@@ -11,8 +11,8 @@ from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from app.cli.writing.outputs import refuse_lost
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.cli.writing.outputs import refuse_lost
 
 
 def write_files(

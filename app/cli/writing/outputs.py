@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from analysis.errors import FuseScopeError
-from analysis.messages import say
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import say
 
 _HEAD_BYTES = 64
 _ZIP = b"PK"
@@ -47,7 +47,7 @@ def write_whole(
     A link stays one, and what it leads to is replaced. What is not a regular file (a device, a
     pipe) is written to and never replaced.
     """
-    from collectors.files import publication
+    from fusescope.collectors.files import publication
 
     if path.is_dir():
         raise FuseScopeError("output_is_a_folder", where=str(path), option=option)
@@ -95,7 +95,7 @@ def _is_part(output: Path, given: Path) -> bool:
 
 def _has_graphs(path: Path) -> bool:
     """Whether it is a zip of graphs alone, without a time."""
-    from analysis.releases.history import is_history
+    from fusescope.analysis.releases.history import is_history
 
     try:
         return is_history(path.read_bytes())

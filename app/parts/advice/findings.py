@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from analysis.advice import TOP, Finding, Findings
-from analysis.messages import say
-from analysis.metrics.stretch import Stretch
-from analysis.wording import findings as words
-from app.language import spoken
-from app.parts import panels
-from app.parts.heads import told
+from fusescope.analysis.advice import TOP, Finding, Findings
+from fusescope.analysis.messages import say
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.wording import findings as words
+from fusescope.app.language import spoken
+from fusescope.app.parts import panels
+from fusescope.app.parts.heads import told
 
 _NAME_CHARS = 120  # of what a finding names: whole, as in reports
 ToGroup = Callable[[int], None]

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Literal
 import pandas as pd
 import streamlit as st
 
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message, say
-from app.parts import panels
-from app.parts.heads import NO_HEAD, Head, told
-from app.parts.table import Table, micro
-from app.recording import progress
-from app.sources.comparisons import Shown
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message, say
+from fusescope.app.parts import panels
+from fusescope.app.parts.heads import NO_HEAD, Head, told
+from fusescope.app.parts.table import Table, micro
+from fusescope.app.recording import progress
+from fusescope.app.sources.comparisons import Shown
 
 if TYPE_CHECKING:
-    from analysis.advice import MissedFusion
-    from analysis.wording.fusion.apart import Apart
+    from fusescope.analysis.advice import MissedFusion
+    from fusescope.analysis.wording.fusion.apart import Apart
 
 _ROW_HEIGHT = 66  # three lines of text
 _MAX_ROWS, _MAX_OPTIMIZERS, _MAX_PAIRS = 6, 12, 12  # that are shown without scrolling
@@ -48,8 +48,8 @@ _NOT_ONE_BY_ONE = ("jax", "mindspore", "openvino")  # no fusion can be left out 
 def missed_fusions(shown: Shown, record_page: st.Page) -> None:
     """The table of patterns that were not fused: what blocked them and what to change, and what
     our own pass would fuse, which the `record_page` records."""
-    from analysis.wording.advice import NEAR_MISSES_HELP, attention_sentence
-    from analysis.wording.fusion.apart import APART_HELP, apart
+    from fusescope.analysis.wording.advice import NEAR_MISSES_HELP, attention_sentence
+    from fusescope.analysis.wording.fusion.apart import APART_HELP, apart
 
     rows = apart(shown.comparison)
     with panels.guarded():
@@ -95,7 +95,7 @@ def _apart(rows: Sequence[Apart]) -> Table:
 
 def _own_pass(shown: Shown, misses: Sequence[MissedFusion], record_page: st.Page) -> None:
     """What our own pass would fuse of this, and how it is recorded."""
-    from analysis.wording.advice import own_pass_sentence
+    from fusescope.analysis.wording.advice import own_pass_sentence
 
     experiment = shown.comparison.candidate.experiment
     if experiment is None or shown.comparison.candidate.label == OWN_PASS:
@@ -122,7 +122,7 @@ def _own_pass(shown: Shown, misses: Sequence[MissedFusion], record_page: st.Page
 
 def _none_missed(comparison: Comparison) -> str:
     """Why the table is empty: nothing is known, or nothing was missed."""
-    from analysis.advice.settings import conditions_of
+    from fusescope.analysis.advice.settings import conditions_of
 
     side = comparison.candidate
     if side.experiment is None or comparison.fusion.source != "graphs":
@@ -135,7 +135,7 @@ def _none_missed(comparison: Comparison) -> str:
 
 
 def _missed(misses: Sequence[MissedFusion]) -> Table:
-    from analysis.wording.advice import (
+    from fusescope.analysis.wording.advice import (
         OWN_PASS_HELP,
         near_miss_remedy,
         near_miss_sentence,
@@ -235,8 +235,8 @@ _KERNELS = (
 
 def ablation(comparison: Comparison) -> None:
     """The table of what each optimizer of the engine is worth in this model, measured."""
-    from analysis.compare.ablation import ablation as measured
-    from analysis.wording.ablation import (
+    from fusescope.analysis.compare.ablation import ablation as measured
+    from fusescope.analysis.wording.ablation import (
         ablation_help,
         ablation_notes,
         ablation_ratio,

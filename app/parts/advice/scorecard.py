@@ -5,17 +5,17 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message
-from analysis.wording import scorecard as words
-from app.parts import panels
-from app.parts.heads import NO_HEAD, Head, told
-from app.parts.table import Table, micro
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message
+from fusescope.analysis.wording import scorecard as words
+from fusescope.app.parts import panels
+from fusescope.app.parts.heads import NO_HEAD, Head, told
+from fusescope.app.parts.table import Table, micro
 
 
 def show(comparison: Comparison) -> None:
     """The section; nothing where the pair is not one that can be predicted."""
-    from analysis.advice.scorecard import scorecard
+    from fusescope.analysis.advice.scorecard import scorecard
 
     with panels.guarded():
         card = scorecard(comparison)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.advice.tried import Tried, kept, tried
-from analysis.experiment import ExperimentRecord
-from analysis.messages import Message, paragraph
-from analysis.report.text import slug
-from analysis.wording import tried as words
-from app.parts import panels
-from app.parts.heads import told
-from app.recording import tries
+from fusescope.analysis.advice.tried import Tried, kept, tried
+from fusescope.analysis.experiment import ExperimentRecord
+from fusescope.analysis.messages import Message, paragraph
+from fusescope.analysis.report.text import slug
+from fusescope.analysis.wording import tried as words
+from fusescope.app.parts import panels
+from fusescope.app.parts.heads import told
+from fusescope.app.recording import tries
 
 _LABELS = {".toml": Message("Rule file of the best"), ".py": Message("Script of the best")}
 _HELP = {

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.advice import Findings, Subject
-from analysis.advice.settings import ENGINE
-from analysis.experiment import ExperimentRecord, Try
-from analysis.messages import say
-from analysis.text import display_name
-from app import state
-from app.parts import panels
-from app.recording import own_models, progress, tries
-from app.state.recording import Offer
+from fusescope.analysis.advice import Findings, Subject
+from fusescope.analysis.advice.settings import ENGINE
+from fusescope.analysis.experiment import ExperimentRecord, Try
+from fusescope.analysis.messages import say
+from fusescope.analysis.text import display_name
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.recording import own_models, progress, tries
+from fusescope.app.state.recording import Offer
 
 MOST = 4
 
@@ -20,8 +20,8 @@ MOST = 4
 def show(subject: Subject, found: Findings, record_page: st.Page) -> None:
     """What can be tried beside the side of the findings, or why that is nothing; nothing of a side
     that FuseScope did not record."""
-    from analysis.advice.remedies import in_one_recording, remedies
-    from analysis.wording.tried import from_file_text, nothing_text, offer_text
+    from fusescope.analysis.advice.remedies import in_one_recording, remedies
+    from fusescope.analysis.wording.tried import from_file_text, nothing_text, offer_text
 
     with panels.guarded():
         experiment = subject.side.experiment

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis import wording
-from analysis.compare.comparison import Comparison, Figure
-from analysis.report import cards
-from app.parts import panels
+from fusescope.analysis import wording
+from fusescope.analysis.compare.comparison import Comparison, Figure
+from fusescope.analysis.report import cards
+from fusescope.app.parts import panels
 
 
 def show(comparison: Comparison) -> None:

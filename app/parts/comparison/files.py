@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message, say
-from analysis.report.origins import origins
-from app.parts import doctor
-from app.parts.heads import SIDES
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.report.origins import origins
+from fusescope.app.parts import doctor
+from fusescope.app.parts.heads import SIDES
 
 _MADE = {
     "baseline": Message("Baseline: {file:name}, {made:name}"),

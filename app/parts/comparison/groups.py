@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis import wording
-from analysis.compare.comparison import Comparison
-from analysis.messages import say
-from analysis.wording.counted import runs_of
-from analysis.wording.explanation import waterfall as explained_steps
-from app import state
-from app.language import spoken
-from app.parts import exports, ledger, panels
-from app.parts.advice import missed, scorecard
-from app.parts.fusion import groups, ungrouped
-from app.parts.heads import told
-from app.parts.table import Table, choice
-from app.sources.comparisons import Shown
+from fusescope.analysis import wording
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import say
+from fusescope.analysis.wording.counted import runs_of
+from fusescope.analysis.wording.explanation import waterfall as explained_steps
+from fusescope.app import state
+from fusescope.app.language import spoken
+from fusescope.app.parts import exports, ledger, panels
+from fusescope.app.parts.advice import missed, scorecard
+from fusescope.app.parts.fusion import groups, ungrouped
+from fusescope.app.parts.heads import told
+from fusescope.app.parts.table import Table, choice
+from fusescope.app.sources.comparisons import Shown
 
 TABLE = "ledger_table"
 
@@ -60,7 +60,7 @@ def _sums(comparison: Comparison) -> None:
 
 
 def _waterfall(comparison: Comparison) -> None:
-    from analysis.charts.waterfall import waterfall
+    from fusescope.analysis.charts.waterfall import waterfall
 
     is_explained = comparison.is_explained
     help_ = (
@@ -84,7 +84,7 @@ def _waterfall(comparison: Comparison) -> None:
 @spoken
 def _groups(shown: Shown) -> None:
     """Timelines, ledger and the chosen group, linked: a click in one shows it in all."""
-    from app.parts.timeline import group_timeline
+    from fusescope.app.parts.timeline import group_timeline
 
     with panels.guarded():
         known = {group.id for group in shown.comparison.fusion.groups}
@@ -115,7 +115,7 @@ def _groups(shown: Shown) -> None:
 
 
 def _ledger(shown: Shown, chosen: int | None) -> None:
-    from app.parts import rows as table_rows
+    from fusescope.app.parts import rows as table_rows
 
     comparison = shown.comparison
     if not comparison.ledger.has_gains:

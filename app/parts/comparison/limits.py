@@ -7,12 +7,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis.advice import Subject
-from analysis.metrics.stretch import Stretch
-from analysis.timeline import highlight
-from app import state
-from app.parts.advice import findings, tried, tries
-from app.sources.comparisons import Shown
+from fusescope.analysis.advice import Subject
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.timeline import highlight
+from fusescope.app import state
+from fusescope.app.parts.advice import findings, tried, tries
+from fusescope.app.sources.comparisons import Shown
 
 
 def show(shown: Shown, record_page: st.Page) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message
-from analysis.wording.fleet.sentences import ranks_text
-from app import state
-from app.sources import fleets
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message
+from fusescope.analysis.wording.fleet.sentences import ranks_text
+from fusescope.app import state
+from fusescope.app.sources import fleets
 
 _ALL = Message("Who waits for whom among the open ranks of this job: {ranks}")
 

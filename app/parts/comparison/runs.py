@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis import wording
-from analysis.compare.comparison import Comparison
-from analysis.messages import say
-from analysis.wording.counted import runs_of
-from analysis.wording.texts import RUN_TIMES
-from app.parts import panels
-from app.parts.heads import told
+from fusescope.analysis import wording
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import say
+from fusescope.analysis.wording.counted import runs_of
+from fusescope.analysis.wording.texts import RUN_TIMES
+from fusescope.app.parts import panels
+from fusescope.app.parts.heads import told
 
 HEAD_HEIGHT = 72
 
@@ -23,7 +23,7 @@ def show(comparison: Comparison) -> None:
 
 def _interval(comparison: Comparison) -> None:
     """The speedup as a picture."""
-    from analysis.charts.interval import interval
+    from fusescope.analysis.charts.interval import interval
 
     figure = interval(comparison.verdict, panels.mark_colours())
     if figure is not None:
@@ -34,7 +34,7 @@ def _interval(comparison: Comparison) -> None:
 
 
 def _runs(comparison: Comparison) -> None:
-    from analysis.charts.run_times import run_times
+    from fusescope.analysis.charts.run_times import run_times
 
     figure = run_times(comparison, panels.mark_colours())
     if figure is None:

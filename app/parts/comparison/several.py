@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.likeness import like_these
-from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
-from analysis.compare.multiple.pareto import pareto
-from analysis.messages import Message, paragraph, say
-from analysis.trace import Trace
-from analysis.wording import shown
-from analysis.wording.multiple import comparison as words
-from analysis.wording.multiple.engines import reading_sentences
-from app import state
-from app.language import spoken
-from app.parts import exports, panels
-from app.parts.several import pareto_chart, several_table, steps
-from app.sources import choices, loading, several, sides
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.likeness import like_these
+from fusescope.analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison
+from fusescope.analysis.compare.multiple.pareto import pareto
+from fusescope.analysis.messages import Message, paragraph, say
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import shown
+from fusescope.analysis.wording.multiple import comparison as words
+from fusescope.analysis.wording.multiple.engines import reading_sentences
+from fusescope.app import state
+from fusescope.app.language import spoken
+from fusescope.app.parts import exports, panels
+from fusescope.app.parts.several import pareto_chart, several_table, steps
+from fusescope.app.sources import choices, loading, several, sides
 
 _CHOSEN = (2.6, 1)
 
@@ -168,7 +168,7 @@ _WHY = Message("Compare {best:name} with {baseline:name} operator by operator")
 @spoken
 def _timelines(multiple: MultipleComparison, ids: tuple[str, ...]) -> None:
     """A run of each side, one above the other on one scale."""
-    from app.parts.timeline import timeline
+    from fusescope.app.parts.timeline import timeline
 
     with panels.guarded():
         st.subheader(say("Timelines of all"), anchor=False, help=words.TIMELINES_HELP.text())

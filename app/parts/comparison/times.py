@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis import wording
-from analysis.compare.comparison import Comparison
-from analysis.compare.ledger.modules import modules
-from analysis.compare.side import engines_differ
-from analysis.compare.totals import totals
-from analysis.messages import Message, say
-from analysis.wording import step as step_words
-from analysis.wording.totals import TOTALS_TITLE
-from app.language import spoken
-from app.parts import ledger, panels, tables
-from app.parts.several import steps
-from app.parts.table import choice
+from fusescope.analysis import wording
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.ledger.modules import modules
+from fusescope.analysis.compare.side import engines_differ
+from fusescope.analysis.compare.totals import totals
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.wording import step as step_words
+from fusescope.analysis.wording.totals import TOTALS_TITLE
+from fusescope.app.language import spoken
+from fusescope.app.parts import ledger, panels, tables
+from fusescope.app.parts.several import steps
+from fusescope.app.parts.table import choice
 
 LAUNCHED, MODULES = "launched_by", "modules"
 KINDS = {
@@ -61,7 +61,7 @@ def show(comparison: Comparison) -> None:
 
 def _step(comparison: Comparison) -> None:
     """Draw where the time of a run goes on each side, and what the change went to."""
-    from analysis.charts.step import step
+    from fusescope.analysis.charts.step import step
 
     figure = step(step_words.step_bars(comparison), panels.mark_colours())
     if figure is None:

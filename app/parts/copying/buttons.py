@@ -7,14 +7,14 @@ from importlib.resources import files
 
 import streamlit as st
 
-from analysis.compare.side import Side
-from analysis.messages import say
-from analysis.report.explanation.rows import ExplainedRows
-from analysis.wording.answer import answer_lines
-from app import state
-from app.language import spoken
-from app.parts import panels
-from app.sources.comparisons import Shown
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.messages import say
+from fusescope.analysis.report.explanation.rows import ExplainedRows
+from fusescope.analysis.wording.answer import answer_lines
+from fusescope.app import state
+from fusescope.app.language import spoken
+from fusescope.app.parts import panels
+from fusescope.app.sources.comparisons import Shown
 
 KEY = "copying"
 _SOURCES = files(__package__)
@@ -37,7 +37,7 @@ def show(shown: Shown) -> None:
 @spoken
 def show_of_trace(side: Side, rows: ExplainedRows, id_: str) -> None:
     """Draw them for the answer on one trace, which `id_` names."""
-    from analysis.report.explanation.trace_answer import trace_markdown, trace_text
+    from fusescope.analysis.report.explanation.trace_answer import trace_markdown, trace_text
 
     writers = {
         "text": lambda: trace_text(side, rows),
@@ -61,9 +61,9 @@ def _draw(of: str, writers: Mapping[str, Callable[[], str]]) -> None:
 
 
 def _text(shown: Shown) -> str:
-    from analysis.report.explanation.group_rows import group_lines
-    from analysis.report.explanation.product_text import product_lines
-    from analysis.report.origins import origin_lines
+    from fusescope.analysis.report.explanation.group_rows import group_lines
+    from fusescope.analysis.report.explanation.product_text import product_lines
+    from fusescope.analysis.report.origins import origin_lines
 
     explained = shown.comparison.explanation
     found = group_lines(shown.comparison) if explained is None else product_lines(explained)
@@ -72,7 +72,7 @@ def _text(shown: Shown) -> str:
 
 
 def _markdown(shown: Shown) -> str:
-    from analysis.report.exports.comparison_markdown import comparison_markdown
+    from fusescope.analysis.report.exports.comparison_markdown import comparison_markdown
 
     return comparison_markdown(shown.comparison)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import streamlit as st
 
-from analysis.messages import Message, Part
-from analysis.report.explanation.rows import ChangeRow, ExplainedRows, KernelRow
-from analysis.wording.explanation import details as words
-from analysis.wording.fusion import rows as group_words
-from app import state
+from fusescope.analysis.messages import Message, Part
+from fusescope.analysis.report.explanation.rows import ChangeRow, ExplainedRows, KernelRow
+from fusescope.analysis.wording.explanation import details as words
+from fusescope.analysis.wording.fusion import rows as group_words
+from fusescope.app import state
 
 _HEADS = (words.BEFORE, words.AFTER, words.CHANGE)
 _SOURCES = files(__package__)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from analysis.compare.side import Side
-from analysis.report.explanation.group_rows import group_rows
-from analysis.report.explanation.rows import explained_rows
-from analysis.report.explanation.trace_rows import trace_rows
-from app.parts import panels
-from app.parts.copying import buttons
-from app.parts.explanation.changes import show_changes, show_findings, show_groups
-from app.parts.explanation.products import show_products
-from app.sources.alone import Drawn
-from app.sources.comparisons import Shown
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.report.explanation.group_rows import group_rows
+from fusescope.analysis.report.explanation.rows import explained_rows
+from fusescope.analysis.report.explanation.trace_rows import trace_rows
+from fusescope.app.parts import panels
+from fusescope.app.parts.copying import buttons
+from fusescope.app.parts.explanation.changes import show_changes, show_findings, show_groups
+from fusescope.app.parts.explanation.products import show_products
+from fusescope.app.sources.alone import Drawn
+from fusescope.app.sources.comparisons import Shown
 
 _MOST_LINES = 6  # for which first_style.css keeps a height
 _CHARS = 40  # of a name of a kernel, as sentences of an explanation have it

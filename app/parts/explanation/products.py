@@ -6,8 +6,8 @@ from importlib.resources import files
 
 import streamlit as st
 
-from analysis.report.explanation.product_rows import ProductTable, texts_of
-from app.parts import panels
+from fusescope.analysis.report.explanation.product_rows import ProductTable, texts_of
+from fusescope.app.parts import panels
 
 _SOURCES = files(__package__)
 _component = st.components.v2.component(

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis.messages import Message, say
-from app import state
-from app.fleet.keeping import KEEPER, Status
-from app.language import spoken
-from app.parts import panels
-from app.sources import kept_fleets
-from app.state.opened import Opened
+from fusescope.analysis.messages import Message, say
+from fusescope.app import state
+from fusescope.app.fleet.keeping import KEEPER, Status
+from fusescope.app.language import spoken
+from fusescope.app.parts import panels
+from fusescope.app.sources import kept_fleets
+from fusescope.app.state.opened import Opened
 
 _OFFER = Message(
     "{n:count} rank is open, and is gone when the dashboard ends.",

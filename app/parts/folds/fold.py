@@ -7,10 +7,10 @@ from importlib.resources import files
 
 import streamlit as st
 
-from analysis.messages import Message
-from app import state
-from app.language import spoken
-from app.parts import panels
+from fusescope.analysis.messages import Message
+from fusescope.app import state
+from fusescope.app.language import spoken
+from fusescope.app.parts import panels
 
 _component = st.components.v2.component(
     "fusescope_bring",

@@ -8,20 +8,20 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from analysis import units, wording
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Group, Operator
-from analysis.compare.operator_times import OperatorTime, operator_times
-from analysis.compare.side import Role, Side
-from analysis.messages import Message, listed, paragraph, say
-from analysis.operators.short_names import short_name
-from analysis.text import clean_text
-from analysis.wording.counted import per_text, runs_of
-from analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS, joined_rows
-from analysis.wording.fusion.rows import group_names
-from app import state
-from app.parts import panels
-from app.parts.heads import SIDE_NAMES, Counted, Head, help_text, told
+from fusescope.analysis import units, wording
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Group, Operator
+from fusescope.analysis.compare.operator_times import OperatorTime, operator_times
+from fusescope.analysis.compare.side import Role, Side
+from fusescope.analysis.messages import Message, listed, paragraph, say
+from fusescope.analysis.operators.short_names import short_name
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.wording.counted import per_text, runs_of
+from fusescope.analysis.wording.fusion.joined import JOINED_HELP, OWN_GROUPS, joined_rows
+from fusescope.analysis.wording.fusion.rows import group_names
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.parts.heads import SIDE_NAMES, Counted, Head, help_text, told
 
 _TEXT_CHARS = 90
 _ROWS = 200
@@ -184,7 +184,7 @@ def _graph(when: str, comparison: Comparison, role: Role, group: Group) -> None:
             st.caption(say("No operator ran."))
         st.caption(say("This file has no graph, so the tensors between operators are not known."))
         return
-    from analysis.report.pictures.group_svg import group_svg
+    from fusescope.analysis.report.pictures.group_svg import group_svg
 
     names = [operator.name for operator in operators]
     st.image(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from analysis.compare.comparison import Comparison
-from analysis.messages import Message, say
-from analysis.units import duration
-from analysis.wording.counted import Runs, per_text
-from analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
-from app.parts import panels
-from app.parts.heads import SIDE_NAMES, Counted, Head
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.units import duration
+from fusescope.analysis.wording.counted import Runs, per_text
+from fusescope.analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
+from fusescope.app.parts import panels
+from fusescope.app.parts.heads import SIDE_NAMES, Counted, Head
 
 TABLE = "ungrouped"
 _MOST = 200

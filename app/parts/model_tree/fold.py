@@ -8,14 +8,14 @@ from importlib.resources import files
 
 import streamlit as st
 
-from analysis.advice.explanation.model_tree import TracedTree
-from analysis.compare.comparison import Comparison
-from analysis.messages import Part, paragraph, passage
-from analysis.report.model_tree.rows import TreeRows, trace_tree_rows, tree_rows
-from analysis.trace import Trace
-from analysis.wording.trees import model_tree as words
-from analysis.wording.trees.model_tree import costliest_said
-from app.parts import panels
+from fusescope.analysis.advice.explanation.model_tree import TracedTree
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.messages import Part, paragraph, passage
+from fusescope.analysis.report.model_tree.rows import TreeRows, trace_tree_rows, tree_rows
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.trees import model_tree as words
+from fusescope.analysis.wording.trees.model_tree import costliest_said
+from fusescope.app.parts import panels
 
 _CHARS = 60  # of the name of a module in a sentence
 _SOURCES = files(__package__)

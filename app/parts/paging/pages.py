@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from analysis.messages import say
-from app import state
-from app.parts import panels
+from fusescope.analysis.messages import say
+from fusescope.app import state
+from fusescope.app.parts import panels
 
 ROWS = 1000  # of a page
 

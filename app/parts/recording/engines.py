@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from analysis.messages import Message, say
-from app.parts import panels
-from app.parts.recording.settings import Settings
+from fusescope.analysis.messages import Message, say
+from fusescope.app.parts import panels
+from fusescope.app.parts.recording.settings import Settings
 
 _NOT_READY = Message(
     "The engine {engine:name} is not installed. This command says what adding it takes, and asks:"

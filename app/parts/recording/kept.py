@@ -6,18 +6,18 @@ from pathlib import Path
 
 import streamlit as st
 
-from analysis import units
-from analysis.messages import say
-from app import state
-from app.parts import panels
-from app.recording import recorder
-from app.sources import places
-from app.store import records
+from fusescope.analysis import units
+from fusescope.analysis.messages import say
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.recording import recorder
+from fusescope.app.sources import places
+from fusescope.app.store import records
 
 
 def show(compare_page: st.Page) -> None:
     """What lies in the folder of recordings: open, rename, delete."""
-    from app.recording import kept
+    from fusescope.app.recording import kept
 
     found = places.experiments()
     if not found:

@@ -6,17 +6,17 @@ from functools import partial
 
 import streamlit as st
 
-from analysis import wording
-from analysis.compare.timing.verdict import paired_verdict
-from analysis.messages import say
-from analysis.wording.sentences import pair_parts
-from app import state
-from app.parts.advice import tried
-from app.parts.several import all_engines
-from app.recording import progress
-from app.recording.recorder import Status
-from app.sources import engines, sweeps
-from app.store import records
+from fusescope.analysis import wording
+from fusescope.analysis.compare.timing.verdict import paired_verdict
+from fusescope.analysis.messages import say
+from fusescope.analysis.wording.sentences import pair_parts
+from fusescope.app import state
+from fusescope.app.parts.advice import tried
+from fusescope.app.parts.several import all_engines
+from fusescope.app.recording import progress
+from fusescope.app.recording.recorder import Status
+from fusescope.app.sources import engines, sweeps
+from fusescope.app.store import records
 
 
 def show(status: Status, compare_page: st.Page, engines_page: st.Page) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from analysis.messages import Message, say
-from app import state
-from app.parts import panels
+from fusescope.analysis.messages import Message, say
+from fusescope.app import state
+from fusescope.app.parts import panels
 
 BUDGETS = {
     15: Message("15 s"),

@@ -10,14 +10,14 @@ from typing import Literal
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from analysis.errors import FuseScopeError
-from analysis.trace import Trace
-from analysis.wording import shown as words
-from app import state
-from app.parts import panels
-from app.sources import choices, fleets, kept_fleets, loading, places, sweeps
-from app.sources.choices import Pair
-from app.state.opened import Fate, Opened
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import shown as words
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.sources import choices, fleets, kept_fleets, loading, places, sweeps
+from fusescope.app.sources.choices import Pair
+from fusescope.app.state.opened import Fate, Opened
 
 Shows = Literal["compare", "trace", "scaling", "fleet", "releases", "record"]
 _MANY_RANKS = 3  # of one job that are shown side by side; two are compared

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from analysis.experiment import Experiment
-from analysis.messages import Message
-from analysis.trace import Trace
-from analysis.wording.fleet.sentences import ranks_text
-from app.sources import choices, fleets, places
-from app.state.opened import Opened
-from app.store import records
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.messages import Message
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.fleet.sentences import ranks_text
+from fusescope.app.sources import choices, fleets, places
+from fusescope.app.state.opened import Opened
+from fusescope.app.store import records
 
 MAX_LISTED = 4
 _PAIR = Message("{baseline:name} and {candidate:name}")

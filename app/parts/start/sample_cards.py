@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from analysis.messages import Message, language, say
-from analysis.report.pictures.bars_svg import bars_svg
-from analysis.report.sample_card import Piece
-from app.parts import panels
-from app.parts.start import opening
-from app.parts.start.opening import Shows
-from app.sources import cards
-from app.sources.cards import Shown
+from fusescope.analysis.messages import Message, language, say
+from fusescope.analysis.report.pictures.bars_svg import bars_svg
+from fusescope.analysis.report.sample_card import Piece
+from fusescope.app.parts import panels
+from fusescope.app.parts.start import opening
+from fusescope.app.parts.start.opening import Shows
+from fusescope.app.sources import cards
+from fusescope.app.sources.cards import Shown
 
 _TITLES = {
     "torch_compile": Message("Two PyTorch traces"),

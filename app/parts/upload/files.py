@@ -10,15 +10,15 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from analysis.messages import Message, say
-from analysis.text import display_name
-from analysis.wording import shown as words
-from app import state
-from app.parts import doctor, panels
-from app.parts.upload import large, models
-from app.server.spool import SPOOL, Received
-from app.sources import histories, loading, places, uploads
-from app.state.opened import Fate, History
+from fusescope.analysis.messages import Message, say
+from fusescope.analysis.text import display_name
+from fusescope.analysis.wording import shown as words
+from fusescope.app import state
+from fusescope.app.parts import doctor, panels
+from fusescope.app.parts.upload import large, models
+from fusescope.app.server.spool import SPOOL, Received
+from fusescope.app.sources import histories, loading, places, uploads
+from fusescope.app.state.opened import Fate, History
 
 File = TypeVar("File", UploadedFile, Received)
 

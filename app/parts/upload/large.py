@@ -7,12 +7,12 @@ from importlib.resources import files
 
 import streamlit as st
 
-from analysis import units
-from analysis.messages import say
-from app import state
-from app.server import receiving
-from app.server.spool import SPOOL, Received
-from app.sources import places
+from fusescope.analysis import units
+from fusescope.analysis.messages import say
+from fusescope.app import state
+from fusescope.app.server import receiving
+from fusescope.app.server.spool import SPOOL, Received
+from fusescope.app.sources import places
 
 _NUMBER = re.compile(r"[0-9a-f]{16}")
 _MAX_FILES = 8

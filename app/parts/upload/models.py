@@ -8,17 +8,17 @@ from typing import TypeVar
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message, say
-from app import state
-from app.parts import panels
-from app.parts.upload import large
-from app.recording import progress
-from app.recording.own_models import SENT
-from app.server.sent_models import MODELS, Sent, may_be_data
-from app.server.spool import SPOOL, Received
-from app.sources import places
-from app.state.opened import Fate, Inbox
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message, say
+from fusescope.app import state
+from fusescope.app.parts import panels
+from fusescope.app.parts.upload import large
+from fusescope.app.recording import progress
+from fusescope.app.recording.own_models import SENT
+from fusescope.app.server.sent_models import MODELS, Sent, may_be_data
+from fusescope.app.server.spool import SPOOL, Received
+from fusescope.app.sources import places
+from fusescope.app.state.opened import Fate, Inbox
 
 File = TypeVar("File", UploadedFile, Received)
 _LISTED = Message(

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from collectors.models.array import Array
+from fusescope.collectors.models.array import Array
 
 _NARROW = {"int64": "int32", "float64": "float32"}  # JAX has the wide ones only when told so
 _NUMPY = {

@@ -10,15 +10,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from analysis.graph import Graph, Node, Tensor
-from collectors.jax.translated.backend import JaxBackend
-from collectors.models.array import Array
-from collectors.translation import program as programs
-from collectors.translation.node import Known
-from collectors.translation.operators import steps
-from collectors.translation.program import Program
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.collectors.jax.translated.backend import JaxBackend
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.translation import program as programs
+from fusescope.collectors.translation.node import Known
+from fusescope.collectors.translation.operators import steps
+from fusescope.collectors.translation.program import Program
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import SessionSettings
 
 ENGINE = "jax"
 

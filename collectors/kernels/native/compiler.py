@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
+from fusescope.analysis.errors import FuseScopeError
 
 NAMES = ("cc", "gcc", "clang")
 SECONDS = 240  # a library of some hundred kernels takes a tenth of that

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
-from collectors.kernels.group import Group
-from collectors.kernels.native import translation
+from fusescope.collectors.kernels.group import Group
+from fusescope.collectors.kernels.native import translation
 
 DOMAIN = "fusescope"
 ATTRIBUTE = "program"  # of a node: which program it runs

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from collectors.kernels import compiled, formulas
+from fusescope.collectors.kernels import compiled, formulas
 
 _PREFIX = "fs_"  # functions of programs have names that C knows
 _FLOATS = {"sqrt": "sqrtf", "floor": "floorf", "abs": "fabsf"}

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.graph import graph_json
-from collectors.errors.engine import clean
-from collectors.jax.session import JaxSession, prepare_process
-from collectors.jax.variant_graph import VariantGraph, graph_of
-from collectors.tensors.agreement import agreement_of
-from collectors.tensors.outputs import against
-from collectors.workers.alone import last_of_runs_ns
-from collectors.workers.jobs import Checked
-from collectors.workers.jobs import CheckJob as Job
-from collectors.workers.memory import PeakMemory
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import graph_json
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.jax.session import JaxSession, prepare_process
+from fusescope.collectors.jax.variant_graph import VariantGraph, graph_of
+from fusescope.collectors.tensors.agreement import agreement_of
+from fusescope.collectors.tensors.outputs import against
+from fusescope.collectors.workers.alone import last_of_runs_ns
+from fusescope.collectors.workers.jobs import Checked
+from fusescope.collectors.workers.jobs import CheckJob as Job
+from fusescope.collectors.workers.memory import PeakMemory
 
 
 def run(job: Job) -> Checked:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import jax
 
-from analysis.graph import graph_json
-from collectors.jax import models
-from collectors.jax.equations import trace
-from collectors.models.facts import InputFacts
-from collectors.workers.jobs import Prepared
-from collectors.workers.jobs import PrepareJob as Job
+from fusescope.analysis.graph import graph_json
+from fusescope.collectors.jax import models
+from fusescope.collectors.jax.equations import trace
+from fusescope.collectors.models.facts import InputFacts
+from fusescope.collectors.workers.jobs import Prepared
+from fusescope.collectors.workers.jobs import PrepareJob as Job
 
 
 def run(job: Job) -> Prepared:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import jax
 
-from collectors.jax.translated import network
-from collectors.workers.jobs import TranslateJob as Job
+from fusescope.collectors.jax.translated import network
+from fusescope.collectors.workers.jobs import TranslateJob as Job
 
 
 def run(job: Job) -> None:

@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.errors import FuseScopeError
-from collectors.mindspore import process
-from collectors.recording.blocks import plan_block
-from collectors.variants import file_name
-from collectors.workers.jobs import BlockJob as Job
-from collectors.workers.jobs import BlockMeasured, Lane, ProfiledRuns
-from collectors.workers.rounds import interleaved
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.mindspore import process
+from fusescope.collectors.recording.blocks import plan_block
+from fusescope.collectors.variants import file_name
+from fusescope.collectors.workers.jobs import BlockJob as Job
+from fusescope.collectors.workers.jobs import BlockMeasured, Lane, ProfiledRuns
+from fusescope.collectors.workers.rounds import interleaved
 
 if TYPE_CHECKING:
-    from collectors.mindspore.session import MindSporeSession
+    from fusescope.collectors.mindspore.session import MindSporeSession
 
 UNPROFILED_RUNS = 1  # MindSpore's schedule has a warm-up, which is not part of the profile
 PROFILE = "FRAMEWORK/cpu_op_execute_timestamp_0.txt"
@@ -32,7 +32,7 @@ _LOGS = "logs"  # of the profiler itself; they name the machine's folders
 def run(job: Job) -> BlockMeasured:
     """Runs the block. Every lane has `job.rounds` runs; compiling is not part of any."""
     process.prepare(job.settings.compiled)
-    from collectors.mindspore.session import MindSporeSession, prepare_process
+    from fusescope.collectors.mindspore.session import MindSporeSession, prepare_process
 
     prepare_process(job.settings)
     plan = plan_block(job.lanes, seed=job.seed, attempt=job.attempt, rounds=job.rounds)

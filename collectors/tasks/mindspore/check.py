@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collectors.mindspore import process
-from collectors.tensors.outputs import against
-from collectors.workers.alone import last_of_runs_ns
-from collectors.workers.jobs import Checked
-from collectors.workers.jobs import CheckJob as Job
-from collectors.workers.memory import PeakMemory
+from fusescope.collectors.mindspore import process
+from fusescope.collectors.tensors.outputs import against
+from fusescope.collectors.workers.alone import last_of_runs_ns
+from fusescope.collectors.workers.jobs import Checked
+from fusescope.collectors.workers.jobs import CheckJob as Job
+from fusescope.collectors.workers.memory import PeakMemory
 
 
 def run(job: Job) -> Checked:
     """Measures and writes as the job says."""
     process.prepare(job.settings.compiled)
-    from collectors.mindspore.session import MindSporeSession, prepare_process
+    from fusescope.collectors.mindspore.session import MindSporeSession, prepare_process
 
     prepare_process(job.settings)
     memory = PeakMemory.start()

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from analysis.errors import FuseScopeError
-from analysis.graph import graph_json, parse_graph
-from collectors.errors.engine import clean
-from collectors.mindspore import process
-from collectors.mindspore.names import WITHOUT
-from collectors.tasks.mindspore.prepare import VALUES
-from collectors.workers.jobs import CheckJob as Job
-from collectors.workers.jobs import Seen
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import graph_json, parse_graph
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.mindspore import process
+from fusescope.collectors.mindspore.names import WITHOUT
+from fusescope.collectors.tasks.mindspore.prepare import VALUES
+from fusescope.collectors.workers.jobs import CheckJob as Job
+from fusescope.collectors.workers.jobs import Seen
 
 if TYPE_CHECKING:
-    from collectors.mindspore.program import Kernel
-    from collectors.mindspore.variant_graph import ValueOf
+    from fusescope.collectors.mindspore.program import Kernel
+    from fusescope.collectors.mindspore.variant_graph import ValueOf
 
 
 def run(job: Job) -> Seen:
@@ -41,11 +41,11 @@ def run(job: Job) -> Seen:
 
 
 def _seen(job: Job, folder: Path) -> Seen:
-    from collectors.mindspore.dumped import Values
-    from collectors.mindspore.eager import watch_eager
-    from collectors.mindspore.program import read_program
-    from collectors.mindspore.session import MindSporeSession, prepare_process
-    from collectors.mindspore.variant_graph import Originals, graph_of, told_otherwise
+    from fusescope.collectors.mindspore.dumped import Values
+    from fusescope.collectors.mindspore.eager import watch_eager
+    from fusescope.collectors.mindspore.program import read_program
+    from fusescope.collectors.mindspore.session import MindSporeSession, prepare_process
+    from fusescope.collectors.mindspore.variant_graph import Originals, graph_of, told_otherwise
 
     prepare_process(job.settings)
     model = parse_graph(Path(job.model_graph).read_bytes(), "model")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph, graph_json
-from collectors.mindspore import process
-from collectors.models.facts import InputFacts
-from collectors.workers.jobs import Drawing, Prepared, SessionSettings
-from collectors.workers.jobs import PrepareJob as Job
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph, graph_json
+from fusescope.collectors.mindspore import process
+from fusescope.collectors.models.facts import InputFacts
+from fusescope.collectors.workers.jobs import Drawing, Prepared, SessionSettings
+from fusescope.collectors.workers.jobs import PrepareJob as Job
 
 VALUES = "values"  # beside the graph: what the model's operators wrote
 
@@ -22,11 +22,11 @@ def run(job: Job) -> Prepared:
     process.keep_values(folder / VALUES)
     import mindspore
 
-    from collectors.mindspore import models
-    from collectors.mindspore.dumped import Values
-    from collectors.mindspore.program import files_of, read_program
-    from collectors.mindspore.session import MindSporeSession, prepare_process
-    from collectors.mindspore.variant_graph import model_graph
+    from fusescope.collectors.mindspore import models
+    from fusescope.collectors.mindspore.dumped import Values
+    from fusescope.collectors.mindspore.program import files_of, read_program
+    from fusescope.collectors.mindspore.session import MindSporeSession, prepare_process
+    from fusescope.collectors.mindspore.variant_graph import model_graph
 
     settings = SessionSettings(
         model=job.model,

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from collectors.openvino.session import OpenvinoSession
-from collectors.recording.blocks import plan_block
-from collectors.variants import file_name
-from collectors.workers.jobs import BlockJob as Job
-from collectors.workers.jobs import BlockMeasured, Lane, LaneRuns, ProfiledRuns
-from collectors.workers.rounds import Runs, interleaved
+from fusescope.collectors.openvino.session import OpenvinoSession
+from fusescope.collectors.recording.blocks import plan_block
+from fusescope.collectors.variants import file_name
+from fusescope.collectors.workers.jobs import BlockJob as Job
+from fusescope.collectors.workers.jobs import BlockMeasured, Lane, LaneRuns, ProfiledRuns
+from fusescope.collectors.workers.rounds import Runs, interleaved
 
 
 def run(job: Job) -> BlockMeasured:

@@ -14,17 +14,17 @@ from typing import Literal, cast
 import msgspec
 import numpy as np
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import TensorMatch
-from collectors.errors.engine import clean
-from collectors.models.array import Array
-from collectors.openvino.values import Value, Values, folder_of, read_index
-from collectors.tasks.matches import KNOWN_TOLERANCE, TOLERANCE, out_of_time
-from collectors.tensors.difference import difference_of
-from collectors.tensors.intermediates import Intermediates, OutOfTime
-from collectors.tensors.sketches import distance
-from collectors.workers.jobs import Matched
-from collectors.workers.jobs import MatchJob as Job
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.openvino.values import Value, Values, folder_of, read_index
+from fusescope.collectors.tasks.matches import KNOWN_TOLERANCE, TOLERANCE, out_of_time
+from fusescope.collectors.tensors.difference import difference_of
+from fusescope.collectors.tensors.intermediates import Intermediates, OutOfTime
+from fusescope.collectors.tensors.sketches import distance
+from fusescope.collectors.workers.jobs import Matched
+from fusescope.collectors.workers.jobs import MatchJob as Job
 
 Layout = Literal["", "blocked", "permuted"]
 

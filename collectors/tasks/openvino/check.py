@@ -5,18 +5,18 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from analysis.errors import FuseScopeError
-from analysis.graph import graph_json, parse_graph
-from collectors.errors.engine import clean
-from collectors.openvino.session import OpenvinoSession
-from collectors.openvino.values import folder_of
-from collectors.openvino.variant_graph import VariantGraph, graph_of
-from collectors.tensors.agreement import agreement_of
-from collectors.tensors.outputs import against
-from collectors.workers.alone import last_of_runs_ns
-from collectors.workers.jobs import Checked
-from collectors.workers.jobs import CheckJob as Job
-from collectors.workers.memory import PeakMemory
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import graph_json, parse_graph
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.openvino.session import OpenvinoSession
+from fusescope.collectors.openvino.values import folder_of
+from fusescope.collectors.openvino.variant_graph import VariantGraph, graph_of
+from fusescope.collectors.tensors.agreement import agreement_of
+from fusescope.collectors.tensors.outputs import against
+from fusescope.collectors.workers.alone import last_of_runs_ns
+from fusescope.collectors.workers.jobs import Checked
+from fusescope.collectors.workers.jobs import CheckJob as Job
+from fusescope.collectors.workers.memory import PeakMemory
 
 
 def run(job: Job) -> Checked:

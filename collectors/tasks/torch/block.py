@@ -10,12 +10,12 @@ from typing import Any
 
 from torch.profiler import ProfilerActivity, profile, record_function
 
-from collectors.recording.blocks import plan_block
-from collectors.torch.session import TorchSession, prepare_process
-from collectors.variants import file_name
-from collectors.workers.jobs import BlockJob as Job
-from collectors.workers.jobs import BlockMeasured, Lane, ProfiledRuns
-from collectors.workers.rounds import Runs, interleaved
+from fusescope.collectors.recording.blocks import plan_block
+from fusescope.collectors.torch.session import TorchSession, prepare_process
+from fusescope.collectors.variants import file_name
+from fusescope.collectors.workers.jobs import BlockJob as Job
+from fusescope.collectors.workers.jobs import BlockMeasured, Lane, ProfiledRuns
+from fusescope.collectors.workers.rounds import Runs, interleaved
 
 STEP = "ProfilerStep#{}"  # as PyTorch's own schedule calls a run
 

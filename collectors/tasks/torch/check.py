@@ -7,18 +7,18 @@ from pathlib import Path
 import msgspec
 import torch
 
-from analysis.errors import FuseScopeError
-from analysis.graph import graph_json
-from collectors.errors.engine import clean
-from collectors.tensors.agreement import agreement_of
-from collectors.tensors.outputs import against
-from collectors.torch import session as sessions
-from collectors.torch.session import TorchSession
-from collectors.torch.variant_graph import VariantGraph, graph_of
-from collectors.workers.alone import last_of_runs_ns
-from collectors.workers.jobs import Checked
-from collectors.workers.jobs import CheckJob as Job
-from collectors.workers.memory import PeakMemory
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import graph_json
+from fusescope.collectors.errors.engine import clean
+from fusescope.collectors.tensors.agreement import agreement_of
+from fusescope.collectors.tensors.outputs import against
+from fusescope.collectors.torch import session as sessions
+from fusescope.collectors.torch.session import TorchSession
+from fusescope.collectors.torch.variant_graph import VariantGraph, graph_of
+from fusescope.collectors.workers.alone import last_of_runs_ns
+from fusescope.collectors.workers.jobs import Checked
+from fusescope.collectors.workers.jobs import CheckJob as Job
+from fusescope.collectors.workers.memory import PeakMemory
 
 
 def run(job: Job) -> Checked:

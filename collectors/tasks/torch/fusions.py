@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from analysis.errors import FuseScopeError
-from collectors.torch import kernel_map
-from collectors.torch.session import TorchSession, prepare_process
-from collectors.workers.jobs import Fusion
-from collectors.workers.jobs import FusionsJob as Job
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.torch import kernel_map
+from fusescope.collectors.torch.session import TorchSession, prepare_process
+from fusescope.collectors.workers.jobs import Fusion
+from fusescope.collectors.workers.jobs import FusionsJob as Job
 
 
 def run(job: Job) -> tuple[Fusion, ...]:

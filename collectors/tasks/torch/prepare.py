@@ -6,15 +6,15 @@ from pathlib import Path
 
 import torch
 
-from analysis.errors import FuseScopeError
-from analysis.graph import graph_json
-from collectors.models.facts import InputFacts
-from collectors.torch import models
-from collectors.torch.calls import Watch
-from collectors.torch.eager import watch_eager
-from collectors.torch.naming import DTYPES, model_graph
-from collectors.workers.jobs import Prepared
-from collectors.workers.jobs import PrepareJob as Job
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import graph_json
+from fusescope.collectors.models.facts import InputFacts
+from fusescope.collectors.torch import models
+from fusescope.collectors.torch.calls import Watch
+from fusescope.collectors.torch.eager import watch_eager
+from fusescope.collectors.torch.naming import DTYPES, model_graph
+from fusescope.collectors.workers.jobs import Prepared
+from fusescope.collectors.workers.jobs import PrepareJob as Job
 
 
 def run(job: Job) -> Prepared:

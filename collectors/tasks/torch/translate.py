@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collectors.torch.translated import network
-from collectors.workers.jobs import TranslateJob as Job
+from fusescope.collectors.torch.translated import network
+from fusescope.collectors.workers.jobs import TranslateJob as Job
 
 
 def run(job: Job) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 import torch.nn.functional as f
 
-from collectors.models.array import Array
-from collectors.translation.backend import Untranslated
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.translation.backend import Untranslated
 
 _ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "abs": torch.abs,

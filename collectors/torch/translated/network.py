@@ -9,15 +9,15 @@ from typing import Any
 
 import torch
 
-from analysis.text import clean_text
-from collectors.torch.calls import Call, Run
-from collectors.torch.translated.backend import TorchBackend, Traced
-from collectors.translation import program as programs
-from collectors.translation.operators import translated
-from collectors.translation.program import Program
-from collectors.translation.shaping import VIEWS
-from collectors.workers.given import load_inputs
-from collectors.workers.jobs import SessionSettings
+from fusescope.analysis.text import clean_text
+from fusescope.collectors.torch.calls import Call, Run
+from fusescope.collectors.torch.translated.backend import TorchBackend, Traced
+from fusescope.collectors.translation import program as programs
+from fusescope.collectors.translation.operators import translated
+from fusescope.collectors.translation.program import Program
+from fusescope.collectors.translation.shaping import VIEWS
+from fusescope.collectors.workers.given import load_inputs
+from fusescope.collectors.workers.jobs import SessionSettings
 
 ENGINE = "torch"
 

@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.advice import findings
-from analysis.advice.explanation import explain_subject, explain_trace
-from analysis.advice.explanation.blocks import message_bytes
-from analysis.advice.explanation.explanation import Parts, Saving, TraceExplanation
-from analysis.advice.explanation.unit import uneven
-from analysis.advice.sides import advised
-from analysis.host.runs import idle_of_runs
-from analysis.host_activity import is_python
-from analysis.metrics.step import mean_step
-from analysis.readers import read_path
-from analysis.readers.building.trace_tables import build_trace
-from analysis.report.explanation.trace_rows import trace_rows
-from analysis.trace import Meta, Trace
-from analysis.wording.explanation.savings import saving_said
-from analysis.wording.explanation.trace import trace_sentence
-from analysis.work_units import units_of
+from fusescope.analysis.advice import findings
+from fusescope.analysis.advice.explanation import explain_subject, explain_trace
+from fusescope.analysis.advice.explanation.blocks import message_bytes
+from fusescope.analysis.advice.explanation.explanation import Parts, Saving, TraceExplanation
+from fusescope.analysis.advice.explanation.unit import uneven
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.host.runs import idle_of_runs
+from fusescope.analysis.host_activity import is_python
+from fusescope.analysis.metrics.step import mean_step
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.report.explanation.trace_rows import trace_rows
+from fusescope.analysis.trace import Meta, Trace
+from fusescope.analysis.wording.explanation.savings import saving_said
+from fusescope.analysis.wording.explanation.trace import trace_sentence
+from fusescope.analysis.work_units import units_of
 from tests.compare.graphs import captures
 from tests.conftest import SHARED_TRACES
 from tests.host.hosts import Span

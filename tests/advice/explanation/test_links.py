@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from analysis.advice.explanation import explain_trace
-from analysis.operators.link_peaks import link_peaks
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from analysis.wording.explanation.blocks import blocks_said
+from fusescope.analysis.advice.explanation import explain_trace
+from fusescope.analysis.operators.link_peaks import link_peaks
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation.blocks import blocks_said
 
 MB = 1_000_000
 

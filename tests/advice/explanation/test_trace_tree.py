@@ -8,16 +8,16 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from analysis.advice import findings
-from analysis.advice.explanation import explain_subject
-from analysis.advice.explanation.model_tree import TracedTree, tree_of_trace
-from analysis.advice.sides import advised
-from analysis.messages import language
-from analysis.report.model_tree.rows import TreeRow, trace_tree_rows
-from analysis.report.one_trace.advice_json import advice_json
-from analysis.trace import Trace
-from analysis.wording.trees.model_tree import basis_of_one, costliest_said
-from app.cli.printing.model_tree import print_trace_tree
+from fusescope.analysis.advice import findings
+from fusescope.analysis.advice.explanation import explain_subject
+from fusescope.analysis.advice.explanation.model_tree import TracedTree, tree_of_trace
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.messages import language
+from fusescope.analysis.report.model_tree.rows import TreeRow, trace_tree_rows
+from fusescope.analysis.report.one_trace.advice_json import advice_json
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.trees.model_tree import basis_of_one, costliest_said
+from fusescope.app.cli.printing.model_tree import print_trace_tree
 from tests.module_traces import Launch, model, trace_of
 from tests.step_traces import Kernel, steps_of
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Message
-from app.recording.recorder import Recorder, Status
-from collectors.progress import Progress
-from collectors.record import Recording
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Message
+from fusescope.app.recording.recorder import Recorder, Status
+from fusescope.collectors.progress import Progress
+from fusescope.collectors.record import Recording
 from tests.patience import GIVE_UP_S
 
 JOB = Recording("mul_add")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from app.recording.shapes import shapes_of
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.recording.shapes import shapes_of
 
 
 def test_several_shapes() -> None:

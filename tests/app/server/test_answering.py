@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from analysis.timeline.drawing import Drawing, Layers
-from app.server import answering
-from app.server.desk import _MAX_TICKETS, Desk
+from fusescope.analysis.timeline.drawing import Drawing, Layers
+from fusescope.app.server import answering
+from fusescope.app.server.desk import _MAX_TICKETS, Desk
 from tests.browser.timelines import payload, said, side
 
 

@@ -16,11 +16,11 @@ import pytest
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.testing.v1 import AppTest
 
-from analysis.trace import Trace
-from app import application
-from app.server import memory
-from app.sources import comparisons, uploads
-from app.state import session
+from fusescope.analysis.trace import Trace
+from fusescope.app import application
+from fusescope.app.server import memory
+from fusescope.app.sources import comparisons, uploads
+from fusescope.app.state import session
 from tests.factories import FUSED_OPERATORS, profile_json
 
 TABS, FILES, KEPT, COMPARED = 3, 6, 4, 2
@@ -77,7 +77,7 @@ def test_giving_back_can_always_be_asked_for() -> None:
 # shrinks at its end alone: what lies behind them keeps them.
 _AFTER_A_FREE = """
 import ctypes
-from app.server import memory
+from fusescope.app.server import memory
 class Info(ctypes.Structure):
     _fields_ = [(f"field{n}", ctypes.c_size_t) for n in range(10)]
 libc = ctypes.CDLL(None)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from app.server import receiving
-from app.server.spool import MAX_WAITING, Spool
-from app.sources import uploads
+from fusescope.app.server import receiving
+from fusescope.app.server.spool import MAX_WAITING, Spool
+from fusescope.app.sources import uploads
 from tests.factories import UNFUSED_OPERATORS, profile_json
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from streamlit import config, net_util
 
-from app import application
-from app.server.same_origin import SameOrigin
+from fusescope.app import application
+from fusescope.app.server.same_origin import SameOrigin
 
 Headers = list[tuple[str, str]]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from app.server.shelf import MIN, Shelf, weight
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.app.server.shelf import MIN, Shelf, weight
 from tests.factories import FUSED_OPERATORS, experiment_zip, profile_json
 
 

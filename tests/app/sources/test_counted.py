@@ -8,18 +8,18 @@ from functools import cache
 
 import pytest
 
-from analysis import wording
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison, Figure
-from analysis.compare.side import side_of_trace
-from analysis.compare.totals import totals
-from analysis.quantity import Quantity
-from analysis.report import cards
-from analysis.report.html import report_html
-from analysis.report.tables import type_rows
-from analysis.wording.counted import drawn_text, runs_of
-from analysis.wording.step import step_title
-from app.parts import tables
+from fusescope.analysis import wording
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison, Figure
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.compare.totals import totals
+from fusescope.analysis.quantity import Quantity
+from fusescope.analysis.report import cards
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.tables import type_rows
+from fusescope.analysis.wording.counted import drawn_text, runs_of
+from fusescope.analysis.wording.step import step_title
+from fusescope.app.parts import tables
 from tests.whole_files import Op, trace_of
 
 PLAIN: list[Op] = [("conv", "convolution", 900, 900), ("add", "elementwise", 100, 100)]

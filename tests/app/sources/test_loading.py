@@ -15,15 +15,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.limits import Limits
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from app.sources import choices, loading, places, uploads
-from app.state.opened import Opened
-from app.store import keeping, records, settings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.app.sources import choices, loading, places, uploads
+from fusescope.app.state.opened import Opened
+from fusescope.app.store import keeping, records, settings
 from tests.app.conftest import BLOCKS, Upload
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 

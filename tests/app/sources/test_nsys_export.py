@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import typer
 
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.trace import Trace
-from app.cli.reading import read_given
-from app.sources import nsys
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.trace import Trace
+from fusescope.app.cli.reading import read_given
+from fusescope.app.sources import nsys
 from tests import miniatures
 
 Install = Callable[[str], None]
@@ -78,7 +78,7 @@ def test_the_folder_of_a_killed_export_goes_with_the_next_one(
     folder = tmp_path / "temporary"
     folder.mkdir()
     code = (
-        "import time\nfrom collectors.files import scratch\n"
+        "import time\nfrom fusescope.collectors.files import scratch\n"
         "with scratch.folder(scratch.EXPORT) as path:\n"
         "    (path / 'half.sqlite').write_bytes(b'SQLite')\n"
         "    print(path, flush=True)\n    time.sleep(600)\n"

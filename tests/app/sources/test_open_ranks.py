@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 import streamlit as st
 
-from app.sources.fleets import load_open, open_ranks
-from app.state.opened import Opened
+from fusescope.app.sources.fleets import load_open, open_ranks
+from fusescope.app.state.opened import Opened
 from tests.ranks.test_waits import rank_of
 
 

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from analysis.compare.multiple.comparison import compare_several
-from analysis.errors import FuseScopeError
-from app.sources import choices, loading, sides
-from app.state.opened import Opened
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.app.sources import choices, loading, sides
+from fusescope.app.state.opened import Opened
 from tests.app.pages import address, headline, is_clean, markdown_texts, options, texts
 from tests.app.sources.test_uploads import opened
 from tests.app.test_compare_page import upload

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis import readers
-from analysis.compare import compare as compare_sides
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.choice import choose_sides
-from analysis.errors import FuseScopeError
-from analysis.readers.input.source import Source
-from analysis.report.html import report_html
-from app.sources import choices, comparisons, loading, places, uploads
-from app.state.opened import Fate, Opened
+from fusescope.analysis import readers
+from fusescope.analysis.compare import compare as compare_sides
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.html import report_html
+from fusescope.app.sources import choices, comparisons, loading, places, uploads
+from fusescope.app.state.opened import Fate, Opened
 from tests.app.conftest import BLOCKS, Upload
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 

@@ -19,16 +19,16 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from collectors.errors import library as library_errors
-from collectors.models import custom_ops
-from collectors.record import Recording
-from collectors.variants import find, with_cuts
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.collectors.errors import library as library_errors
+from fusescope.collectors.models import custom_ops
+from fusescope.collectors.record import Recording
+from fusescope.collectors.variants import find, with_cuts
 from tests.collectors.recording.test_recording_refusals import refusal
 from tests.collectors.short_recordings import File, run, short
 
@@ -407,7 +407,7 @@ def test_the_command_line_says_it_in_one_line(tmp_path: Path) -> None:
     for name, expected in (("text.so", "custom-op library"), ("none.so", "does not exist")):
         ended = subprocess.run(
             [
-                *(sys.executable, "-c", "from app.cli.main import main; main()"),
+                *(sys.executable, "-c", "from fusescope.app.cli.main import main; main()"),
                 *("collect", "add_relu", "--custom-op-library", str(tmp_path / name)),
             ],
             cwd=tmp_path,
@@ -470,7 +470,7 @@ def test_a_kernel_that_crashes_is_named(tmp_path: Path, models: Path, out: Path)
 def test_a_library_that_is_built_again_meanwhile_ends_the_recording(
     library: Path, models: Path, tmp_path: Path, out: Path
 ) -> None:
-    from collectors.record import record
+    from fusescope.collectors.record import record
 
     copied = tmp_path / "lib.so"
     shutil.copyfile(library, copied)

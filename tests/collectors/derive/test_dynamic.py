@@ -11,15 +11,15 @@ import numpy as np
 import onnx
 import pytest
 
-from analysis.advice.finding import Finding, Findings
-from analysis.advice.remedies import held
-from analysis.advice.sides import advised
-from analysis.compare import compare
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, parse_matches
-from analysis.readers import read_path
-from analysis.report.exports.session_script import session_script
+from fusescope.analysis.advice.finding import Finding, Findings
+from fusescope.analysis.advice.remedies import held
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment, parse_matches
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.exports.session_script import session_script
 from tests.architectures import ARCHITECTURES
 from tests.collectors.short_recordings import run, short
 from tests.dynamic_models import any_rank, causal

@@ -13,21 +13,21 @@ import onnx
 import onnxruntime as ort
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from collectors import kernels, variants
-from collectors.derive import inside
-from collectors.derive.segments import finite_difference
-from collectors.kernels.loading import groups_of
-from collectors.kernels.native import compiler, library, translation
-from collectors.models.model import save
-from collectors.record import Recording, can_try, variant_names
-from collectors.runtimes.onnxruntime import PROVIDERS
-from collectors.workers.jobs import Derived, DeriveJob, SessionSettings
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.collectors import kernels, variants
+from fusescope.collectors.derive import inside
+from fusescope.collectors.derive.segments import finite_difference
+from fusescope.collectors.kernels.loading import groups_of
+from fusescope.collectors.kernels.native import compiler, library, translation
+from fusescope.collectors.models.model import save
+from fusescope.collectors.record import Recording, can_try, variant_names
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS
+from fusescope.collectors.workers.jobs import Derived, DeriveJob, SessionSettings
 from tests.collectors import test_kernels, test_row_kernels
 from tests.collectors.kernel_models import engine, graph_of, model_of, values
 from tests.collectors.short_recordings import run, short

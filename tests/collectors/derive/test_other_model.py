@@ -9,17 +9,17 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from analysis.advice.sides import advised
-from analysis.compare import compare
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.gate.fusion_changes import fusion_changes
-from analysis.readers import read_path
-from analysis.report.exports.session_script import session_script
-from app.cli.gating.gate import gate
-from app.sources.model_files import read_models
-from collectors.models.renaming import origins, rename, without_clashes
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.gate.fusion_changes import fusion_changes
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.exports.session_script import session_script
+from fusescope.app.cli.gating.gate import gate
+from fusescope.app.sources.model_files import read_models
+from fusescope.collectors.models.renaming import origins, rename, without_clashes
 from tests.collectors.short_recordings import run, short
 from tests.two_exports import export
 

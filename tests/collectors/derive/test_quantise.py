@@ -14,19 +14,19 @@ import onnx
 import onnxruntime as ort
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, parse_matches
-from analysis.graph import Graph, Node, Tensor
-from analysis.operators.flops import from_graph
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.exports.comparison_json import comparison_values
-from analysis.wording import agreement_text, diagnostic_sentence
-from collectors import variants
-from collectors.derive import quantise
-from collectors.workers.jobs import Codes, Derived, DeriveJob, SessionSettings
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment, parse_matches
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.operators.flops import from_graph
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.exports.comparison_json import comparison_values
+from fusescope.analysis.wording import agreement_text, diagnostic_sentence
+from fusescope.collectors import variants
+from fusescope.collectors.derive import quantise
+from fusescope.collectors.workers.jobs import Codes, Derived, DeriveJob, SessionSettings
 from tests.collectors.short_recordings import File, run, short
 
 helper = onnx.helper

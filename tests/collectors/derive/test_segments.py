@@ -15,22 +15,22 @@ import pytest
 
 pytest.importorskip("numba", reason="kernels need the extra 'kernels'")
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.wording import diagnostic_sentence
-from collectors import kernels, record, variants
-from collectors.derive import cut, pieces, segments
-from collectors.derive.sessions import open_kernel
-from collectors.kernels import formulas
-from collectors.kernels.loading import groups_of
-from collectors.models.model import save
-from collectors.recording.request import Recording
-from collectors.runtimes.segments import SegmentsSession
-from collectors.workers.jobs import Derived, DeriveJob, SessionSettings, Steps
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.wording import diagnostic_sentence
+from fusescope.collectors import kernels, record, variants
+from fusescope.collectors.derive import cut, pieces, segments
+from fusescope.collectors.derive.sessions import open_kernel
+from fusescope.collectors.kernels import formulas
+from fusescope.collectors.kernels.loading import groups_of
+from fusescope.collectors.models.model import save
+from fusescope.collectors.recording.request import Recording
+from fusescope.collectors.runtimes.segments import SegmentsSession
+from fusescope.collectors.workers.jobs import Derived, DeriveJob, SessionSettings, Steps
 from tests.collectors.kernel_models import Node, engine, graph_of, model_of, values
 from tests.collectors.short_recordings import File, run, short
 

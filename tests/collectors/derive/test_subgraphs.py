@@ -12,18 +12,18 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from analysis.errors import FuseScopeError
-from analysis.graph import COMPILED_DOMAIN
-from collectors import variants
-from collectors.derive import subgraphs
-from collectors.derive.provider import derive
-from collectors.models import graphs
-from collectors.models.array import Array
-from collectors.record import variant_names
-from collectors.runtimes import providers
-from collectors.runtimes.assignment import Part, Ran, RanNode
-from collectors.runtimes.onnxruntime import PROVIDERS
-from collectors.workers.jobs import DeriveJob, SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import COMPILED_DOMAIN
+from fusescope.collectors import variants
+from fusescope.collectors.derive import subgraphs
+from fusescope.collectors.derive.provider import derive
+from fusescope.collectors.models import graphs
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.record import variant_names
+from fusescope.collectors.runtimes import providers
+from fusescope.collectors.runtimes.assignment import Part, Ran, RanNode
+from fusescope.collectors.runtimes.onnxruntime import PROVIDERS
+from fusescope.collectors.workers.jobs import DeriveJob, SessionSettings
 
 OPENVINO = providers.find("openvino")
 HERE, THERE = OPENVINO.engine_name, providers.CPU

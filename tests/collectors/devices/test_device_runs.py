@@ -9,12 +9,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from collectors.recording import blocks
-from collectors.recording.budget import BlockCost, Deadline
-from collectors.recording.series import Series
-from collectors.runtimes import providers
-from collectors.runtimes.onnxruntime import GraphSession
-from collectors.workers.jobs import (
+from fusescope.collectors.recording import blocks
+from fusescope.collectors.recording.budget import BlockCost, Deadline
+from fusescope.collectors.recording.series import Series
+from fusescope.collectors.runtimes import providers
+from fusescope.collectors.runtimes.onnxruntime import GraphSession
+from fusescope.collectors.workers.jobs import (
     BlockJob,
     BlockMeasured,
     LaneRuns,

@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.readers.onnxruntime.profile import ProfileTables
-from analysis.trace import Meta, Trace
-from collectors.runtimes import cupti, kernels
-from collectors.runtimes.cupti import Activity, NotTimed, Recording
+from fusescope.analysis.readers.onnxruntime.profile import ProfileTables
+from fusescope.analysis.trace import Meta, Trace
+from fusescope.collectors.runtimes import cupti, kernels
+from fusescope.collectors.runtimes.cupti import Activity, NotTimed, Recording
 
 CUDA = "CUDAExecutionProvider"
 ZERO_NS = 1_700_000_000_000_000_000

@@ -12,10 +12,10 @@ from pathlib import Path
 import pip
 import pytest
 
-from analysis.messages import Message
-from collectors.environments import state
-from collectors.environments.catalogue import Build, Engine
-from collectors.environments.pip import Pip
+from fusescope.analysis.messages import Message
+from fusescope.collectors.environments import state
+from fusescope.collectors.environments.catalogue import Build, Engine
+from fusescope.collectors.environments.pip import Pip
 
 ENGINE = Engine(
     name="toy",

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.environments import adding, catalogue, state
-from collectors.environments.catalogue import Build, Engine
-from collectors.environments.pip import Pip
-from collectors.environments.pip_process import quoted, step_of
-from collectors.files import cache
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.environments import adding, catalogue, state
+from fusescope.collectors.environments.catalogue import Build, Engine
+from fusescope.collectors.environments.pip import Pip
+from fusescope.collectors.environments.pip_process import quoted, step_of
+from fusescope.collectors.files import cache
 from tests.collectors.environments.standin import (
     ENGINE,
     install_at_once,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.environments import catalogue, needs, state
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.environments import catalogue, needs, state
 from tests.collectors.environments.standin import ENGINE, place_ready
 
 REAL = catalogue.ENGINES

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from collectors.files import folder
-from collectors.files.folder import FolderDraft
+from fusescope.collectors.files import folder
+from fusescope.collectors.files.folder import FolderDraft
 
 
 def put(target: Path, text: bytes) -> None:

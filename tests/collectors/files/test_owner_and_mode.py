@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.environments import adding, state
-from collectors.environments.catalogue import engine_of
-from collectors.files import cache, trust
-from collectors.kernels import compiled
-from collectors.releases import fetching, kept
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.environments import adding, state
+from fusescope.collectors.environments.catalogue import engine_of
+from fusescope.collectors.files import cache, trust
+from fusescope.collectors.kernels import compiled
+from fusescope.collectors.releases import fetching, kept
 
 SOMEBODY = 54321  # a user and a group that nobody here is
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from collectors.files import publication
-from collectors.files.publication import Draft
+from fusescope.collectors.files import publication
+from fusescope.collectors.files.publication import Draft
 
 
 @pytest.fixture(params=[True, False], ids=["links", "no links"])

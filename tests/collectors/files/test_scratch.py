@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.files import ownership, scratch
-from collectors.files.publication import Draft
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.files import ownership, scratch
+from fusescope.collectors.files.publication import Draft
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -31,7 +31,7 @@ def recorder(temporary: Path) -> subprocess.Popen[str]:
     script = (
         "import sys, tempfile, time; tempfile.tempdir = sys.argv[1]\n"
         "from pathlib import Path\n"
-        "from collectors.files import publication, scratch\n"
+        "from fusescope.collectors.files import publication, scratch\n"
         "with (scratch.folder() as folder, scratch.folder(scratch.WORKER) as worker,\n"
         "    publication.Draft(Path(sys.argv[1], 'x.zip')) as draft):\n"
         "    for path in (folder, worker):\n"

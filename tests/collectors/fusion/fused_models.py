@@ -9,11 +9,11 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-from collectors.fusion import fusing
-from collectors.fusion.report import Report
-from collectors.fusion.rules import parse
-from collectors.tasks.prepare import run as prepare
-from collectors.workers.jobs import PrepareJob, SessionSettings
+from fusescope.collectors.fusion import fusing
+from fusescope.collectors.fusion.report import Report
+from fusescope.collectors.fusion.rules import parse
+from fusescope.collectors.tasks.prepare import run as prepare
+from fusescope.collectors.workers.jobs import PrepareJob, SessionSettings
 
 
 @dataclass

@@ -11,10 +11,10 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
 
-from collectors.fuse import Fused, FuseJob
-from collectors.fusion import opening
-from collectors.tasks import fuse
-from collectors.workers.jobs import PrepareJob
+from fusescope.collectors.fuse import Fused, FuseJob
+from fusescope.collectors.fusion import opening
+from fusescope.collectors.tasks import fuse
+from fusescope.collectors.workers.jobs import PrepareJob
 from tests.pattern_models import Builder
 
 Shapes = Mapping[str, tuple[int, ...]]

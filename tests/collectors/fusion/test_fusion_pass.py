@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.patterns import HeldBack
-from analysis.wording import rewriting
-from analysis.wording.rewriting import Held
-from collectors.fusion import fusing, registry
-from collectors.fusion.rewrite import NewNode, Place
-from collectors.fusion.working import Working
-from collectors.zoo import mobilenetv2, resnet50
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.patterns import HeldBack
+from fusescope.analysis.wording import rewriting
+from fusescope.analysis.wording.rewriting import Held
+from fusescope.collectors.fusion import fusing, registry
+from fusescope.collectors.fusion.rewrite import NewNode, Place
+from fusescope.collectors.fusion.working import Working
+from fusescope.collectors.zoo import mobilenetv2, resnet50
 from tests.collectors.fusion.fused_models import Passed, difference, outputs, passed
 from tests.pattern_models import Builder
 
@@ -329,7 +329,7 @@ def test_every_reason_has_words() -> None:
 
 
 def passed_row(code: str, values: dict[str, object]) -> Held:
-    from collectors.fusion.report import Opportunity
+    from fusescope.collectors.fusion.report import Opportunity
 
     return Opportunity("Conv + Relu", (), (), (), "", "no", blocked_by=code, values=values)
 

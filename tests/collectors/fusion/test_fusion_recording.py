@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.advice import missed_fusions
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.limits import DEFAULT_LIMITS
-from analysis.readers import read_path
-from analysis.redaction import redacted
-from collectors import variants
+from fusescope.analysis.advice import missed_fusions
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.redaction import redacted
+from fusescope.collectors import variants
 from tests.collectors.short_recordings import run, short
 
 RULES = 'level = "O2"  # no more\n# a remark\nexclude = ["head/*"]\n'

@@ -9,7 +9,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from collectors.fusion import convolutions, products, registry
+from fusescope.collectors.fusion import convolutions, products, registry
 from tests.collectors.fusion.fused_models import difference, passed
 from tests.pattern_models import Builder
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.patterns import HeldBack
-from analysis.wording import rewriting
-from collectors.fusion import convolutions, products, report, rules, scopes
-from collectors.fusion.registry import REWRITES, level_of
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.patterns import HeldBack
+from fusescope.analysis.wording import rewriting
+from fusescope.collectors.fusion import convolutions, products, report, rules, scopes
+from fusescope.collectors.fusion.registry import REWRITES, level_of
 
 
 def refused(text: str) -> str:

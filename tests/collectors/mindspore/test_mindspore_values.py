@@ -9,11 +9,16 @@ from typing import cast
 
 import numpy as np
 
-from analysis.compare.groups.lineage import Lineage, lineage
-from collectors.mindspore.dumped import Values
-from collectors.mindspore.program import Given, Inside, Kernel, Program, parse_program
-from collectors.mindspore.variant_graph import Originals, graph_of, model_graph, told_otherwise
-from collectors.models.array import Array
+from fusescope.analysis.compare.groups.lineage import Lineage, lineage
+from fusescope.collectors.mindspore.dumped import Values
+from fusescope.collectors.mindspore.program import Given, Inside, Kernel, Program, parse_program
+from fusescope.collectors.mindspore.variant_graph import (
+    Originals,
+    graph_of,
+    model_graph,
+    told_otherwise,
+)
+from fusescope.collectors.models.array import Array
 from tests.collectors.mindspore.program_texts import FUSED, PARTS, UNFUSED
 
 X = np.random.default_rng(0).standard_normal((1, 64, 8, 8)).astype("f4")

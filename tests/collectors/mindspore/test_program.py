@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from collectors.mindspore.program import (
+from fusescope.collectors.mindspore.program import (
     Given,
     Inside,
     Kernel,

@@ -16,16 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from analysis.compare.ablation import ablation
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers import read_path
-from collectors.recording.ablation import ALL, ALL_OFF, LIMIT, NONE, with_ablation
-from collectors.recording.request import Plan
-from collectors.runtimes import optimizers
-from collectors.runtimes.structure import dumped, structure
-from collectors.variants import find
-from collectors.workers.jobs import SessionSettings, Structure, Switches
+from fusescope.analysis.compare.ablation import ablation
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read_path
+from fusescope.collectors.recording.ablation import ALL, ALL_OFF, LIMIT, NONE, with_ablation
+from fusescope.collectors.recording.request import Plan
+from fusescope.collectors.runtimes import optimizers
+from fusescope.collectors.runtimes.structure import dumped, structure
+from fusescope.collectors.variants import find
+from fusescope.collectors.workers.jobs import SessionSettings, Structure, Switches
 from tests.collectors.short_recordings import File, run, short
 
 SAID_BY_ENGINE = re.compile(r"Applying graph transformer (\w+) on step")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.messages import Said
-from collectors.record import Recording
-from collectors.recording.denials import LIMIT, with_denials, with_refused
-from collectors.recording.refused import Refused
-from collectors.recording.request import Plan
-from collectors.workers.jobs import Denied, Fusion
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.messages import Said
+from fusescope.collectors.record import Recording
+from fusescope.collectors.recording.denials import LIMIT, with_denials, with_refused
+from fusescope.collectors.recording.refused import Refused
+from fusescope.collectors.recording.request import Plan
+from fusescope.collectors.workers.jobs import Denied, Fusion
 
 
 def fusion(name: str, operators: int, written: int = 0) -> Fusion:

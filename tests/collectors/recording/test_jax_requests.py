@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.jax.programs import library_fusions, mixed_fusion
-from collectors.record import Recording, first_variants
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.jax.programs import library_fusions, mixed_fusion
+from fusescope.collectors.record import Recording, first_variants
 
 
 def asked(**changes: Any) -> Recording:

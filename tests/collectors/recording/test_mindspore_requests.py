@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.mindspore.names import flags_of
-from collectors.record import Recording, first_variants, runtimes_of
-from collectors.recording.series import in_zip
-from collectors.workers.jobs import Lane, ProfiledRuns
-from collectors.workers.rounds import interleaved
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.mindspore.names import flags_of
+from fusescope.collectors.record import Recording, first_variants, runtimes_of
+from fusescope.collectors.recording.series import in_zip
+from fusescope.collectors.workers.jobs import Lane, ProfiledRuns
+from fusescope.collectors.workers.rounds import interleaved
 
 
 def asked(**changes: Any) -> Recording:

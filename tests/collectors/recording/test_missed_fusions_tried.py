@@ -7,13 +7,13 @@ from pathlib import Path
 import onnx
 import pytest
 
-from analysis.advice import findings
-from analysis.advice.remedies import remedies
-from analysis.advice.sides import advised
-from analysis.advice.tried import tried
-from analysis.experiment import Experiment
-from analysis.readers import read_path
-from collectors.record import to_try
+from fusescope.analysis.advice import findings
+from fusescope.analysis.advice.remedies import remedies
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.advice.tried import tried
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read_path
+from fusescope.collectors.record import to_try
 from tests.architectures import ARCHITECTURES
 from tests.collectors.short_recordings import run, short
 
@@ -32,7 +32,7 @@ def test_a_missed_fusion_of_a_transformer_is_found_tried_and_measured(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # So short a recording on a busy machine can have one long run, of which nothing is 2 %.
-    monkeypatch.setattr("analysis.advice.subject.MIN_SHARE", 0.001)
+    monkeypatch.setattr("fusescope.analysis.advice.subject.MIN_SHARE", 0.001)
     model = tmp_path / f"{name}.onnx"
     onnx.save(ARCHITECTURES[name](), model)
     file, _ = run(

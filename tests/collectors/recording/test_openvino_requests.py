@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.openvino.names import precision_of, threads_of
-from collectors.record import Recording, first_variants, variant_names
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.openvino.names import precision_of, threads_of
+from fusescope.collectors.record import Recording, first_variants, variant_names
 
 
 def asked(**changes: Any) -> Recording:

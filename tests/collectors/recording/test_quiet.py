@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.experiment import Machine
-from collectors.files import cache
-from collectors.recording import quiet
+from fusescope.analysis.experiment import Machine
+from fusescope.collectors.files import cache
+from fusescope.collectors.recording import quiet
 
 
 @pytest.fixture(autouse=True)

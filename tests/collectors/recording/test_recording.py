@@ -17,16 +17,16 @@ import psutil
 import pytest
 from onnx import TensorProto, helper
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers import read_path
-from analysis.report.exports.session_script import session_script
-from collectors.progress import Progress
-from collectors.record import record, zoo_models
-from collectors.recording import quiet
-from collectors.workers import machine
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.exports.session_script import session_script
+from fusescope.collectors.progress import Progress
+from fusescope.collectors.record import record, zoo_models
+from fusescope.collectors.recording import quiet
+from fusescope.collectors.workers import machine
 from tests import known_peaks
 from tests.collectors.short_recordings import File, run, short
 from tests.patience import GIVE_UP_S
@@ -309,7 +309,7 @@ def test_a_killed_recorder_leaves_no_file_and_no_worker(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     script = (
-        "import sys; from pathlib import Path; from collectors.record import Recording, record;"
+        "import sys; from pathlib import Path; from fusescope.collectors.record import Recording, record;"
         "from tests import known_peaks; known_peaks.use();"
         # A block of minutes: a worker that lives on would not end by itself while the test waits.
         "record(Recording('mul_add', out=Path(sys.argv[1]), batch=16, blocks=500, rounds=10_000,"
@@ -345,7 +345,7 @@ def test_a_killed_recorder_leaves_no_file_and_no_worker(tmp_path: Path) -> None:
 
 def test_zoo_models_are_described_without_an_engine() -> None:
     code = (
-        "import sys, collectors.record as r; assert list(r.zoo_models());"
+        "import sys, fusescope.collectors.record as r; assert list(r.zoo_models());"
         "sys.exit(any(m.split('.')[0] in ('onnx', 'onnxruntime') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

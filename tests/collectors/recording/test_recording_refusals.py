@@ -12,8 +12,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from analysis.errors import FuseScopeError
-from collectors.record import Recording
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.record import Recording
 from tests.collectors.short_recordings import run, short
 
 GIGABYTE = 10**9

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collectors.recording import blocks, budget, series
-from collectors.recording.budget import BlockCost, Deadline
-from collectors.recording.series import Series
-from collectors.workers.jobs import (
+from fusescope.collectors.recording import blocks, budget, series
+from fusescope.collectors.recording.budget import BlockCost, Deadline
+from fusescope.collectors.recording.series import Series
+from fusescope.collectors.workers.jobs import (
     BlockJob,
     BlockMeasured,
     Lane,

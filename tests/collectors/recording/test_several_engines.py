@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.environments import state
-from collectors.environments.catalogue import ENGINES
-from collectors.record import Recording, first_of_several
-from collectors.recording import blocks, several
-from collectors.recording.budget import BlockCost, Deadline
-from collectors.recording.series import Series
-from collectors.workers import worker
-from collectors.workers.jobs import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.environments import state
+from fusescope.collectors.environments.catalogue import ENGINES
+from fusescope.collectors.record import Recording, first_of_several
+from fusescope.collectors.recording import blocks, several
+from fusescope.collectors.recording.budget import BlockCost, Deadline
+from fusescope.collectors.recording.series import Series
+from fusescope.collectors.workers import worker
+from fusescope.collectors.workers.jobs import (
     BlockJob,
     BlockMeasured,
     CheckJob,
@@ -27,7 +27,7 @@ from collectors.workers.jobs import (
     ProfiledRuns,
     SessionSettings,
 )
-from collectors.workers.pool import WorkerPool
+from fusescope.collectors.workers.pool import WorkerPool
 
 TWO = ("onnxruntime", "openvino")
 SETTINGS = SessionSettings(

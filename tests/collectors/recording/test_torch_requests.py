@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.record import Recording, first_variants
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.record import Recording, first_variants
 
 MAKES = "def make():\n    return None\n"
 

@@ -16,15 +16,15 @@ import pytest
 from onnx import helper
 from typer.testing import CliRunner
 
-from analysis.advice.tried import tried
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, ModelInput, PredictedPart, Try
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.exports.session_script import session_script
-from analysis.wording.tried import from_file_text
-from app.cli.recording import trying
-from collectors.record import NothingTried, Recording, can_try, to_try
+from fusescope.analysis.advice.tried import tried
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment, ModelInput, PredictedPart, Try
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.exports.session_script import session_script
+from fusescope.analysis.wording.tried import from_file_text
+from fusescope.app.cli.recording import trying
+from fusescope.collectors.record import NothingTried, Recording, can_try, to_try
 from tests.collectors.short_recordings import File, run, short
 from tests.command_line import app
 from tests.factories import experiment_zip

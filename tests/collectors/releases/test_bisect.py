@@ -11,16 +11,16 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from analysis.errors import FuseScopeError
-from analysis.graph import graph_json
-from analysis.releases.changes import changes
-from analysis.releases.history import History
-from analysis.wording.releases import skipped_text
-from app.cli.releases.bisect import bisect as bisect_verb
-from collectors import bisect
-from collectors.recording.request import Recording
-from collectors.releases import kept
-from collectors.releases.version import Span
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import graph_json
+from fusescope.analysis.releases.changes import changes
+from fusescope.analysis.releases.history import History
+from fusescope.analysis.wording.releases import skipped_text
+from fusescope.app.cli.releases.bisect import bisect as bisect_verb
+from fusescope.collectors import bisect
+from fusescope.collectors.recording.request import Recording
+from fusescope.collectors.releases import kept
+from fusescope.collectors.releases.version import Span
 from tests.pattern_cases import gelu
 from tests.stand_in_releases import ANOTHER_PYTHON, use_as_index, write_wheel
 
@@ -73,7 +73,7 @@ def test_a_planted_change_is_found_and_named(history: History) -> None:
 
 
 def test_every_operator_is_in_one_group(history: History) -> None:
-    from analysis.compare.groups.lineage import lineage
+    from fusescope.analysis.compare.groups.lineage import lineage
 
     for made in history.made:
         found = lineage(history.graph, made.graph, made.matches)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors import bisect
-from collectors.releases import fetching, index, kept
-from collectors.releases.version import Span
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors import bisect
+from fusescope.collectors.releases import fetching, index, kept
+from fusescope.collectors.releases.version import Span
 from tests.stand_in_releases import ANOTHER_PYTHON, use_as_index, write_wheel
 
 

@@ -11,17 +11,17 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.gate.fusion_changes import fusion_changes
-from analysis.readers import read_path
-from analysis.report.exports.session_script import session_script
-from app.cli.gating.gate import gate
-from app.cli.recording import run as recording_run
-from app.cli.releases.bisect import bisect
-from collectors.record import Recording, record
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.gate.fusion_changes import fusion_changes
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.exports.session_script import session_script
+from fusescope.app.cli.gating.gate import gate
+from fusescope.app.cli.recording import run as recording_run
+from fusescope.app.cli.releases.bisect import bisect
+from fusescope.collectors.record import Recording, record
 from tests.collectors.short_recordings import run, short
 from tests.pattern_cases import gelu
 from tests.stand_in_releases import use_as_index, write_wheel

@@ -10,15 +10,15 @@ import onnx
 import onnxruntime as ort
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_variant
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment
-from analysis.readers import read_path
-from collectors.recording.sharing import Sharing, sharing
-from collectors.releases import fetching, kept
-from collectors.runtimes.c_interface import Library, LibrarySession
-from collectors.workers.jobs import BlockJob, BlockMeasured, SessionSettings
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read_path
+from fusescope.collectors.recording.sharing import Sharing, sharing
+from fusescope.collectors.releases import fetching, kept
+from fusescope.collectors.runtimes.c_interface import Library, LibrarySession
+from fusescope.collectors.workers.jobs import BlockJob, BlockMeasured, SessionSettings
 from tests.collectors.short_recordings import run, short
 from tests.pattern_cases import gelu
 from tests.stand_in_releases import use_as_index, write_wheel

@@ -9,12 +9,12 @@ import numpy as np
 import onnx
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.releases.changes import changes
-from collectors import bisect
-from collectors.recording.request import Recording
-from collectors.releases import kept
-from collectors.releases.version import Span
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.releases.changes import changes
+from fusescope.collectors import bisect
+from fusescope.collectors.recording.request import Recording
+from fusescope.collectors.releases import kept
+from fusescope.collectors.releases.version import Span
 from tests.collectors.short_recordings import run, short
 from tests.pattern_models import Builder
 

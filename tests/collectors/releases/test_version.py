@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from collectors.releases.version import (
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors.releases.version import (
     Span,
     ascending,
     nearest,

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.graph import Graph, Node, Tensor
-from collectors.models.array import Array
-from collectors.runtimes.onnxruntime import GraphSession
-from collectors.tensors import agreement, feeds
-from collectors.tensors.agreement import (
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.runtimes.onnxruntime import GraphSession
+from fusescope.collectors.tensors import agreement, feeds
+from fusescope.collectors.tensors.agreement import (
     NoScores,
     keep_classes,
     ranks_of,
     scores_classes,
     with_classes,
 )
-from collectors.workers.jobs import Drawing, SessionSettings
+from fusescope.collectors.workers.jobs import Drawing, SessionSettings
 
 
 def graph(*ops: str, made: tuple[int, ...] = (2, 10), group: int = 1) -> Graph:

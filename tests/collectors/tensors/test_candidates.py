@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from collectors.models.array import Array
-from collectors.tensors.candidates import Candidates, Pair, sizes
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.tensors.candidates import Candidates, Pair, sizes
 
 TOLERANCE = 1e-3
 SHAPE = (1, 6, 4, 5)

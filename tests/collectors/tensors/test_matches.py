@@ -12,16 +12,16 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from analysis.errors import FuseScopeError
-from analysis.experiment import TensorMatch, parse_matches
-from analysis.graph import Node
-from collectors.derive.reseeding import renaming
-from collectors.derive.sessions import open_session
-from collectors.tasks import matches, prepare
-from collectors.tensors.sketches import distance, distances, sketch
-from collectors.variants import find
-from collectors.workers import worker
-from collectors.workers.jobs import Matched, MatchJob, PrepareJob, SessionSettings
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import TensorMatch, parse_matches
+from fusescope.analysis.graph import Node
+from fusescope.collectors.derive.reseeding import renaming
+from fusescope.collectors.derive.sessions import open_session
+from fusescope.collectors.tasks import matches, prepare
+from fusescope.collectors.tensors.sketches import distance, distances, sketch
+from fusescope.collectors.variants import find
+from fusescope.collectors.workers import worker
+from fusescope.collectors.workers.jobs import Matched, MatchJob, PrepareJob, SessionSettings
 from tests.collectors.short_recordings import run, short
 
 

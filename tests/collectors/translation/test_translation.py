@@ -14,14 +14,14 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from analysis.errors import FuseScopeError
-from collectors import zoo
-from collectors.models.array import Array
-from collectors.tasks import program as task
-from collectors.translation import operators, program
-from collectors.translation.folding import Folding
-from collectors.translation.node import Known
-from collectors.workers.jobs import ProgramJob
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.collectors import zoo
+from fusescope.collectors.models.array import Array
+from fusescope.collectors.tasks import program as task
+from fusescope.collectors.translation import operators, program
+from fusescope.collectors.translation.folding import Folding
+from fusescope.collectors.translation.node import Known
+from fusescope.collectors.workers.jobs import ProgramJob
 
 X = np.linspace(-2, 2, 24, dtype="f4").reshape(2, 3, 4)
 POSITIVE = X + 3

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.compare import compare
-from analysis.compare.explanation.explanation import Explanation
-from analysis.compare.side import side_of_trace
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.explanation.explanation import Explanation
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.trace import Trace
 from tests.module_traces import Launch, trace_of
 
 LAYERS = 4

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.explanation import explain
-from analysis.compare.side import side_of_trace
-from analysis.report.explanation.explanation_json import explanation_values
-from analysis.trace import Trace
-from analysis.wording.explanation import change_sentence, leading_sentence
-from analysis.wording.explanation.same_kernels import common_kernels_said
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.report.explanation.explanation_json import explanation_values
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import change_sentence, leading_sentence
+from fusescope.analysis.wording.explanation.same_kernels import common_kernels_said
 from tests.host.hosts import Span
 from tests.step_traces import Kernel, Launch, steps_of
 

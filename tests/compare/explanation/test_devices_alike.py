@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_trace
-from analysis.readers.building.processes import shown_of
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers.building.processes import shown_of
 from tests.readers.pytorch.test_kineto import ADD, GEMM, event, kernel, step, trace_of
 from tests.readers.pytorch.test_several_devices import on
 from tests.step_traces import Kernel, steps_of

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare.explanation import explain
-from analysis.compare.explanation.explanation import Change, Explanation
-from analysis.messages import language
-from analysis.report.explanation.explanation_json import explanation_values
-from analysis.trace import Trace
-from analysis.wording.explanation import leading_sentence
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.explanation.explanation import Change, Explanation
+from fusescope.analysis.messages import language
+from fusescope.analysis.report.explanation.explanation_json import explanation_values
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import leading_sentence
 from tests.step_traces import Kernel, steps_of
 
 NORM = Kernel("layer_norm_kernel", 5, "normalisation")
@@ -442,7 +442,7 @@ def test_more_kernels_than_names_can_be_compared_have_no_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """10^6 kernels that all have names of their own take no minutes: nothing repeats."""
-    monkeypatch.setattr("analysis.compare.explanation.MOST_DISTINCT", 20)
+    monkeypatch.setattr("fusescope.analysis.compare.explanation.MOST_DISTINCT", 20)
     many = tuple(Kernel(f"kernel_{at}_x", 10, "unknown") for at in range(21))
     found = said(steps_of([many]), steps_of([many]))
     assert (found.outcome, found.difference, found.changes) == ("not_comparable", "names", ())

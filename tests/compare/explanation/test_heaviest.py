@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from analysis.work_units.units import whole_file
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.work_units.units import whole_file
 
 _OPERATORS = [("gemm", "float32[2,2]"), ("gemm", "float32[4,4]"), ("add", None), ("x" * 90, "")]
 

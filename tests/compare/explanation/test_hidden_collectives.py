@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.explanation import explain
-from analysis.metrics.exposure import exposed_collectives
-from analysis.trace import Trace
-from analysis.wording.explanation import leading_sentence
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.metrics.exposure import exposed_collectives
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import leading_sentence
 from tests.step_traces import Kernel, steps_of
 
 GEMM = Kernel("gemm", 100, "matrix_product")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from analysis.compare.explanation import explain
-from analysis.compare.explanation.explanation import Change, Explanation
-from analysis.trace import Trace
-from analysis.wording.explanation import leading_sentence
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.explanation.explanation import Change, Explanation
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import leading_sentence
 from tests.host.hosts import Call, Span, trace_of
 
 LOADING = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"

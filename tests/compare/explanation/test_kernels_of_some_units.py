@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analysis.compare.explanation import explain
-from analysis.compare.explanation.explanation import Explanation
-from analysis.trace import Trace
-from analysis.wording.explanation import leading_sentence
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.explanation.explanation import Explanation
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import leading_sentence
 from tests.step_traces import Kernel, steps_of
 
 STEP = [Kernel("gemm_a", 200), Kernel("softmax_b", 100), Kernel("gemm_c", 200)]

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analysis.compare.explanation import explain
-from analysis.metrics.utilisation import number_types
-from analysis.report.explanation.explanation_json import explanation_values
-from analysis.trace import Trace
-from analysis.wording.explanation import leading_sentence
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.metrics.utilisation import number_types
+from fusescope.analysis.report.explanation.explanation_json import explanation_values
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import leading_sentence
 from tests.step_traces import Kernel, steps_of
 
 SENTENCE = "The candidate computes matrix products in "

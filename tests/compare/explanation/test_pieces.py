@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare.explanation import explain
-from analysis.compare.explanation.explanation import Change, Explanation, KernelTime
-from analysis.wording.explanation import change_sentence, leading_sentence
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.explanation.explanation import Change, Explanation, KernelTime
+from fusescope.analysis.wording.explanation import change_sentence, leading_sentence
 from tests.step_traces import Kernel, steps_of
 
 NORM = Kernel("batch_norm_kernel", 50, "normalisation")

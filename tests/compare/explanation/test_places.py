@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from analysis.compare.explanation import explain
-from analysis.compare.explanation.explanation import Change, ChangeCode, Explanation
-from analysis.compare.explanation.places import Place, Places, ShownPair, ShownRun, places_of
-from analysis.metrics.stretch import Stretch
-from analysis.trace import Trace
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.explanation.explanation import Change, ChangeCode, Explanation
+from fusescope.analysis.compare.explanation.places import (
+    Place,
+    Places,
+    ShownPair,
+    ShownRun,
+    places_of,
+)
+from fusescope.analysis.metrics.stretch import Stretch
+from fusescope.analysis.trace import Trace
 from tests.step_traces import Kernel, steps_of
 
 

@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from analysis import units
-from analysis.compare import compare
-from analysis.compare.explanation.explanation import Explanation, UnitTimes
-from analysis.compare.explanation.product import Product
-from analysis.compare.explanation.products import faster, products_of, products_of_phases
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.compare.side import side_of_trace
-from analysis.operators.factors import Factors
-from analysis.readers import read_path
-from analysis.trace import Diagnostic, Trace
-from analysis.wording.explanation.product_table import basis_text
-from analysis.wording.explanation.works import phases_sentences
-from analysis.work_units import units_of
-from analysis.work_units.work import Work
+from fusescope.analysis import units
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.explanation.explanation import Explanation, UnitTimes
+from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.compare.explanation.products import faster, products_of, products_of_phases
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.operators.factors import Factors
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Diagnostic, Trace
+from fusescope.analysis.wording.explanation.product_table import basis_text
+from fusescope.analysis.wording.explanation.works import phases_sentences
+from fusescope.analysis.work_units import units_of
+from fusescope.analysis.work_units.work import Work
 from tests.conftest import SHARED_TRACES
 from tests.module_traces import Launch, trace_of
 from tests.step_traces import Kernel, steps_of

@@ -8,14 +8,14 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analysis.advice.explanation import explain_trace
-from analysis.compare import compare
-from analysis.compare.explanation import explain
-from analysis.compare.side import side_of_trace
-from analysis.metrics.heavy_work import heavy_work
-from analysis.trace import Trace
-from analysis.wording.explanation import explained_parts, leading_sentence
-from analysis.wording.explanation.trace import trace_sentence
+from fusescope.analysis.advice.explanation import explain_trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.metrics.heavy_work import heavy_work
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import explained_parts, leading_sentence
+from fusescope.analysis.wording.explanation.trace import trace_sentence
 from tests.step_traces import Kernel, steps_of
 
 SIZES = ("float32[8,3,64,64]; float32[16,3,3,3]", "float32[8,16,62,62]; float32[32,16,3,3]",

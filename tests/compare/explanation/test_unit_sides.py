@@ -9,14 +9,14 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare.explanation import explain
-from analysis.compare.explanation.explanation import IdleTime, UnitOfSide, UnitParts
-from analysis.compare.explanation.sides import ExplainedSide
-from analysis.report.explanation.explanation_json import explanation_values
-from analysis.trace import Trace
-from analysis.wording.explanation import leading_sentence
-from analysis.wording.explanation.earlier import earlier_said
-from analysis.work_units import units_of
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.explanation.explanation import IdleTime, UnitOfSide, UnitParts
+from fusescope.analysis.compare.explanation.sides import ExplainedSide
+from fusescope.analysis.report.explanation.explanation_json import explanation_values
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import leading_sentence
+from fusescope.analysis.wording.explanation.earlier import earlier_said
+from fusescope.analysis.work_units import units_of
 from tests.compare.graphs.captures import LAYER, replay, trace_of
 from tests.host.hosts import Span
 from tests.step_traces import Kernel, Launch, steps_of

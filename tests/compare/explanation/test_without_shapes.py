@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from analysis.compare.explanation import explain
-from analysis.wording.explanation import explained_parts
+from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.wording.explanation import explained_parts
 from tests.step_traces import Kernel, steps_of
 
 KNOWN = Kernel("gemm", 40, "matrix_product", inputs="float16[3]")

@@ -7,25 +7,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import wording
-from analysis.advice.explanation.model_tree import tree_of_trace
-from analysis.columnar.tables import columnar
-from analysis.columnar.tables import trace_of as trace_of_columns
-from analysis.compare import compare
-from analysis.compare.graphs.captured import captured_graph
-from analysis.compare.graphs.names_by_order import (
+from fusescope.analysis import wording
+from fusescope.analysis.advice.explanation.model_tree import tree_of_trace
+from fusescope.analysis.columnar.tables import columnar
+from fusescope.analysis.columnar.tables import trace_of as trace_of_columns
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.graphs.captured import captured_graph
+from fusescope.analysis.compare.graphs.names_by_order import (
     count_by_order,
     with_names_by_order,
     with_own_names_by_order,
 )
-from analysis.compare.model_tree import model_tree
-from analysis.compare.side import side_of_trace
-from analysis.doctor import examine
-from analysis.redaction import redacted
-from analysis.report.doctor import file_facts
-from analysis.trace import Trace
-from analysis.wording.explanation import leading_sentence
-from analysis.wording.trees.model_tree import basis_of_one, basis_with_shares
+from fusescope.analysis.compare.model_tree import model_tree
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.doctor import examine
+from fusescope.analysis.redaction import redacted
+from fusescope.analysis.report.doctor import file_facts
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation import leading_sentence
+from fusescope.analysis.wording.trees.model_tree import basis_of_one, basis_with_shares
 from tests.compare.graphs.captures import LAYER, Step, capture, launched, replay, trace_of
 
 GRAPH = LAYER * 6  # 24 kernels, 810 us

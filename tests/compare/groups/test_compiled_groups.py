@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Group
-from analysis.compare.multiple.comparison import compare_several
-from analysis.compare.side import side_of_trace
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.timeline.payload import several_payload, timeline_payload
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Group
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.timeline.payload import several_payload, timeline_payload
+from fusescope.analysis.trace import Trace
 from tests import compiled_logs as logs
 
 SAMPLE = Path(__file__).resolve().parents[3] / "sample_traces" / "torch_compile"

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.detail import with_shared_detail
-from analysis.compare.side import Side, side_of_trace
-from analysis.readers import read_path
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.detail import with_shared_detail
+from fusescope.analysis.compare.side import Side, side_of_trace
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.wording import diagnostic_sentence
 from tests.conftest import SHARED_TRACES
 
 ASCEND = SHARED_TRACES / "third_party/ascend_torch_npu"

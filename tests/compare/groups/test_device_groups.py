@@ -11,15 +11,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_trace
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.readers.packed.context import context_of, frames_of
-from analysis.trace import Trace
-from analysis.wording import coverage_sentence, diagnostic_sentence
-from analysis.wording.fusion.became import became
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.packed.context import context_of, frames_of
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import coverage_sentence, diagnostic_sentence
+from fusescope.analysis.wording.fusion.became import became
 from tests import compiled_logs as logs
 from tests.conftest import SHARED_TRACES
 

@@ -12,11 +12,11 @@ from typing import cast
 import numpy as np
 import pytest
 
-from analysis import readers
-from analysis.compare import Comparison, compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.timing.verdict import decided
-from analysis.experiment import Experiment
+from fusescope.analysis import readers
+from fusescope.analysis.compare import Comparison, compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.timing.verdict import decided
+from fusescope.analysis.experiment import Experiment
 from tests.accounts import check_ledger, verified_lineage
 
 SAMPLE = Path(__file__).parents[3] / "sample_traces" / "engines" / "transformer_encoder.zip"

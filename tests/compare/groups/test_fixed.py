@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare.groups.lineage import Lineage, lineage
-from analysis.graph import Attribute, Graph, Node, Tensor
+from fusescope.analysis.compare.groups.lineage import Lineage, lineage
+from fusescope.analysis.graph import Attribute, Graph, Node, Tensor
 
 # scores -> scaled -> hidden where a mask, of two iota, says so; the same in a second layer.
 LAYERS = ("a", "b")

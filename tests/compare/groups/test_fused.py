@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.compare.groups.fused import lost_and_won
-from analysis.compare.groups.graphs import Optimised, group_graphs
-from analysis.graph import Graph
+from fusescope.analysis.compare.groups.fused import lost_and_won
+from fusescope.analysis.compare.groups.graphs import Optimised, group_graphs
+from fusescope.analysis.graph import Graph
 from tests.releases.test_changes import NCHWC, graph
 
 # x @ w + bias, then an activation of two operators, and a pool that never changes

@@ -7,16 +7,16 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import Side, side_of_variant
-from analysis.experiment import Experiment
-from analysis.graph import Graph, Node
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic
-from analysis.wording import diagnostic_sentence
-from analysis.wording.fusion.groups import coverage_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import Side, side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Diagnostic
+from fusescope.analysis.wording import diagnostic_sentence
+from fusescope.analysis.wording.fusion.groups import coverage_sentence
 from tests.factories import experiment_zip
 
 ODD = "\x1b[31m\u202e"

@@ -10,16 +10,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from analysis.advice import findings
-from analysis.advice.sides import advised
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_variant
-from analysis.experiment import Experiment
-from analysis.operators import flops
-from analysis.readers import read_path
-from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.fusion.groups import coverage_sentence
+from fusescope.analysis.advice import findings
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.operators import flops
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.wording.fusion.groups import coverage_sentence
 from tests.accounts import check_ledger
 from tests.repetitions import few
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare import compare
-from analysis.compare.groups.fusion import Fusion
-from analysis.compare.groups.inferred import infer_groups
-from analysis.compare.groups.launched import join_by_launcher
-from analysis.compare.joining.launchers import launchers_that_differ
-from analysis.compare.side import Side, side_of_trace
-from analysis.readers import read_path
-from analysis.report.html import report_html
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording.fusion.terms import no_speedups_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.groups.fusion import Fusion
+from fusescope.analysis.compare.groups.inferred import infer_groups
+from fusescope.analysis.compare.groups.launched import join_by_launcher
+from fusescope.analysis.compare.joining.launchers import launchers_that_differ
+from fusescope.analysis.compare.side import Side, side_of_trace
+from fusescope.analysis.readers import read_path
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.wording.fusion.terms import no_speedups_sentence
 from tests.conftest import SHARED_TRACES
 
 KINETO = SHARED_TRACES / "third_party/kineto"
@@ -119,7 +119,7 @@ def test_more_operators_than_can_be_compared_form_no_groups(
     most: int, source: str, inside: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 7 operators; all of the change is outside of groups then, and operators still join."""
-    monkeypatch.setattr("analysis.compare.groups.grouping.MOST_DISTINCT", most)
+    monkeypatch.setattr("fusescope.analysis.compare.groups.grouping.MOST_DISTINCT", most)
     comparison = compare(H100, MI300)
     assert comparison.fusion.source == source
     codes = {note.code for note in comparison.diagnostics}

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.groups.lineage import Lineage, lineage
-from analysis.errors import FuseScopeError
-from analysis.experiment import TensorMatch
-from analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.compare.groups.lineage import Lineage, lineage
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.analysis.graph import Graph, Node, Tensor
 
 _LINE = re.compile(r"(\S+) = (\S+)\((.*?)\)(?: \[(.*)\])?(?: '(.*)')?$")
 _NCHWC = "com.microsoft.nchwc"

@@ -21,17 +21,17 @@ import pytest
 onnx = pytest.importorskip("onnx", reason="optimised graphs need the extra 'collect'")
 pytest.importorskip("onnxruntime", reason="optimised graphs need the extra 'collect'")
 
-from analysis.compare.groups.lineage import Lineage, lineage
-from analysis.experiment import TensorMatch, parse_matches
-from analysis.graph import Graph, parse_graph
-from collectors.derive.sessions import open_session
-from collectors.models import graphs, model
-from collectors.tasks import derive as derive_task
-from collectors.tasks import matches
-from collectors.tasks import prepare as prepare_task
-from collectors.variants import find
-from collectors.workers.jobs import DeriveJob, MatchJob, PrepareJob, SessionSettings
-from collectors.zoo import (
+from fusescope.analysis.compare.groups.lineage import Lineage, lineage
+from fusescope.analysis.experiment import TensorMatch, parse_matches
+from fusescope.analysis.graph import Graph, parse_graph
+from fusescope.collectors.derive.sessions import open_session
+from fusescope.collectors.models import graphs, model
+from fusescope.collectors.tasks import derive as derive_task
+from fusescope.collectors.tasks import matches
+from fusescope.collectors.tasks import prepare as prepare_task
+from fusescope.collectors.variants import find
+from fusescope.collectors.workers.jobs import DeriveJob, MatchJob, PrepareJob, SessionSettings
+from fusescope.collectors.zoo import (
     convolutions,
     deeplabv3plus,
     elementwise,

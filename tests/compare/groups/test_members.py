@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare.groups.fusion import Fusion, Operator
-from analysis.compare.groups.inferred import infer_groups
-from analysis.compare.groups.members import group_by_members, kind_of
-from analysis.compare.side import Side, side_of_trace
-from analysis.operators.members import members_text, tensorrt
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.compare.groups.fusion import Fusion, Operator
+from fusescope.analysis.compare.groups.inferred import infer_groups
+from fusescope.analysis.compare.groups.members import group_by_members, kind_of
+from fusescope.analysis.compare.side import Side, side_of_trace
+from fusescope.analysis.operators.members import members_text, tensorrt
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 # name, op type, members (None: not known, '': inserted), their kind, inputs, outputs, calls
 Row = tuple[str, str, str | None, str | None, str, str, int]

@@ -11,15 +11,15 @@ from typing import cast
 
 import pytest
 
-from analysis import readers
-from analysis.advice import findings
-from analysis.advice.subject import Subject
-from analysis.compare import Comparison, compare
-from analysis.compare.groups.lineage import lineage
-from analysis.compare.multiple.rungs import RUNGS
-from analysis.compare.side import side_of_variant
-from analysis.experiment import Experiment
-from analysis.wording.findings import remedy_text
+from fusescope.analysis import readers
+from fusescope.analysis.advice import findings
+from fusescope.analysis.advice.subject import Subject
+from fusescope.analysis.compare import Comparison, compare
+from fusescope.analysis.compare.groups.lineage import lineage
+from fusescope.analysis.compare.multiple.rungs import RUNGS
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.wording.findings import remedy_text
 from tests.accounts import check_ledger
 
 SAMPLE = Path(__file__).parents[3] / "sample_traces" / "mindspore" / "mynet_composite.zip"

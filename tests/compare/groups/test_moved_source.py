@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.moved_source import by_paths
-from analysis.compare.side import side_of_trace
-from analysis.readers.building.trace_tables import build_trace
-from analysis.trace import Meta, Trace
-from analysis.wording.fusion.became import originals_text
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.moved_source import by_paths
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.trace import Meta, Trace
+from fusescope.analysis.wording.fusion.became import originals_text
 
 OLD = "jit(forward)/jit(main)/conv_general_dilated old.py:77:0"
 NEW = "jit(forward)/conv_general_dilated new.py:23:11"

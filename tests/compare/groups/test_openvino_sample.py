@@ -10,19 +10,19 @@ from typing import cast
 
 import pytest
 
-from analysis import readers
-from analysis.advice import Subject, findings
-from analysis.compare import Comparison, compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.side import side_of_variant
-from analysis.compare.timing.run_times import run_times
-from analysis.compare.timing.verdict import decided
-from analysis.experiment import Experiment
-from analysis.gate.condition import parse_condition
-from analysis.gate.judgement import judge
-from analysis.wording.fusion.statements import fusion_sentence
-from analysis.wording.fusion.terms import no_shares_sentence
-from analysis.wording.sentences import verdict_sentence
+from fusescope.analysis import readers
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.compare import Comparison, compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.compare.timing.run_times import run_times
+from fusescope.analysis.compare.timing.verdict import decided
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.gate.condition import parse_condition
+from fusescope.analysis.gate.judgement import judge
+from fusescope.analysis.wording.fusion.statements import fusion_sentence
+from fusescope.analysis.wording.fusion.terms import no_shares_sentence
+from fusescope.analysis.wording.sentences import verdict_sentence
 from tests.accounts import check_ledger, verified_lineage
 
 SAMPLE = Path(__file__).parents[3] / "sample_traces" / "openvino" / "mobilenetv2.zip"

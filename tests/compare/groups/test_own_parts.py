@@ -14,20 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.fusion import Fusion
-from analysis.compare.groups.graphs import Optimised, group_graphs
-from analysis.compare.side import side_of_variant
-from analysis.experiment import Experiment
-from analysis.graph import Graph, Node, Tensor, graph_json
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.exports.fusion_json import fusion_values
-from analysis.report.html import report_html
-from analysis.wording import coverage_sentence
-from analysis.wording.fusion.joined import joined_rows, largest_joined
-from app.cli.printing.joined import print_joined
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.fusion import Fusion
+from fusescope.analysis.compare.groups.graphs import Optimised, group_graphs
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.graph import Graph, Node, Tensor, graph_json
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.exports.fusion_json import fusion_values
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.wording import coverage_sentence
+from fusescope.analysis.wording.fusion.joined import joined_rows, largest_joined
+from fusescope.app.cli.printing.joined import print_joined
 from tests.factories import Operator, experiment_zip
 
 SHAPE = [(1, 4, 8, 8)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.renumbered import by_weights
-from analysis.compare.side import side_of_trace
-from analysis.operators.members import members_text, tensorrt
-from analysis.readers.building.trace_tables import build_trace
-from analysis.trace import Meta, Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.renumbered import by_weights
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.operators.members import members_text, tensorrt
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.trace import Meta, Trace
 
 
 def engine(*layers: str) -> Trace:

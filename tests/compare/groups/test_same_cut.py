@@ -6,14 +6,14 @@ from functools import lru_cache
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides, default_candidate, same_cut
-from analysis.compare.side import side_of_trace, side_of_variant
-from analysis.experiment import Experiment
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides, default_candidate, same_cut
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.repetitions import few
 

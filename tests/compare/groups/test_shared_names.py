@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from analysis.compare import compare
-from analysis.compare.side import side_of_trace
-from analysis.readers.building.trace_tables import build_trace
-from analysis.timeline.payload import timeline_payload
-from analysis.trace import Meta, Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.timeline.payload import timeline_payload
+from fusescope.analysis.trace import Meta, Trace
 
 SHAPES = ("float32[8,8]", "float32[64,64]", "float32[512,512]")
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.choice import BEFORE_FUSION
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.equivalence import duplicates
-from analysis.compare.groups.fusion import Operator
-from analysis.compare.ledger.operator_texts import common_scope, source_text
-from analysis.compare.side import side_of_variant
-from analysis.graph import Graph, Node
-from analysis.wording import coverage_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import BEFORE_FUSION
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.equivalence import duplicates
+from fusescope.analysis.compare.groups.fusion import Operator
+from fusescope.analysis.compare.ledger.operator_texts import common_scope, source_text
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.graph import Graph, Node
+from fusescope.analysis.wording import coverage_sentence
 from tests.torch_experiments import called, graph, kernel, torch_experiment
 
 MODEL = graph(

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.advice import findings
-from analysis.advice.remedies import remedies
-from analysis.advice.sides import advised
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.side import side_of_variant
-from analysis.experiment import Experiment
-from analysis.operators.classes import is_heavy
-from analysis.readers import read_path
+from fusescope.analysis.advice import findings
+from fusescope.analysis.advice.remedies import remedies
+from fusescope.analysis.advice.sides import advised
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.side import side_of_variant
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.operators.classes import is_heavy
+from fusescope.analysis.readers import read_path
 from tests.accounts import check_ledger
 from tests.repetitions import few
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.compare.groups.equivalence import passed_through
-from analysis.compare.groups.lineage import Lineage, lineage
-from analysis.experiment import TensorMatch
-from analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.compare.groups.equivalence import passed_through
+from fusescope.analysis.compare.groups.lineage import Lineage, lineage
+from fusescope.analysis.experiment import TensorMatch
+from fusescope.analysis.graph import Graph, Node, Tensor
 
 
 def op(name: str, reads: str, writes: str, kind: str = "") -> Node:

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice.explanation.model_tree import tree_of_trace
-from analysis.compare import compare
-from analysis.compare.model_tree import ModelTree, Node, model_tree
-from analysis.compare.model_tree.paths import located, without_number
-from analysis.compare.model_tree.tree import MAX_CHILDREN, MAX_PARTS, tree_of
-from analysis.compare.side import Side
-from analysis.stacks import Stacks
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
-from analysis.wording.trees.model_tree import costliest_said
-from analysis.work_units import common_units, same_work
-from analysis.work_units.units import OUTSIDE
+from fusescope.analysis.advice.explanation.model_tree import tree_of_trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.model_tree import ModelTree, Node, model_tree
+from fusescope.analysis.compare.model_tree.paths import located, without_number
+from fusescope.analysis.compare.model_tree.tree import MAX_CHILDREN, MAX_PARTS, tree_of
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.stacks import Stacks
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.wording.trees.model_tree import costliest_said
+from fusescope.analysis.work_units import common_units, same_work
+from fusescope.analysis.work_units.units import OUTSIDE
 from tests.host.hosts import host_of
 from tests.module_traces import NARROW, WIDE, Launch, model, trace_of
 

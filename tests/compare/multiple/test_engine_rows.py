@@ -10,16 +10,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.compare.multiple.choice import several_sides
-from analysis.compare.multiple.comparison import MAX_SIDES, MultipleComparison, compare_several
-from analysis.compare.multiple.engines import Ran, first_variants, has_engines, ran
-from analysis.experiment import Engine, Experiment
-from analysis.report.exports.multiple_json import multiple_json
-from analysis.report.multiple.csv import multiple_csv
-from analysis.report.multiple.html import multiple_html
-from analysis.report.multiple.markdown import multiple_markdown
-from analysis.wording.multiple.comparison import doubt_lines
-from analysis.wording.multiple.engines import (
+from fusescope.analysis.compare.multiple.choice import several_sides
+from fusescope.analysis.compare.multiple.comparison import (
+    MAX_SIDES,
+    MultipleComparison,
+    compare_several,
+)
+from fusescope.analysis.compare.multiple.engines import Ran, first_variants, has_engines, ran
+from fusescope.analysis.experiment import Engine, Experiment
+from fusescope.analysis.report.exports.multiple_json import multiple_json
+from fusescope.analysis.report.multiple.csv import multiple_csv
+from fusescope.analysis.report.multiple.html import multiple_html
+from fusescope.analysis.report.multiple.markdown import multiple_markdown
+from fusescope.analysis.wording.multiple.comparison import doubt_lines
+from fusescope.analysis.wording.multiple.engines import (
     apart_sentence,
     engine_text,
     facts,

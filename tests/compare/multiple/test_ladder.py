@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.charts.waterfall import falling
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.multiple.choice import several_sides
-from analysis.compare.multiple.comparison import compare_several
-from analysis.compare.multiple.ladder import Gain, Ladder, ladder, ladder_of
-from analysis.compare.multiple.rungs import RUNGS, StepCode
-from analysis.compare.timing.verdict import paired_verdict
-from analysis.experiment import (
+from fusescope.analysis.charts.waterfall import falling
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.multiple.choice import several_sides
+from fusescope.analysis.compare.multiple.comparison import compare_several
+from fusescope.analysis.compare.multiple.ladder import Gain, Ladder, ladder, ladder_of
+from fusescope.analysis.compare.multiple.rungs import RUNGS, StepCode
+from fusescope.analysis.compare.timing.verdict import paired_verdict
+from fusescope.analysis.experiment import (
     Engine,
     ExperimentRecord,
     Machine,
@@ -30,8 +30,8 @@ from analysis.experiment import (
     Settings,
     VariantRecord,
 )
-from analysis.report.multiple.ladder_json import ladder_values
-from analysis.wording.multiple.ladder import (
+from fusescope.analysis.report.multiple.ladder_json import ladder_values
+from fusescope.analysis.wording.multiple.ladder import (
     LADDER_AXIS,
     MEANINGS,
     NAMES,
@@ -42,7 +42,7 @@ from analysis.wording.multiple.ladder import (
     step_sentences,
     step_way,
 )
-from analysis.wording.waterfall import ends_ns
+from fusescope.analysis.wording.waterfall import ends_ns
 from tests.compare.test_comparison import experiment_of
 from tests.factories import experiment_zip, samples
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from analysis import wording
-from analysis.compare import compare
-from analysis.compare.multiple.comparison import MultipleComparison, compare_several
-from analysis.compare.side import Side, side_of_trace
-from analysis.compare.trust import trust
-from analysis.report.multiple.html import multiple_html
-from analysis.report.multiple.markdown import multiple_markdown
-from analysis.trace import Trace
-from analysis.wording.diagnostics import diagnostic_sentence
-from analysis.wording.multiple.comparison import (
+from fusescope.analysis import wording
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison, compare_several
+from fusescope.analysis.compare.side import Side, side_of_trace
+from fusescope.analysis.compare.trust import trust
+from fusescope.analysis.report.multiple.html import multiple_html
+from fusescope.analysis.report.multiple.markdown import multiple_markdown
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.wording.multiple.comparison import (
     basis_sentences,
     best_sentence,
     doubt_lines,
@@ -21,7 +21,7 @@ from analysis.wording.multiple.comparison import (
     result_text,
     speedup_text,
 )
-from analysis.wording.sentences import change_text, samples_text
+from fusescope.analysis.wording.sentences import change_text, samples_text
 from tests.step_traces import Kernel, steps_of
 
 

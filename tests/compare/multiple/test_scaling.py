@@ -10,12 +10,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from analysis.charts.scaling import scaling as picture
-from analysis.compare.multiple.scaling import Scaling, scaling
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, Machine, ModelFacts, Settings
-from analysis.report.exports.scaling_json import scaling_json
-from analysis.wording.multiple.scaling import best_sentence, doubt_lines, interval_text
+from fusescope.analysis.charts.scaling import scaling as picture
+from fusescope.analysis.compare.multiple.scaling import Scaling, scaling
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment, Machine, ModelFacts, Settings
+from fusescope.analysis.report.exports.scaling_json import scaling_json
+from fusescope.analysis.wording.multiple.scaling import best_sentence, doubt_lines, interval_text
 from tests.compare.test_comparison import experiment_of
 from tests.factories import experiment_zip
 

@@ -9,14 +9,14 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from analysis.charts.pareto import pareto as picture
-from analysis.compare.multiple.choice import several_sides
-from analysis.compare.multiple.comparison import MultipleComparison, compare_several
-from analysis.compare.multiple.pareto import pareto
-from analysis.compare.side import side_of_trace
-from analysis.errors import FuseScopeError
-from analysis.experiment import Experiment, OutputDifference
-from analysis.wording.multiple.comparison import (
+from fusescope.analysis.charts.pareto import pareto as picture
+from fusescope.analysis.compare.multiple.choice import several_sides
+from fusescope.analysis.compare.multiple.comparison import MultipleComparison, compare_several
+from fusescope.analysis.compare.multiple.pareto import pareto
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.experiment import Experiment, OutputDifference
+from fusescope.analysis.wording.multiple.comparison import (
     basis_sentences,
     best_sentence,
     column_text,
@@ -25,7 +25,7 @@ from analysis.wording.multiple.comparison import (
     interval_head,
     result_text,
 )
-from analysis.wording.multiple.engines import reading_sentences
+from fusescope.analysis.wording.multiple.engines import reading_sentences
 from tests.compare.test_comparison import experiment_of, trace_of
 from tests.factories import FUSED_OPERATORS, GEMM, UNFUSED_OPERATORS, experiment_zip, profile_json
 from tests.whole_files import trace_of as whole_file

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.compare.timing.file_order import file_order
-from analysis.compare.timing.samples import BlockTimes
-from analysis.compare.timing.verdict import (
+from fusescope.analysis.compare.timing.file_order import file_order
+from fusescope.analysis.compare.timing.samples import BlockTimes
+from fusescope.analysis.compare.timing.verdict import (
     Verdict,
     mean_verdict,
     paired_files_verdict,

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.compare.timing.file_order import file_order
-from analysis.compare.timing.statistics import typical_log
+from fusescope.analysis.compare.timing.file_order import file_order
+from fusescope.analysis.compare.timing.statistics import typical_log
 from tests.compare.timing.file_rates import IN_TURN, MIXED, PAIRS, beyond, judged, one_each, shares
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.timing.runs_apart import RunsApart, runs_apart
-from analysis.compare.timing.verdict import mean_verdict
-from analysis.wording.noise.runs_apart import apart_text
+from fusescope.analysis.compare.timing.runs_apart import RunsApart, runs_apart
+from fusescope.analysis.compare.timing.verdict import mean_verdict
+from fusescope.analysis.wording.noise.runs_apart import apart_text
 
 
 def of(*times: float) -> RunsApart | None:

@@ -10,26 +10,31 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.advice import Subject, findings
-from analysis.advice.scorecard import scorecard
-from analysis.compare import compare
-from analysis.compare.comparison import Comparison
-from analysis.compare.groups.grouping import group_operators
-from analysis.compare.ledger import ledger
-from analysis.compare.side import side_of_trace, side_of_variant
-from analysis.compare.timing.slow_executions import SlowExecution, excess_ns
-from analysis.experiment import Experiment
-from analysis.metrics.spans import run_spans
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.report.exports.fusion_json import fusion_values
-from analysis.report.exports.ledger_csv import ledger_csv
-from analysis.report.html import report_html
-from analysis.report.ledger import ledger_table
-from analysis.wording import diagnostic_sentence, fusion_sentence, kinds_sentence, slow_parts
-from analysis.wording.findings import times_text
-from analysis.wording.scorecard import scorecard_sentence
-from analysis.wording.waterfall import ends_ns, waterfall_steps
+from fusescope.analysis.advice import Subject, findings
+from fusescope.analysis.advice.scorecard import scorecard
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.comparison import Comparison
+from fusescope.analysis.compare.groups.grouping import group_operators
+from fusescope.analysis.compare.ledger import ledger
+from fusescope.analysis.compare.side import side_of_trace, side_of_variant
+from fusescope.analysis.compare.timing.slow_executions import SlowExecution, excess_ns
+from fusescope.analysis.experiment import Experiment
+from fusescope.analysis.metrics.spans import run_spans
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.exports.fusion_json import fusion_values
+from fusescope.analysis.report.exports.ledger_csv import ledger_csv
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.report.ledger import ledger_table
+from fusescope.analysis.wording import (
+    diagnostic_sentence,
+    fusion_sentence,
+    kinds_sentence,
+    slow_parts,
+)
+from fusescope.analysis.wording.findings import times_text
+from fusescope.analysis.wording.scorecard import scorecard_sentence
+from fusescope.analysis.wording.waterfall import ends_ns, waterfall_steps
 from tests.compare.timing.raw_times import paused
 from tests.factories import experiment_zip
 from tests.step_traces import Kernel, steps_of

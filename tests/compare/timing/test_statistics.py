@@ -13,7 +13,7 @@ import scipy  # loads `stats` when it is asked for it
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.compare.timing.statistics import (
+from fusescope.analysis.compare.timing.statistics import (
     Estimate,
     look_alpha,
     student_t,

@@ -9,18 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.compare.timing.samples import (
+from fusescope.analysis.compare.timing.samples import (
     BlockTimes,
     block_times,
     paired_differences,
     record_times,
 )
-from analysis.compare.timing.statistics import trimmed_mean
-from analysis.compare.timing.verdict import Verdict, decided, paired_verdict, unpaired_verdict
-from analysis.experiment import Experiment, ExperimentRecord
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.wording.sentences import interval_name, verdict_interval
+from fusescope.analysis.compare.timing.statistics import trimmed_mean
+from fusescope.analysis.compare.timing.verdict import (
+    Verdict,
+    decided,
+    paired_verdict,
+    unpaired_verdict,
+)
+from fusescope.analysis.experiment import Experiment, ExperimentRecord
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.wording.sentences import interval_name, verdict_interval
 from tests.factories import experiment_zip
 
 NOISE = np.array([0.00, 0.01, -0.01, 0.005, -0.004, 0.012, -0.011, 0.002] * 3)

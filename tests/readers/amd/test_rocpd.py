@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.host_activity import KINDS
-from analysis.readers import read as read_any
-from analysis.readers.amd.rocpd import ROCPD
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.host_activity import KINDS
+from fusescope.analysis.readers import read as read_any
+from fusescope.analysis.readers.amd.rocpd import ROCPD
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 
 Table = tuple[str, str, Sequence[Sequence[Any]]]

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import find
-from analysis.readers.amd.rocprof import ROCPROF
-from analysis.readers.amd.stats import ROCPROF_STATS
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import find
+from fusescope.analysis.readers.amd.rocprof import ROCPROF
+from fusescope.analysis.readers.amd.stats import ROCPROF_STATS
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 from tests.conftest import SHARED_TRACES
 from tests.neighbours import damaged_neighbours

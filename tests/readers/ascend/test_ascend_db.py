@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.metrics.counters import hardware_counters
-from analysis.readers.ascend.database import ASCEND_DATABASE
-from analysis.readers.ascend.kernel_details import KERNEL_DETAILS
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.metrics.counters import hardware_counters
+from fusescope.analysis.readers.ascend.database import ASCEND_DATABASE
+from fusescope.analysis.readers.ascend.kernel_details import KERNEL_DETAILS
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 
 REAL = SHARED_TRACES / "third_party/ascend_db/ascend_pytorch_profiler_0.db"

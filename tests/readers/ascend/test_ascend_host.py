@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from analysis.compare.model_tree.paths import located
-from analysis.host.latency import launch_latency
-from analysis.host.runs import idle_of_runs
-from analysis.readers import read
-from analysis.readers.ascend.host.threads import kind_by_name, kind_of
-from analysis.readers.ascend.msprof_timeline import MSPROF_TIMELINE
-from analysis.readers.input.source import Source
-from analysis.readers.packed.context import context_of, frames_of
-from analysis.trace import Trace
+from fusescope.analysis.compare.model_tree.paths import located
+from fusescope.analysis.host.latency import launch_latency
+from fusescope.analysis.host.runs import idle_of_runs
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.ascend.host.threads import kind_by_name, kind_of
+from fusescope.analysis.readers.ascend.msprof_timeline import MSPROF_TIMELINE
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.packed.context import context_of, frames_of
+from fusescope.analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 
 T0_NS = 1736408883000000000

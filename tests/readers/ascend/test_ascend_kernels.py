@@ -12,14 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.doctor import fields
-from analysis.errors import FuseScopeError
-from analysis.metrics.counters import hardware_counters
-from analysis.operators.flops import FROM_SHAPES
-from analysis.readers import read, read_path
-from analysis.readers.ascend.columns import guarded, launched_by, task_kind, tensor_text, unguarded
-from analysis.readers.input.source import Source
-from analysis.trace import Diagnostic, Trace
+from fusescope.analysis.doctor import fields
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.metrics.counters import hardware_counters
+from fusescope.analysis.operators.flops import FROM_SHAPES
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.ascend.columns import (
+    guarded,
+    launched_by,
+    task_kind,
+    tensor_text,
+    unguarded,
+)
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Diagnostic, Trace
 from tests import miniatures
 from tests.conftest import SHARED_TRACES
 

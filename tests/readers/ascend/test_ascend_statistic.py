@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 
 

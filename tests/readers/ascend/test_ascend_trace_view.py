@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read
-from analysis.readers.ascend.launches import HostCalls, input_text, launchers
-from analysis.readers.ascend.trace_view import TRACE_VIEW
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.ascend.launches import HostCalls, input_text, launchers
+from fusescope.analysis.readers.ascend.trace_view import TRACE_VIEW
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 
 REAL = SHARED_TRACES / "third_party/ascend_torch_npu/2025-01-level1-rank0"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 KERNELS = (
     "Device_id,Task ID,Stream ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),"

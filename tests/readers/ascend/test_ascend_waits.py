@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from analysis.readers import read
-from analysis.readers.ascend.msprof_timeline import MSPROF_TIMELINE
-from analysis.readers.ascend.trace_view import TRACE_VIEW
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.ascend.msprof_timeline import MSPROF_TIMELINE
+from fusescope.analysis.readers.ascend.trace_view import TRACE_VIEW
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests.advice.traces import found_in, of_code
 from tests.conftest import SHARED_TRACES
 

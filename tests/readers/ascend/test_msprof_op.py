@@ -7,11 +7,11 @@ from decimal import Decimal
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import find, read_path
-from analysis.readers.ascend.msprof_op import MSPROF_OP
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import find, read_path
+from fusescope.analysis.readers.ascend.msprof_op import MSPROF_OP
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 from tests.neighbours import damaged_neighbours
 

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 import pytest
 
-from analysis.readers import find
-from analysis.readers.ascend.op_summary import OP_SUMMARY
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.readers import find
+from fusescope.analysis.readers.ascend.op_summary import OP_SUMMARY
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 
 REAL = SHARED_TRACES / "third_party"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers.ascend.task_time import TASK_TIME
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers.ascend.task_time import TASK_TIME
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
 
 HEAD = "kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n"
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import find, read
-from analysis.readers.ascend.msprof_timeline import MSPROF_TIMELINE
-from analysis.readers.building.coded import Coded
-from analysis.readers.building.iterations import Span, run_of
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import find, read
+from fusescope.analysis.readers.ascend.msprof_timeline import MSPROF_TIMELINE
+from fusescope.analysis.readers.building.coded import Coded
+from fusescope.analysis.readers.building.iterations import Span, run_of
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 READER = MSPROF_TIMELINE
 Event = dict[str, Any]

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice.explanation import explain_trace
-from analysis.job import Group, Job
-from analysis.readers import read
-from analysis.readers.ascend.ranks import job_of_facts, read_metadata
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from analysis.wording.explanation.blocks import blocks_said
+from fusescope.analysis.advice.explanation import explain_trace
+from fusescope.analysis.job import Group, Job
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.ascend.ranks import job_of_facts, read_metadata
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.explanation.blocks import blocks_said
 
 KERNELS = (
     "Step Id,Device_id,Name,Type,Accelerator Core,Start Time(us),Duration(us)\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.readers.building.begin_end import Mark, pairs
+from fusescope.analysis.readers.building.begin_end import Mark, pairs
 
 LANE = (b"1", b"2")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.readers.building import call_stacks
-from analysis.readers.building.call_stacks import Frames, Moments, stacks_of
-from analysis.stacks import Stacks
+from fusescope.analysis.readers.building import call_stacks
+from fusescope.analysis.readers.building.call_stacks import Frames, Moments, stacks_of
+from fusescope.analysis.stacks import Stacks
 
 
 def frames_of(*rows: tuple[int, str, int, int]) -> Frames:

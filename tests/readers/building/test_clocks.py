@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.readers.building.checks.clocks import clock_skew
-from analysis.readers.building.checks.graph_launches import graph_notes, is_graph_launch
+from fusescope.analysis.readers.building.checks.clocks import clock_skew
+from fusescope.analysis.readers.building.checks.graph_launches import graph_notes, is_graph_launch
 
 ONE = np.zeros(4, dtype="int64")
 ALL = np.ones(4, dtype=bool)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.readers.building.columns import Columns
-from analysis.readers.building.iterations import span_at
-from analysis.trace import Diagnostic, merged, noted
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.building.iterations import span_at
+from fusescope.analysis.trace import Diagnostic, merged, noted
 
 
 def test_what_only_some_rows_have_is_none_in_the_others() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.readers.building.trace_tables import dtype_bytes, dtype_name
+from fusescope.analysis.readers.building.trace_tables import dtype_bytes, dtype_name
 
 
 @pytest.mark.parametrize(

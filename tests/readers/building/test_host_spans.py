@@ -7,12 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME, HostActivity, told_apart
-from analysis.limits import Limits
-from analysis.readers.building.call_stacks import Moments
-from analysis.readers.building.host import spans as host_spans
-from analysis.readers.building.host.spans import HostSpans, host_activity
-from analysis.trace import Diagnostic
+from fusescope.analysis.host_activity import (
+    ANNOTATION,
+    FRAME,
+    OPERATOR,
+    RUNTIME,
+    HostActivity,
+    told_apart,
+)
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.building.call_stacks import Moments
+from fusescope.analysis.readers.building.host import spans as host_spans
+from fusescope.analysis.readers.building.host.spans import HostSpans, host_activity
+from fusescope.analysis.trace import Diagnostic
 
 NAMES = ("outer", "inner", "launch", "inn\u200ber")
 LANES = (("7", "1"), ("7", "2"), ("8", "1"))

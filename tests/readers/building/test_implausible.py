@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from analysis.readers.building.trace_tables import build_trace
-from analysis.trace import Diagnostic, Meta, Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.trace import Diagnostic, Meta, Trace
+from fusescope.analysis.wording import diagnostic_sentence
 
 META = Meta(format="test", tool="test", file_name="t")
 US = 1000

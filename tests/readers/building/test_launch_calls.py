@@ -7,15 +7,15 @@ import json
 import pandas as pd
 import pytest
 
-from analysis.readers import read
-from analysis.readers.building.host.launch_calls import (
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.building.host.launch_calls import (
     LaunchCall,
     is_launch,
     launch_calls,
     with_launches,
 )
-from analysis.readers.input.source import Source
-from analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Meta, Trace, calls_frame, operators_frame, runs_frame
 
 
 @pytest.mark.parametrize(

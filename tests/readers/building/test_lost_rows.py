@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.compare.trust import trust
-from analysis.readers import read
-from analysis.readers.building.checks.lost_rows import lost_notes
-from analysis.readers.input.source import Source
-from analysis.report.exports.inspection import inspection
-from analysis.trace import Diagnostic, Trace
-from analysis.wording import diagnostic_sentence
-from analysis.wording.diagnostics.early_end import end_caution
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.trust import trust
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.building.checks.lost_rows import lost_notes
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.exports.inspection import inspection
+from fusescope.analysis.trace import Diagnostic, Trace
+from fusescope.analysis.wording import diagnostic_sentence
+from fusescope.analysis.wording.diagnostics.early_end import end_caution
 from tests.command_line import app
 from tests.readers.pytorch.test_kineto import GEMM, kernel, launch, op, trace_of
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare.assumptions import Assumptions
-from analysis.compare.roofs import under_roofs
-from analysis.readers.building.pointwise_bytes import pointwise_bytes
+from fusescope.analysis.compare.assumptions import Assumptions
+from fusescope.analysis.compare.roofs import under_roofs
+from fusescope.analysis.readers.building.pointwise_bytes import pointwise_bytes
 from tests.product_traces import Pointwise, Product, traced_side
 
 

@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from analysis.readers import read
-from analysis.readers.building.trace_tables import build_trace
-from analysis.readers.input.csv_table import head_cells
-from analysis.readers.input.source import Source
-from analysis.readers.reader import Reader
-from analysis.trace import Diagnostic, Meta, Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.building.trace_tables import build_trace
+from fusescope.analysis.readers.input.csv_table import head_cells
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.reader import Reader
+from fusescope.analysis.trace import Diagnostic, Meta, Trace
+from fusescope.analysis.wording import diagnostic_sentence
 from tests import miniatures
 
 META = Meta(format="test", tool="test", file_name="t")

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from analysis.host_waits import MAX_WAITS, HostWaits
-from analysis.limits import Limits
-from analysis.readers import read
-from analysis.readers.building.host.wait_calls import host_waits, is_wait
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.host_waits import MAX_WAITS, HostWaits
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.building.host.wait_calls import host_waits, is_wait
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.readers import read, read_all, read_path
-from analysis.readers.input import unpacking
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import read, read_all, read_path
+from fusescope.analysis.readers.input import unpacking
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS
-from analysis.readers.input import csv_columns, csv_regular, csv_table
-from analysis.readers.input.csv_table import CsvTable, read_csv
-from analysis.readers.input.folder import source_with_neighbours
-from analysis.readers.input.source import Source
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.readers.input import csv_columns, csv_regular, csv_table
+from fusescope.analysis.readers.input.csv_table import CsvTable, read_csv
+from fusescope.analysis.readers.input.folder import source_with_neighbours
+from fusescope.analysis.readers.input.source import Source
 
 _REGULAR = ["1", "2.5", "12.345\t", " 7", "N/A", "", '"x,y"', '"""8,1;7"""', "-3", "name_1", "1e5"]
 _PLAIN = [cell for cell in _REGULAR if "," not in cell]

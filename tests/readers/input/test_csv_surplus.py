@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.readers.input.csv_surplus import joined_names
-from analysis.readers.input.csv_table import CsvTable, read_csv
-from analysis.readers.input.source import Source
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers.input.csv_surplus import joined_names
+from fusescope.analysis.readers.input.csv_table import CsvTable, read_csv
+from fusescope.analysis.readers.input.source import Source
 
 HEAD = "Name,Calls,Total,Percentage"
 

@@ -8,12 +8,12 @@ from decimal import Decimal
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read
-from analysis.readers.input.csv_table import CsvTable, read_csv
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.csv_table import CsvTable, read_csv
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
 
 WHOLE = b"Name,Type,Duration(us),Wait\na,x,1.5,2\nb,y,2.5,3\nc,z,123.4,5\n"
 

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.readers.input.event_windows import Inexact, collect_events
-from analysis.readers.input.json_array import element_end
-from analysis.readers.input.json_events import EventFile, decode_file
-from analysis.readers.input.source import Source
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.readers.input.event_windows import Inexact, collect_events
+from fusescope.analysis.readers.input.json_array import element_end
+from fusescope.analysis.readers.input.json_events import EventFile, decode_file
+from fusescope.analysis.readers.input.source import Source
 
 
 class Event(msgspec.Struct):

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.limits import DEFAULT_LIMITS, Limits
-from analysis.readers.building.nesting import Nesting
-from analysis.readers.input.json_array import array_length
-from analysis.readers.input.json_events import EventFile, decode_events, decode_file
-from analysis.trace import Diagnostic
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import DEFAULT_LIMITS, Limits
+from fusescope.analysis.readers.building.nesting import Nesting
+from fusescope.analysis.readers.input.json_array import array_length
+from fusescope.analysis.readers.input.json_events import EventFile, decode_events, decode_file
+from fusescope.analysis.trace import Diagnostic
 
 
 class Event(msgspec.Struct):

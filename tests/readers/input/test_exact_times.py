@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.readers.input.times import exact_column, exact_ns, holds_times
+from fusescope.analysis.readers.input.times import exact_column, exact_ns, holds_times
 
 _NUMBERS = st.one_of(
     st.builds("{}.{:03d}".format, st.integers(0, 10**17), st.integers(0, 999)),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers.input.json_value import decode, decoded_whole, refused
-from analysis.trace import Diagnostic
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers.input.json_value import decode, decoded_whole, refused
+from fusescope.analysis.trace import Diagnostic
 
 DAMAGED = (b"", b"{", b'"text"', b'["\xff"]', b"[" * 100_000)
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.readers import read, read_all, read_path
-from analysis.readers.input import sqlite
-from analysis.readers.input.folder import folder_sources, source_with_neighbours
-from analysis.readers.input.source import Source
-from analysis.readers.input.sqlite import MAGIC, integer, open_database, schema_names
-from analysis.readers.input.sqlite_wal import laid_over
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import read, read_all, read_path
+from fusescope.analysis.readers.input import sqlite
+from fusescope.analysis.readers.input.folder import folder_sources, source_with_neighbours
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.sqlite import MAGIC, integer, open_database, schema_names
+from fusescope.analysis.readers.input.sqlite_wal import laid_over
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
 from tests import miniatures
 
 

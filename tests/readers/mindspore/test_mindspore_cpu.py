@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.side import Side
-from analysis.errors import FuseScopeError
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.readers.mindspore.akg import read_kernels
-from analysis.readers.mindspore.cpu import MINDSPORE_CPU, MINDSPORE_CPU_TIMELINE
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.side import Side
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.mindspore.akg import read_kernels
+from fusescope.analysis.readers.mindspore.cpu import MINDSPORE_CPU, MINDSPORE_CPU_TIMELINE
+from fusescope.analysis.trace import Trace
 from tests import miniatures
 
 STAMPS = (

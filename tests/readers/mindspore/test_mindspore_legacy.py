@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from analysis.doctor import examine
-from analysis.metrics.breakdown import by_type
-from analysis.metrics.small_ops import small_ops
-from analysis.metrics.warmup import steady_runs
-from analysis.readers import read, read_all, read_path
-from analysis.readers.formats import READERS
-from analysis.readers.input.source import Source
-from analysis.readers.mindspore.beside import MindSporeBeside
-from analysis.report.exports.inspection import inspection
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.doctor import examine
+from fusescope.analysis.metrics.breakdown import by_type
+from fusescope.analysis.metrics.small_ops import small_ops
+from fusescope.analysis.metrics.warmup import steady_runs
+from fusescope.analysis.readers import read, read_all, read_path
+from fusescope.analysis.readers.formats import READERS
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.mindspore.beside import MindSporeBeside
+from fusescope.analysis.report.exports.inspection import inspection
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
 from tests import miniatures
 
 TIMELINE = (

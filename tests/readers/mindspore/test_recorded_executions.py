@@ -6,11 +6,11 @@ from itertools import count
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph, Node, Tensor
-from analysis.limits import DEFAULT_LIMITS
-from analysis.readers.mindspore.recorded import RecordedExecutions
-from analysis.trace import Meta, Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.readers.mindspore.recorded import RecordedExecutions
+from fusescope.analysis.trace import Meta, Trace
 
 START = 1_795_672_324_000_000_000
 SPANS = [(START, 1_000_000), (START + 2_000_000, 800_000)]

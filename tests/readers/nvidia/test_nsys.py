@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.host_activity import KINDS
-from analysis.readers.ascend.database import ASCEND_DATABASE
-from analysis.readers.building.range_names import name_of_range
-from analysis.readers.input.source import Source
-from analysis.readers.nvidia.nsys import NSYS
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.host_activity import KINDS
+from fusescope.analysis.readers.ascend.database import ASCEND_DATABASE
+from fusescope.analysis.readers.building.range_names import name_of_range
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.nvidia.nsys import NSYS
+from fusescope.analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 
 REAL = SHARED_TRACES / "third_party/nsys/saxpy-mpi-cuda.sqlite"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import find
-from analysis.readers.input.source import Source
-from analysis.readers.nvidia.nsys_stats import NSYS_STATS
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import find
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.nvidia.nsys_stats import NSYS_STATS
+from fusescope.analysis.trace import Trace
 
 TRACE_HEAD = (
     "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),"

@@ -11,20 +11,20 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.compare import compare
-from analysis.compare.groups.grouping import group_operators
-from analysis.compare.side import side_of_trace
-from analysis.compare.timing.latency import profiler_inflation
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.readers import find, read, read_path
-from analysis.readers.input.folder import folder_sources
-from analysis.readers.input.source import Source
-from analysis.readers.nvidia.tensorrt_graph import dtype_of, layer_of_name, layout_of
-from analysis.report.exports.comparison_json import comparison_values
-from analysis.report.html import report_html
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence, verdict_sentence
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.groups.grouping import group_operators
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.compare.timing.latency import profiler_inflation
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import find, read, read_path
+from fusescope.analysis.readers.input.folder import folder_sources
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.nvidia.tensorrt_graph import dtype_of, layer_of_name, layout_of
+from fusescope.analysis.report.exports.comparison_json import comparison_values
+from fusescope.analysis.report.html import report_html
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence, verdict_sentence
 
 ROWS: list[dict[str, object]] = [
     {"name": "Conv_0 + Relu_1", "timeMs": 4.0006, "averageMs": 1.00015, "percentage": 80.0},

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.readers.input.source import Source
-from analysis.readers.onnxruntime.columns import Uneven, node_columns
-from analysis.readers.onnxruntime.profile import ProfileTables
-from analysis.trace import Meta, Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.onnxruntime.columns import Uneven, node_columns
+from fusescope.analysis.readers.onnxruntime.profile import ProfileTables
+from fusescope.analysis.trace import Meta, Trace
 
 _META = Meta("onnxruntime", "ONNX Runtime")
 _SHAPE = [{"float": [1, 8]}]

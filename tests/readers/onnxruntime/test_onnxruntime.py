@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 from tests.factories import (
     BN,
     CONV,
@@ -252,7 +252,7 @@ def test_a_gzip_file_cut_short_keeps_whole_events() -> None:
 
 
 def test_a_gzip_bomb_stops_at_the_limit() -> None:
-    from analysis.limits import Limits
+    from fusescope.analysis.limits import Limits
 
     bomb = gzip.compress(bytes(64 * 2**20))
     with pytest.raises(FuseScopeError, match="unpacks to more than the limit of 8 MiB"):
@@ -260,7 +260,7 @@ def test_a_gzip_bomb_stops_at_the_limit() -> None:
 
 
 def test_too_many_events_are_refused_with_their_number() -> None:
-    from analysis.limits import Limits
+    from fusescope.analysis.limits import Limits
 
     data = profile_json((CONV, RELU), runs=5)
     with pytest.raises(FuseScopeError, match="has 22 events"):

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 
 def event(name: str, ts: object, dur: object, cat: str = "Node", **args: object) -> dict[str, Any]:

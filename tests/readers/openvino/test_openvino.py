@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from analysis.compare.groups.members import group_by_members
-from analysis.compare.side import side_of_trace
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.readers.openvino.graph import read_graph
-from analysis.trace import Trace
+from fusescope.analysis.compare.groups.members import group_by_members
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.openvino.graph import read_graph
+from fusescope.analysis.trace import Trace
 from tests.neighbours import damaged_neighbours
 
 HEAD = "layerName;execStatus;layerType;execType;realTime (ms);cpuTime (ms);"

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.graph import Graph, Node, Tensor
-from analysis.limits import DEFAULT_LIMITS
-from analysis.readers.openvino.recorded import RecordedCounters
-from analysis.trace import Meta
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.limits import DEFAULT_LIMITS
+from fusescope.analysis.readers.openvino.recorded import RecordedCounters
+from fusescope.analysis.trace import Meta
 
 GRAPH = Graph(
     nodes=(

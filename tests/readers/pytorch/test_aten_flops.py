@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from analysis.operators.attention_flops import FROM_CAUSAL, FROM_SCORES
-from analysis.operators.flops import FROM_SHAPES
-from analysis.readers.pytorch.flops.aten_flops import COUNTED, count
+from fusescope.analysis.operators.attention_flops import FROM_CAUSAL, FROM_SCORES
+from fusescope.analysis.operators.flops import FROM_SHAPES
+from fusescope.analysis.readers.pytorch.flops.aten_flops import COUNTED, count
 
 Shape = tuple[int, ...]
 X, W, B = (2, 6, 10, 10), (8, 3, 3, 3), (8,)

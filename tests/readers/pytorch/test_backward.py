@@ -9,15 +9,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice.explanation.model_tree import tree_of_trace
-from analysis.compare import compare
-from analysis.compare.model_tree import model_tree
-from analysis.compare.side import side_of_trace
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.model_tree.model_tree_json import tree_of_trace_values
-from analysis.trace import Trace
-from analysis.wording.trees.model_tree import costliest_said
+from fusescope.analysis.advice.explanation.model_tree import tree_of_trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.model_tree import model_tree
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.model_tree.model_tree_json import tree_of_trace_values
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording.trees.model_tree import costliest_said
 
 FORWARD, BACKWARD, OTHER = 101, 202, 303  # threads as the system numbers them
 

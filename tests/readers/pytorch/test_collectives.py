@@ -6,11 +6,11 @@ import json
 
 import pandas as pd
 
-from analysis.ranks.aligned import aligned
-from analysis.ranks.collectives import collectives
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.ranks.aligned import aligned
+from fusescope.analysis.ranks.collectives import collectives
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 
 def kernel(name: str, start: int, **args: object) -> dict[str, object]:

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.readers import find, read, read_path
-from analysis.readers.companions import companion
-from analysis.readers.input.source import Source
-from analysis.readers.pytorch.compiler.fx_graph import read_graph
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.readers import find, read, read_path
+from fusescope.analysis.readers.companions import companion
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.pytorch.compiler.fx_graph import read_graph
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
 from tests import compiled_logs as logs
 from tests.conftest import SHARED_TRACES
 

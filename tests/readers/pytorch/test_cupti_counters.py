@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.doctor import fields
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.readers.pytorch.kineto import KINETO
-from analysis.trace import Trace
+from fusescope.analysis.doctor import fields
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.pytorch.kineto import KINETO
+from fusescope.analysis.trace import Trace
 
 FADD = "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"
 PCT = "sm__throughput.avg.pct_of_peak_sustained_elapsed"

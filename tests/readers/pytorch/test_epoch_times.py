@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 _BASE_US = 1_727_650_800_000_000  # more than a double tells ns of
 _COUNT = 20_000

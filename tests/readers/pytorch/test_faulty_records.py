@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from analysis.doctor import examine
-from analysis.limits import MIB
-from analysis.metrics.device import device_use
-from analysis.metrics.step import step_of, why_no_step
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.report.exports.inspection import inspection
-from analysis.trace import Diagnostic, Trace
-from analysis.wording.diagnostics import diagnostic_sentence
+from fusescope.analysis.doctor import examine
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.metrics.device import device_use
+from fusescope.analysis.metrics.step import step_of, why_no_step
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.report.exports.inspection import inspection
+from fusescope.analysis.trace import Diagnostic, Trace
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
 
 HEADER = {
     "schemaVersion": 1,

@@ -14,15 +14,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.host_activity import KINDS
-from analysis.memory import MAX_POINTS
-from analysis.metrics.spans import run_spans
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.readers.pytorch.kineto import KINETO
-from analysis.trace import Trace
-from analysis.wording import diagnostic_sentence
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.host_activity import KINDS
+from fusescope.analysis.memory import MAX_POINTS
+from fusescope.analysis.metrics.spans import run_spans
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.pytorch.kineto import KINETO
+from fusescope.analysis.trace import Trace
+from fusescope.analysis.wording import diagnostic_sentence
 
 OWN = ("Torch", "Pregraph", "AOTDispatcher", "## Call")
 MM = {"Input Dims": [[8, 16], [16, 4]], "Input type": ["float", "float"]}

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.operators.attention_flops import FROM_CAUSAL, FROM_SCORES
-from analysis.readers import read, read_path
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.operators.attention_flops import FROM_CAUSAL, FROM_SCORES
+from fusescope.analysis.readers import read, read_path
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 GEMM = "ampere_sgemm_32x32_nn"
 MM = {"Input Dims": [[8, 16], [16, 4]]}

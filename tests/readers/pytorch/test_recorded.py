@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analysis.graph import Graph, Node, Tensor
-from analysis.readers.pytorch.recorded import RecordedCalls
-from analysis.trace import Meta, Trace
+from fusescope.analysis.graph import Graph, Node, Tensor
+from fusescope.analysis.readers.pytorch.recorded import RecordedCalls
+from fusescope.analysis.trace import Meta, Trace
 
 KERNEL = "cpp_fused_gelu_0"
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.compare import compare
-from analysis.compare.choice import choose_sides
-from analysis.trace import Trace
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.trace import Trace
 from tests.readers.pytorch.test_kineto import (
     ADD,
     GEMM,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.graph import Attribute, Graph, Node, Tensor
-from analysis.readers.building.columns import Columns
-from analysis.readers.xla.executions import joined
+from fusescope.analysis.graph import Attribute, Graph, Node, Tensor
+from fusescope.analysis.readers.building.columns import Columns
+from fusescope.analysis.readers.xla.executions import joined
 
 SIZES = {"x": (4, 8), "s": (4,), "w": (8,)}
 

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.advice.kinds.graphs import _in_several
-from analysis.compare import compare
-from analysis.compare.groups.members import group_by_members
-from analysis.compare.side import side_of_trace
-from analysis.operators.members import type_in_name
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.readers.xla.hlo import read_module
-from analysis.readers.xla.protobuf import DamagedMessage
-from analysis.readers.xla.steps import Executed, host_runs
-from analysis.readers.xla.xspace import Programs, read_space
-from analysis.trace import Trace
+from fusescope.analysis.advice.kinds.graphs import _in_several
+from fusescope.analysis.compare import compare
+from fusescope.analysis.compare.groups.members import group_by_members
+from fusescope.analysis.compare.side import side_of_trace
+from fusescope.analysis.operators.members import type_in_name
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.xla.hlo import read_module
+from fusescope.analysis.readers.xla.protobuf import DamagedMessage
+from fusescope.analysis.readers.xla.steps import Executed, host_runs
+from fusescope.analysis.readers.xla.xspace import Programs, read_space
+from fusescope.analysis.trace import Trace
 
 SAMPLES = Path(__file__).parents[3] / "sample_traces"
 MAKE: dict[str, Any] = runpy.run_path(str(SAMPLES / "formats" / "xplane" / "make.py"))

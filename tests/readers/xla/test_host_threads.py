@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analysis.host.latency import launch_latency
-from analysis.host.runs import idle_of_runs
-from analysis.trace import Trace
+from fusescope.analysis.host.latency import launch_latency
+from fusescope.analysis.host.runs import idle_of_runs
+from fusescope.analysis.trace import Trace
 from tests.conftest import SHARED_TRACES
 from tests.readers.xla.test_xplane import Plane, read_bytes, space
 

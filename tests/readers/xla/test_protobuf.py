@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.readers.xla.protobuf import DamagedMessage, double, fields, signed, text
+from fusescope.analysis.readers.xla.protobuf import DamagedMessage, double, fields, signed, text
 
 
 def values(data: bytes) -> list[tuple[int, object]]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from analysis.readers import read
-from analysis.readers.building.replays import adds_up, placed
-from analysis.readers.input.source import Source
-from analysis.trace import Trace
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.building.replays import adds_up, placed
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.trace import Trace
 
 MAKE: dict[str, Any] = runpy.run_path(
     str(Path(__file__).parents[3] / "sample_traces" / "formats" / "xplane" / "make.py")

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import FuseScopeError
-from analysis.limits import Limits
-from analysis.metrics.device import copies_of
-from analysis.readers import read
-from analysis.readers.input.source import Source
-from analysis.readers.xla.hlo import from_text, read_module
-from analysis.trace import Trace
+from fusescope.analysis.errors import FuseScopeError
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.metrics.device import copies_of
+from fusescope.analysis.readers import read
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.xla.hlo import from_text, read_module
+from fusescope.analysis.trace import Trace
 
 MAKE: dict[str, Any] = runpy.run_path(
     str(Path(__file__).parents[3] / "sample_traces" / "formats" / "xplane" / "make.py")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from analysis.releases.changes import changes
-from analysis.report.releases.html import drawn_groups, releases_html
-from analysis.report.releases.issue import Example, issue_text
+from fusescope.analysis.releases.changes import changes
+from fusescope.analysis.report.releases.html import drawn_groups, releases_html
+from fusescope.analysis.report.releases.issue import Example, issue_text
 from tests.releases.test_changes import FUSED, HALF, PLAIN, history
 
 SEEN = history(FUSED, None, PLAIN, HALF)

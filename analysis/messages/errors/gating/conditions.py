@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages.errors.error_text import ErrorText
-from analysis.messages.message import Message
+from fusescope.analysis.messages.errors.error_text import ErrorText
+from fusescope.analysis.messages.message import Message
 
 ConditionsError = Literal[
     "condition_argument",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages.errors.error_text import CHECK_PERMISSIONS, COPY_AGAIN, ErrorText
-from analysis.messages.message import Message
+from fusescope.analysis.messages.errors.error_text import CHECK_PERMISSIONS, COPY_AGAIN, ErrorText
+from fusescope.analysis.messages.message import Message
 
 ArchivesError = Literal[
     "folder_unlisted", "tar_cut_short", "tar_damaged", "zip_cut_short", "zip_damaged",

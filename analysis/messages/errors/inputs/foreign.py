@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from analysis.messages.errors.error_text import ErrorText
-from analysis.messages.message import Message
+from fusescope.analysis.messages.errors.error_text import ErrorText
+from fusescope.analysis.messages.message import Message
 
 ForeignError = Literal[
     "key_averages_table", "lfs_pointer", "ncu_report", "ncu_table", "nsys_report",

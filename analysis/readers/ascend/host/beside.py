@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from analysis.host_activity import HostActivity
-from analysis.host_waits import HostWaits
-from analysis.limits import MIB
-from analysis.readers.ascend.timeline import Timeline, read_timeline
-from analysis.readers.building.host.wait_calls import host_waits
-from analysis.readers.building.timetable import Ints
-from analysis.readers.input.beside import Beside
-from analysis.readers.input.source import Source
-from analysis.readers.input.times import holds_times
-from analysis.stacks import Stacks
-from analysis.trace import Diagnostic
+from fusescope.analysis.host_activity import HostActivity
+from fusescope.analysis.host_waits import HostWaits
+from fusescope.analysis.limits import MIB
+from fusescope.analysis.readers.ascend.timeline import Timeline, read_timeline
+from fusescope.analysis.readers.building.host.wait_calls import host_waits
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.readers.input.beside import Beside
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.input.times import holds_times
+from fusescope.analysis.stacks import Stacks
+from fusescope.analysis.trace import Diagnostic
 
 
 @dataclass(frozen=True)

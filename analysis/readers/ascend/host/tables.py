@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME
-from analysis.readers.ascend.host.threads import AscendHost, Launched, kind_by_name, named
-from analysis.readers.building.coded import Whole
-from analysis.readers.building.host.spans import HostSpans
-from analysis.readers.building.numbering import Numbered
-from analysis.readers.input.sqlite import Database, Table
+from fusescope.analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME
+from fusescope.analysis.readers.ascend.host.threads import AscendHost, Launched, kind_by_name, named
+from fusescope.analysis.readers.building.coded import Whole
+from fusescope.analysis.readers.building.host.spans import HostSpans
+from fusescope.analysis.readers.building.numbering import Numbered
+from fusescope.analysis.readers.input.sqlite import Database, Table
 
 # ENUM_API_TYPE: operators, the queue of launches, Python, and marks.
 _KINDS: Mapping[object, int] = {

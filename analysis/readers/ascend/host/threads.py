@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME, HostActivity
-from analysis.limits import Limits
-from analysis.readers.building.call_stacks import Frames, Moments, innermost, stacks_of
-from analysis.readers.building.coded import Whole
-from analysis.readers.building.host.spans import HostSpans, host_activity
-from analysis.readers.building.timetable import Ints
-from analysis.stacks import Stacks
-from analysis.trace import Diagnostic
+from fusescope.analysis.host_activity import ANNOTATION, FRAME, OPERATOR, RUNTIME, HostActivity
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.building.call_stacks import Frames, Moments, innermost, stacks_of
+from fusescope.analysis.readers.building.coded import Whole
+from fusescope.analysis.readers.building.host.spans import HostSpans, host_activity
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.stacks import Stacks
+from fusescope.analysis.trace import Diagnostic
 
 _KIND_OF_CATEGORY = {
     "cpu_op": OPERATOR, "enqueue": OPERATOR, "dequeue": OPERATOR, "python_function": FRAME,

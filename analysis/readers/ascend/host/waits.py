@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.readers.ascend.launches import is_framework_op
-from analysis.readers.building.coded import Bools, Coded
-from analysis.readers.building.host.wait_calls import is_wait
-from analysis.readers.building.nesting import Nesting
-from analysis.readers.building.timetable import Ints, distinct
+from fusescope.analysis.readers.ascend.launches import is_framework_op
+from fusescope.analysis.readers.building.coded import Bools, Coded
+from fusescope.analysis.readers.building.host.wait_calls import is_wait
+from fusescope.analysis.readers.building.nesting import Nesting
+from fusescope.analysis.readers.building.timetable import Ints, distinct
 
 Wait = tuple[str, int, int]  # name, start and end in ns
 RUNTIME = "aclrt"  # in the names of what AscendCL does with a device

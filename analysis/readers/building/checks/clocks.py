@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.readers.building.coded import Bools
-from analysis.readers.building.timetable import Ints
-from analysis.trace import Diagnostic, Value
+from fusescope.analysis.readers.building.coded import Bools
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.trace import Diagnostic, Value
 
 _MOST = 0.5  # of a device's kernels: fewer are joined with the wrong call
 _STEADY = 20  # times the median: what is further off is, too

@@ -7,8 +7,8 @@ import re
 
 import numpy as np
 
-from analysis.readers.building.timetable import Ints, distinct
-from analysis.trace import Diagnostic
+from fusescope.analysis.readers.building.timetable import Ints, distinct
+from fusescope.analysis.trace import Diagnostic
 
 _GRAPH = re.compile(r"(?:cuda|cu|hip)GraphLaunch(?:_\w{1,20})?")
 _MUCH = 0.1  # of the time of kernels

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.messages.places import row_of
-from analysis.readers.building.coded import Bools, Cells, Coded, Whole, distinct_rows
-from analysis.readers.building.timetable import Ints
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, Value
+from fusescope.analysis.messages.places import row_of
+from fusescope.analysis.readers.building.coded import Bools, Cells, Coded, Whole, distinct_rows
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, Value
 
 _OVER_NS = 100_000  # past the next begin; kernels of real recordings overlap by up to 13 us
 _TIMES = 10  # what was possible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from analysis.trace import Diagnostic, DiagnosticCode
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode
 
 _MUCH = 0.1  # of all rows
 _MANY = 3  # in the smallest files a single one is more than that

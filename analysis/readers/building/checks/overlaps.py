@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.readers.building.timetable import Ints
-from analysis.trace import Diagnostic
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.trace import Diagnostic
 
 _HOSTS = r"CPU|Host|\w*ExecutionProvider"  # as tables that we wrote name the core
 _MANY = 8

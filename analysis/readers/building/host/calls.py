@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.host_activity import ANNOTATION, RUNTIME, HostActivity
-from analysis.limits import Limits
-from analysis.readers.building.call_stacks import Moments
-from analysis.readers.building.host.spans import HostSpans, host_activity
-from analysis.readers.building.range_names import without_call
-from analysis.trace import Diagnostic
+from fusescope.analysis.host_activity import ANNOTATION, RUNTIME, HostActivity
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.building.call_stacks import Moments
+from fusescope.analysis.readers.building.host.spans import HostSpans, host_activity
+from fusescope.analysis.readers.building.range_names import without_call
+from fusescope.analysis.trace import Diagnostic
 
 Key = tuple[Hashable, Hashable]  # process and correlation
 

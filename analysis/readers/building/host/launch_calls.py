@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.readers.building.coded import Coded, Whole
-from analysis.readers.building.timetable import Ints, Timetable, ended_before
-from analysis.trace import Trace
+from fusescope.analysis.readers.building.coded import Coded, Whole
+from fusescope.analysis.readers.building.timetable import Ints, Timetable, ended_before
+from fusescope.analysis.trace import Trace
 
 # cudaLaunchKernel_v7000, cuLaunchKernelEx, hipExtModuleLaunchKernel, hipGraphLaunch; no
 # hipLaunchHostFunc, which runs on the host.

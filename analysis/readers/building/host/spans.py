@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.host_activity import MAX_SPANS, HostActivity, told_apart
-from analysis.limits import Limits
-from analysis.readers.building.call_stacks import Moments
-from analysis.readers.building.timetable import Ints
-from analysis.text import clean_text
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.host_activity import MAX_SPANS, HostActivity, told_apart
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.readers.building.call_stacks import Moments
+from fusescope.analysis.readers.building.timetable import Ints
+from fusescope.analysis.text import clean_text
+from fusescope.analysis.trace import Diagnostic, noted
 
 Lane = tuple[str, str]  # process and thread
 _WIDEST = 2**62

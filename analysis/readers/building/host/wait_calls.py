@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from analysis.host_waits import MAX_WAITS, HostWaits
-from analysis.limits import Limits
-from analysis.text import clean_text
+from fusescope.analysis.host_waits import MAX_WAITS, HostWaits
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.text import clean_text
 
 # cudaStreamSynchronize_v3020, hipDeviceSynchronize, cuCtxSynchronize, cudaMemcpy,
 # hipMemcpyWithStream, aclrtSynchronizeStreamWithTimeout; no cudaMemcpyAsync.

@@ -6,23 +6,23 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from analysis.originals import Original
-from analysis.readers.input.beside import Beside
-from analysis.readers.input.source import Source
-from analysis.readers.pytorch.compiler.compiled_graph import (
+from fusescope.analysis.originals import Original
+from fusescope.analysis.readers.input.beside import Beside
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.pytorch.compiler.compiled_graph import (
     CompiledGraph,
     graphs_of_folders,
     graphs_of_log,
     is_log,
     is_map,
 )
-from analysis.readers.pytorch.compiler.provenance import Ran, joined
-from analysis.readers.pytorch.dispatch import GENERATED, HostOps, is_dispatch
-from analysis.readers.pytorch.event import Span
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.launches import Launch, Launches
-from analysis.readers.pytorch.steps import Steps
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.readers.pytorch.compiler.provenance import Ran, joined
+from fusescope.analysis.readers.pytorch.dispatch import GENERATED, HostOps, is_dispatch
+from fusescope.analysis.readers.pytorch.event import Span
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.launches import Launch, Launches
+from fusescope.analysis.readers.pytorch.steps import Steps
+from fusescope.analysis.trace import Diagnostic, noted
 
 Calls = list[tuple[Span, list[Ran]]]
 

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.readers.input.encoding import utf8
-from analysis.readers.input.json_value import decode
-from analysis.readers.input.source import Source
-from analysis.readers.pytorch.compiler.fx_graph import Node, read_graph
+from fusescope.analysis.readers.input.encoding import utf8
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.input.source import Source
+from fusescope.analysis.readers.pytorch.compiler.fx_graph import Node, read_graph
 
 _MAX_PAYLOAD = 64 * 1024 * 1024
 _MAX_GRAPHS = 2000

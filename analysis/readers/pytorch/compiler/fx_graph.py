@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analysis.text import clean_text
+from fusescope.analysis.text import clean_text
 
 MAX_NODES = 100_000
 _MAX_LINE = 4000

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from analysis.operators.members import Members, members_text
-from analysis.originals import MAX_ORIGINALS, Original
-from analysis.readers.building.replays import adds_up, placed
-from analysis.readers.pytorch.compiler.compiled_graph import CompiledGraph
-from analysis.readers.pytorch.compiler.fx_graph import VIEWS, Node, type_of_name
-from analysis.readers.pytorch.dispatch import CALL, GENERATED
-from analysis.readers.pytorch.event import Span
-from analysis.readers.pytorch.steps import Steps
+from fusescope.analysis.operators.members import Members, members_text
+from fusescope.analysis.originals import MAX_ORIGINALS, Original
+from fusescope.analysis.readers.building.replays import adds_up, placed
+from fusescope.analysis.readers.pytorch.compiler.compiled_graph import CompiledGraph
+from fusescope.analysis.readers.pytorch.compiler.fx_graph import VIEWS, Node, type_of_name
+from fusescope.analysis.readers.pytorch.dispatch import CALL, GENERATED
+from fusescope.analysis.readers.pytorch.event import Span
+from fusescope.analysis.readers.pytorch.steps import Steps
 
 T = TypeVar("T")
 # In place of names that no program has: a kernel, and one that adds up what that before it left.

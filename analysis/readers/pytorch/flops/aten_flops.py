@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.operators.attention_flops import of_heads
-from analysis.operators.flops import FROM_SHAPES
+from fusescope.analysis.operators.attention_flops import of_heads
+from fusescope.analysis.operators.flops import FROM_SHAPES
 
 Shape = tuple[int, ...]
 Shapes = Sequence[Shape | None]

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analysis.operators.classes import is_heavy
-from analysis.readers.building.coded import Coded, distinct_rows
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.flops.aten_flops import Count
-from analysis.readers.pytorch.inputs import Inputs
-from analysis.readers.pytorch.launches import Launched, Launches
-from analysis.readers.pytorch.spans import KINDS, NONE, Spans
+from fusescope.analysis.operators.classes import is_heavy
+from fusescope.analysis.readers.building.coded import Coded, distinct_rows
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.flops.aten_flops import Count
+from fusescope.analysis.readers.pytorch.inputs import Inputs
+from fusescope.analysis.readers.pytorch.launches import Launched, Launches
+from fusescope.analysis.readers.pytorch.spans import KINDS, NONE, Spans
 
 # Heavy by their class, but helpers of the kernel that multiplies: offsets and transforms before it,
 # sums of split products and conversions after it.

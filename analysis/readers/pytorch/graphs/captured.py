@@ -7,16 +7,16 @@ import re
 import msgspec
 import numpy as np
 
-from analysis.limits import Limits
-from analysis.program import MAX_CAPTURED, Captured, captured_frame
-from analysis.readers.building.host.launch_calls import is_launch
-from analysis.readers.building.timetable import Ints, distinct
-from analysis.readers.pytorch.event import plain
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.inputs import Inputs
-from analysis.readers.pytorch.launches import Launches, launching_names
-from analysis.readers.pytorch.spans import NONE, Spans
-from analysis.text import clean_text
+from fusescope.analysis.limits import Limits
+from fusescope.analysis.program import MAX_CAPTURED, Captured, captured_frame
+from fusescope.analysis.readers.building.host.launch_calls import is_launch
+from fusescope.analysis.readers.building.timetable import Ints, distinct
+from fusescope.analysis.readers.pytorch.event import plain
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.inputs import Inputs
+from fusescope.analysis.readers.pytorch.launches import Launches, launching_names
+from fusescope.analysis.readers.pytorch.spans import NONE, Spans
+from fusescope.analysis.text import clean_text
 
 _BEGIN = re.compile(r"(?:cuda|cu|hip)StreamBeginCapture\w{0,40}")
 _END = re.compile(r"(?:cuda|cu|hip)StreamEndCapture\w{0,40}")

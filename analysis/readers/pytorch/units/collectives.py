@@ -11,12 +11,12 @@ import re
 import msgspec
 import numpy as np
 
-from analysis.job import MAX_GROUPS, MAX_RANKS, Collectives, Group, Job, collectives_frame
-from analysis.ranks.kinds import SEND_RECEIVE, kind_of
-from analysis.readers.input.json_value import decode
-from analysis.readers.pytorch.event import plain
-from analysis.readers.pytorch.spans import NONE, MessageTexts, Spans
-from analysis.text import clean_text
+from fusescope.analysis.job import MAX_GROUPS, MAX_RANKS, Collectives, Group, Job, collectives_frame
+from fusescope.analysis.ranks.kinds import SEND_RECEIVE, kind_of
+from fusescope.analysis.readers.input.json_value import decode
+from fusescope.analysis.readers.pytorch.event import plain
+from fusescope.analysis.readers.pytorch.spans import NONE, MessageTexts, Spans
+from fusescope.analysis.text import clean_text
 
 _DTYPE_BYTES = {
     "double": 8, "float64": 8, "long": 8, "int64": 8, "float": 4, "float32": 4, "int": 4,

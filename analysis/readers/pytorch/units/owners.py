@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.readers.building.coded import Bools, Coded
-from analysis.readers.building.processes import MAX_UNITS
-from analysis.readers.building.timetable import Ints, distinct
-from analysis.readers.pytorch.events import Sorted
-from analysis.readers.pytorch.spans import NONE, Spans
-from analysis.trace import Diagnostic, noted
+from fusescope.analysis.readers.building.coded import Bools, Coded
+from fusescope.analysis.readers.building.processes import MAX_UNITS
+from fusescope.analysis.readers.building.timetable import Ints, distinct
+from fusescope.analysis.readers.pytorch.events import Sorted
+from fusescope.analysis.readers.pytorch.spans import NONE, Spans
+from fusescope.analysis.trace import Diagnostic, noted
 
 _NUMBER_AT_END = re.compile(rb"\d{0,40}\Z")
 _NOT = int(np.iinfo("int64").max)  # no call of this process has the id

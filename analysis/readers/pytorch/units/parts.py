@@ -10,16 +10,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.readers.building.coded import Bools, Coded
-from analysis.readers.building.processes import MAX_UNITS, Units, units_of
-from analysis.readers.building.timetable import Ints, distinct
-from analysis.readers.pytorch.dispatch import host_ops
-from analysis.readers.pytorch.event import Allocation
-from analysis.readers.pytorch.events import Flows, Sorted
-from analysis.readers.pytorch.kernels import device_labels
-from analysis.readers.pytorch.spans import KINDS, Spans
-from analysis.readers.pytorch.units.owners import Owner, owners_of
-from analysis.trace import Diagnostic
+from fusescope.analysis.readers.building.coded import Bools, Coded
+from fusescope.analysis.readers.building.processes import MAX_UNITS, Units, units_of
+from fusescope.analysis.readers.building.timetable import Ints, distinct
+from fusescope.analysis.readers.pytorch.dispatch import host_ops
+from fusescope.analysis.readers.pytorch.event import Allocation
+from fusescope.analysis.readers.pytorch.events import Flows, Sorted
+from fusescope.analysis.readers.pytorch.kernels import device_labels
+from fusescope.analysis.readers.pytorch.spans import KINDS, Spans
+from fusescope.analysis.readers.pytorch.units.owners import Owner, owners_of
+from fusescope.analysis.trace import Diagnostic
 
 
 class Parts:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from analysis.compare.explanation.explanation import Change, ChangeCode, UnitTimes
-from analysis.messages import Said
-from analysis.wording.explanation.changes.alone import added, removed
-from analysis.wording.explanation.changes.communication import communication
-from analysis.wording.explanation.changes.idle import idle
-from analysis.wording.explanation.changes.operators import operator
-from analysis.wording.explanation.changes.others import fused, pieces, repeats, replaced, split
-from analysis.wording.explanation.changes.sentence import Sentence
-from analysis.wording.explanation.changes.times import clocks, outlier, place, shapes, time
-from analysis.wording.explanation.long_ones import with_long_ones
-from analysis.wording.explanation.some_units import with_some_units
-from analysis.wording.explanation.uncached import with_uncached
-from analysis.wording.explanation.units import per_unit, word
+from fusescope.analysis.compare.explanation.explanation import Change, ChangeCode, UnitTimes
+from fusescope.analysis.messages import Said
+from fusescope.analysis.wording.explanation.changes.alone import added, removed
+from fusescope.analysis.wording.explanation.changes.communication import communication
+from fusescope.analysis.wording.explanation.changes.idle import idle
+from fusescope.analysis.wording.explanation.changes.operators import operator
+from fusescope.analysis.wording.explanation.changes.others import (
+    fused,
+    pieces,
+    repeats,
+    replaced,
+    split,
+)
+from fusescope.analysis.wording.explanation.changes.sentence import Sentence
+from fusescope.analysis.wording.explanation.changes.times import (
+    clocks,
+    outlier,
+    place,
+    shapes,
+    time,
+)
+from fusescope.analysis.wording.explanation.long_ones import with_long_ones
+from fusescope.analysis.wording.explanation.some_units import with_some_units
+from fusescope.analysis.wording.explanation.uncached import with_uncached
+from fusescope.analysis.wording.explanation.units import per_unit, word
 
 
 def change_said(change: Change, unit: UnitTimes) -> Said:

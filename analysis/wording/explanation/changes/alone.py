@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
-from analysis.messages import Message, Shown, listed
-from analysis.operators.classes import LABELS
-from analysis.wording.explanation.kernels import kernel_text, kinds_of, names_text
+from fusescope.analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
+from fusescope.analysis.messages import Message, Shown, listed
+from fusescope.analysis.operators.classes import LABELS
+from fusescope.analysis.wording.explanation.kernels import kernel_text, kinds_of, names_text
 
 _FEW = 2  # kernels that are told by name
 _LEAST = 0.03  # of their time, below which a class is not told

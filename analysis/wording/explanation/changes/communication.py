@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.compare.explanation.explanation import Change, UnitTimes
-from analysis.messages import Message, Shown
-from analysis.wording.explanation.changes.sentence import Sentence, both_sides
+from fusescope.analysis.compare.explanation.explanation import Change, UnitTimes
+from fusescope.analysis.messages import Message, Shown
+from fusescope.analysis.wording.explanation.changes.sentence import Sentence, both_sides
 
 
 def communication(change: Change, unit: UnitTimes) -> Sentence:

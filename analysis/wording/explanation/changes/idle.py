@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from analysis.compare.explanation.explanation import Change, UnitTimes
-from analysis.messages import Message, Shown
-from analysis.wording.explanation.changes.sentence import Sentence
+from fusescope.analysis.compare.explanation.explanation import Change, UnitTimes
+from fusescope.analysis.messages import Message, Shown
+from fusescope.analysis.wording.explanation.changes.sentence import Sentence
 
 
 def idle(change: Change, unit: UnitTimes) -> Sentence:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
-from analysis.messages import Message, Shown
-from analysis.operators.classes import LABELS
-from analysis.wording.explanation.changes.sentence import Sentence, both_sides
-from analysis.wording.explanation.kernels import names_text
+from fusescope.analysis.compare.explanation.explanation import Change, KernelTime, UnitTimes
+from fusescope.analysis.messages import Message, Shown
+from fusescope.analysis.operators.classes import LABELS
+from fusescope.analysis.wording.explanation.changes.sentence import Sentence, both_sides
+from fusescope.analysis.wording.explanation.kernels import names_text
 
 
 def counts_of(kernels: Sequence[KernelTime]) -> tuple[int, int]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from analysis.compare.explanation.explanation import Change, UnitTimes
-from analysis.messages import Message, Shown
-from analysis.operators.classes import LABELS
-from analysis.wording.explanation.changes.sentence import Sentence, both_sides
-from analysis.wording.explanation.kernels import common_class, names_text
+from fusescope.analysis.compare.explanation.explanation import Change, UnitTimes
+from fusescope.analysis.messages import Message, Shown
+from fusescope.analysis.operators.classes import LABELS
+from fusescope.analysis.wording.explanation.changes.sentence import Sentence, both_sides
+from fusescope.analysis.wording.explanation.kernels import common_class, names_text
 
 
 def fused(change: Change, unit: UnitTimes) -> Sentence:

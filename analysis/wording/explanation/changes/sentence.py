@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from analysis.compare.explanation.explanation import Change
-from analysis.messages import Message, Shown
-from analysis.wording.explanation.kernels import kernel_text
+from fusescope.analysis.compare.explanation.explanation import Change
+from fusescope.analysis.messages import Message, Shown
+from fusescope.analysis.wording.explanation.kernels import kernel_text
 
 Sentence = tuple[Message, Mapping[str, Shown]]
 

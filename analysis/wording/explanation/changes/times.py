@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from analysis.compare.explanation.explanation import Change, UnitTimes
-from analysis.messages import Message, Shown
-from analysis.wording.explanation.changes.operators import counted, counts_of
-from analysis.wording.explanation.changes.sentence import Sentence, both_sides
-from analysis.wording.explanation.kernels import kernel_text
-from analysis.wording.explanation.some_units import UNITS
-from analysis.wording.explanation.units import word
+from fusescope.analysis.compare.explanation.explanation import Change, UnitTimes
+from fusescope.analysis.messages import Message, Shown
+from fusescope.analysis.wording.explanation.changes.operators import counted, counts_of
+from fusescope.analysis.wording.explanation.changes.sentence import Sentence, both_sides
+from fusescope.analysis.wording.explanation.kernels import kernel_text
+from fusescope.analysis.wording.explanation.some_units import UNITS
+from fusescope.analysis.wording.explanation.units import word
 
 
 def time(change: Change, unit: UnitTimes) -> Sentence:
