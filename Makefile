@@ -19,7 +19,7 @@ exit 2
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-exhaustive test-engines test-openvino check lint format bench docs pictures validate-cache validate-gate validate-explanations calibrate-prediction fuzz samples cards catalogue constraints setup setup-dev clean
+.PHONY: help run test test-exhaustive test-engines test-openvino test-wheel wheel check lint format bench docs pictures validate-cache validate-gate validate-explanations calibrate-prediction fuzz samples cards catalogue constraints setup setup-dev clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-20s %s\n", $$1, $$2}'
@@ -42,6 +42,13 @@ test-engines: setup-dev ## add every engine for real, and let it compile (minute
 test-openvino: setup-dev ## add OpenVINO and record with it (a minute, network, 300 MB of disk)
 	$(BIN)/fusescope runtimes add openvino --yes
 	$(PYTEST) --engines tests/engines/test_openvino_engine.py tests/engines/test_engines_together.py $(ARGS)
+
+test-wheel: setup-dev ## build the wheel, install it with each extra and use it (minutes, network)
+	$(PYTEST) --wheel tests/wheel $(ARGS)
+
+wheel: setup-dev ## build the wheel below dist/, which is all that another machine needs (15 MB)
+	rm -rf build/lib build/bdist.*
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 check: lint test ## everything that must pass before a change is done
 

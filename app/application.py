@@ -16,12 +16,12 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
+from importlib.util import find_spec
 from pathlib import Path
 
-# `streamlit run` puts the folder of this file on the path, not the one that holds the packages.
-ROOT = str(Path(__file__).resolve().parents[1])
-if ROOT not in sys.path:
-    sys.path.insert(0, ROOT)
+# `streamlit run` puts the folder of this file on the path, not the one that holds the package.
+if find_spec("fusescope") is None:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import streamlit as st
 import uvicorn

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
-# `streamlit run app/main.py` puts app/ on the path, not the folder that holds the packages.
-ROOT = str(Path(__file__).resolve().parents[1])
-if ROOT not in sys.path:
-    sys.path.insert(0, ROOT)
+# `streamlit run app/main.py` puts app/ on the path, not the folder that holds the package.
+if find_spec("fusescope") is None:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage

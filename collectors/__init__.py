@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
+if not __name__.startswith("fusescope."):
+    raise ImportError(
+        "Import fusescope.collectors: FuseScope has no package named collectors alone."
+    )
+
 # The engine reads it when it is loaded, which happens below here only: without it, it writes a
 # device id and a database of events that it means to upload. docs/privacy.md
 ENGINE_TELEMETRY_OFF = {"ORT_DISABLE_TELEMETRY": "1"}

@@ -1,7 +1,8 @@
 """FuseScope: which change made a model faster or slower, where, and whether to trust it.
 
 `read`, `compare`, `findings`, `record` and `library` are documented in docs/api.md. Nothing is
-imported before it is used: workers of engines run in environments without pandas.
+imported before it is used: workers of engines run in environments without pandas. `analysis`, `app`
+and `collectors` are links to the folders of these names beside this one; in a wheel, folders.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from fusescope.api.comparison import Comparison, Verdict
     from fusescope.api.trace import Trace
     from fusescope.api.verbs import compare, findings, library, read, record
+
+    __version__: str
 
 __all__ = [
     "Comparison",
@@ -36,7 +39,9 @@ _PLACES = {
 
 
 def __getattr__(name: str) -> object:
-    """Return what the API calls so, imported now."""
+    """Return what the API calls so, imported now; of `__version__` that of what is installed."""
+    if name == "__version__":
+        return import_module("importlib.metadata").version("fusescope")
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_PLACES[name]), name)

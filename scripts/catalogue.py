@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
-from jinja2 import nodes
 
 ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ROOT / "analysis" / "messages" / "languages"
@@ -53,6 +51,10 @@ def extracted() -> Catalog:
 
 def template_texts(path: Path) -> Iterator[tuple[str, ...]]:
     """Every text of a template: (one,) or (one, many)."""
+    # Not above: where a wheel is built, which compiles catalogues, there is no jinja2.
+    import jinja2
+    from jinja2 import nodes
+
     for call in jinja2.Environment().parse(path.read_text(encoding="utf-8")).find_all(nodes.Call):
         if isinstance(call.node, nodes.Name) and call.node.name == "say":
             texts = [given.value for given in call.args if isinstance(given, nodes.Const)]

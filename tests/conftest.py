@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = ROOT / "tests" / "golden"
 BROWSER_TESTS = ROOT / "tests" / "browser"
 ENGINE_TESTS = ROOT / "tests" / "engines"
+WHEEL_TESTS = ROOT / "tests" / "wheel"
 SLOW = ("browser", "collectors", "security", "compare", "app")  # with the slowest file first
 SHARED_TRACES = ROOT.parent / "shared" / "traces"
 
@@ -69,12 +70,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--engines", action="store_true", help="run tests/engines, which add engines for real"
     )
+    parser.addoption(
+        "--wheel", action="store_true", help="run tests/wheel, which install the wheel for real"
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Tests that fetch engines run where they are asked for only, whatever path is in ARGS."""
-    is_there = collection_path.is_relative_to(ENGINE_TESTS)
-    return True if is_there and not config.getoption("--engines") else None
+    """Tests that fetch packages run where they are asked for only, whatever path is in ARGS."""
+    is_there = {
+        "--engines": collection_path.is_relative_to(ENGINE_TESTS),
+        "--wheel": collection_path.is_relative_to(WHEEL_TESTS),
+    }
+    left_out = any(is_it and not config.getoption(name) for name, is_it in is_there.items())
+    return True if left_out else None
 
 
 @pytest.hookimpl(optionalhook=True)  # of xdist

@@ -1,4 +1,7 @@
-"""Who may import whom, and what may not be called: the layout in ARCHITECTURE.md, enforced."""
+"""Who may import whom, and what may not be called: the layout in ARCHITECTURE.md, enforced.
+
+Modules are named without `fusescope.`, which all of them have in common.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("analysis", "app", "collectors")
 MAX_FILES = 22
+PREFIX = "fusescope."
 NOT_PRODUCT = ("benchmarks", "sample_traces", "scripts", "tests")
 
 
@@ -254,8 +258,11 @@ class ImportVisitor(ast.NodeVisitor):
         self.imports: list[Import] = []
         self.depth = 0
 
-    def add(self, line: int, target: str) -> None:
-        self.imports.append(Import(line, target, on_load=self.depth == 0))
+    def add(self, line: int, target: str, *, is_relative: bool = False) -> None:
+        """Without the prefix; a module of ours that is imported without it keeps a `.` instead."""
+        is_bare = target.partition(".")[0] in PACKAGES and not is_relative
+        name = f".{target}" if is_bare else target.removeprefix(PREFIX)
+        self.imports.append(Import(line, name, on_load=self.depth == 0))
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
@@ -263,13 +270,15 @@ class ImportVisitor(ast.NodeVisitor):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         base = node.module or ""
+        is_ours = bool(node.level) or f"{base}.".startswith(PREFIX)
         if node.level:
             parents = self.package.split(".")
             base = ".".join([*parents[: len(parents) - node.level + 1], *filter(None, [base])])
         for alias in node.names:
             full = f"{base}.{alias.name}"
-            is_ours = base.partition(".")[0] in PACKAGES
-            self.add(node.lineno, base if is_ours and full not in self.own else full)
+            is_module = full.removeprefix(PREFIX) in self.own
+            target = base if is_ours and not is_module and base != "fusescope" else full
+            self.add(node.lineno, target, is_relative=bool(node.level))
 
     def visit_Call(self, node: ast.Call) -> None:
         name = getattr(node.func, "attr", getattr(node.func, "id", None))
@@ -304,7 +313,9 @@ def row(module: str, table: dict[str, tuple[str, ...]]) -> str | None:
 
 def import_violations(module: str, found: Import) -> Iterator[str]:
     top = found.target.partition(".")[0]
-    if top in NOT_PRODUCT:
+    if not top:
+        yield f"{module} imports {found.target[1:]}, which is called {PREFIX}{found.target[1:]}"
+    elif top in NOT_PRODUCT:
         yield f"{module} imports {found.target}, which is not part of the product"
     elif top in PACKAGES:
         key = row(module, ALLOWED)
@@ -618,6 +629,10 @@ def write_tree(root: Path, files: dict[str, str]) -> None:
         ),
         ("app/views/a.py", "import onnxruntime", "may not import onnxruntime"),
         ("app/a.py", "from tests.x import y", "app.a imports tests.x"),
+        ("app/a.py", "import analysis.compare", "which is called fusescope.analysis.compare"),
+        ("app/a.py", "def f():\n  from app import b", "2: app.a imports app.b, which is called"),
+        ("analysis/a.py", "import importlib as i\ni.import_module('app')", "2: analysis.a imports"),
+        ("analysis/a.py", "from fusescope import app", "1: analysis.a may not import app"),
         (
             "app/a.py",
             "import streamlit as st\nst.session_state['x'] = 1",
@@ -668,7 +683,7 @@ def test_a_broken_rule_is_reported(tmp_path: Path, path: str, source: str, expec
         ),
         (
             "app/recording/a.py",
-            "from fusescope.collectors.record import record\nfrom fusescope.collectors import progress",
+            "import fusescope.collectors.record\nfrom fusescope.collectors import progress",
         ),
     ],
 )

@@ -187,7 +187,7 @@ def test_every_import_of_the_product_is_declared() -> None:
     declared = [*project["dependencies"]]
     declared += [line for extra in OF_THE_PRODUCT for line in extras[extra]]
     known = {Requirement(line).name for line in declared} | set(sys.stdlib_module_names)
-    known |= {"analysis", "app", "collectors", "fusescope"}
+    known |= {"fusescope"}
     # Engines have an environment of their own, where only these run.
     engines = {engine.module for engine in ENGINES.values()}
     imports = 0
@@ -211,15 +211,20 @@ def test_every_import_of_the_product_is_declared() -> None:
 
 
 def test_every_data_file_of_the_packages_is_installed() -> None:
-    patterns = PYPROJECT["tool"]["setuptools"]["package-data"]["*"]
+    """Of each package setuptools takes the patterns of "*" and its own, from its folder on."""
+    data = PYPROJECT["tool"]["setuptools"]["package-data"]
     for package in ("analysis", "app", "collectors"):
-        files = [path for path in project_files() if path.is_relative_to(ROOT / package)]
-        missed = [
-            str(path)
-            for path in files
-            if path.suffix != ".py" and not any(path.match(pattern) for pattern in patterns)
-        ]
-        assert missed == []
+        folders = {path.parent for path in (ROOT / package).rglob("__init__.py")}
+        installed = {
+            path
+            for folder in folders
+            for name in ("*", ".".join(("fusescope", *folder.relative_to(ROOT).parts)))
+            for pattern in data.get(name, ())
+            for path in folder.glob(pattern)
+        }
+        files = {path for path in project_files() if path.is_relative_to(ROOT / package)}
+        assert {path for path in files if path.suffix != ".py"} - installed == set()
+        assert {path.parent for path in files if path.suffix == ".py"} == folders
 
 
 # --- set-up --------------------------------------------------------------------------------------
@@ -440,19 +445,18 @@ def run_pytest(folder: Path, files: dict[str, str], **environment: str) -> str:
 def test_only_our_own_warnings_are_errors(tmp_path: Path) -> None:
     noisy = "import warnings\ndef call(kind=UserWarning):\n    warnings.warn('careful', kind)\n"
     checks = """
-        import pytest, analysis.deep.noisy, app, appdirs_like, collectors
-        @pytest.mark.parametrize("module", [analysis.deep.noisy, app, collectors])
+        import pytest, fusescope.deep.noisy, fusescope_like
+        @pytest.mark.parametrize("module", [fusescope, fusescope.deep.noisy])
         def test_ours(module):
             with pytest.raises(UserWarning): module.call()
             with pytest.raises(DeprecationWarning): module.call(DeprecationWarning)
-        def test_theirs(): appdirs_like.call()
+        def test_theirs(): fusescope_like.call()
     """
     files = dict.fromkeys(
-        ["analysis/deep/noisy.py", "app/__init__.py", "collectors/__init__.py", "appdirs_like.py"],
-        noisy,
+        ["fusescope/deep/noisy.py", "fusescope/__init__.py", "fusescope_like.py"], noisy
     )
     output = run_pytest(tmp_path, {**files, "tests/test_noise.py": textwrap.dedent(checks)})
-    assert "4 passed, 1 warning" in output, output
+    assert "3 passed, 1 warning" in output, output
 
 
 def test_a_test_without_a_case_is_an_error(tmp_path: Path) -> None:
@@ -549,11 +553,13 @@ def test_the_ci_script_runs_both_parts_of_the_tests_and_fails_with_either(tmp_pa
     part = int(date.today().strftime("%j")) % 4 + 1
     rest = f"browser=1 test-exhaustive ARGS=--durations=40 --part={part}/4"
     engine = "browser=1 test-openvino ARGS=--durations=10"
-    others = [engine, "browser=1 docs", "browser=1 lint"]
+    wheel = "browser=1 test-wheel ARGS=--durations=10"
+    others = [engine, wheel, "browser=1 docs", "browser=1 lint"]
     assert ci_run(tmp_path, "") == (0, [usual, rest, *others])
     assert ci_run(tmp_path, "test") == (1, [usual])
     assert ci_run(tmp_path, "test-exhaustive") == (1, [usual, rest])
     assert ci_run(tmp_path, "test-openvino") == (1, [usual, rest, engine])
+    assert ci_run(tmp_path, "test-wheel") == (1, [usual, rest, engine, wheel])
     assert ci_run(tmp_path, "docs")[0] == ci_run(tmp_path, "lint")[0] == 1
 
 

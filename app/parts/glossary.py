@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+import fusescope
 from fusescope.analysis.messages import Message, language, say
 from fusescope.app.language import spoken
 
-# FuseScope runs from a clone, where docs/ stands beside the packages; elsewhere no button is shown.
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = Path(fusescope.__file__).parent / "docs"
 _HEADS = {
     "term": Message("Term"),
     "chinese": Message("Chinese"),

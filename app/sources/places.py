@@ -9,10 +9,11 @@ import os
 import re
 from pathlib import Path
 
+import fusescope
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.limits import Limits, parse_limits
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(fusescope.__file__).parent
 SAMPLES = ROOT / "sample_traces"
 FIRST_SAMPLE = "mobilenetv2"
 FOLDERS_VARIABLE = "FUSESCOPE_FOLDERS"

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 
+import fusescope
 from fusescope.analysis.limits import MIB, Limits
 
 # To start a process, and to load what reading needs, takes as long as to read some 50 MB.
@@ -25,7 +26,7 @@ MIN_BYTES = 64 * MIB
 MIN_PACKED_BYTES = 8 * MIB
 KEPT, LEFT = b"kept\n", b"left\n"  # what a process says of each file, in turn
 _MOST_PROCESSES = 3  # beside this one: each takes the memory that reading takes
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(fusescope.__file__).resolve().parents[1]
 
 _LOCK = Lock()
 _pending: dict[str, _Process] = {}  # by what a file is asked for as

@@ -1,5 +1,5 @@
-"""A process that reads files and keeps them in the store: `python -m fusescope.app.store.worker SETTINGS
-FILE…`. Of each it says whether it was kept; see ahead.py."""
+"""A process that reads files and keeps them in the store: `python -m fusescope.app.store.worker
+SETTINGS FILE…`. Of each it says whether it was kept; see ahead.py."""
 
 from __future__ import annotations
 

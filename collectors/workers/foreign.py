@@ -12,9 +12,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import fusescope
+
 CODE = "code"
 COMPILER_SETTINGS = ("CC", "CXX", "SDKROOT", "DEVELOPER_DIR")
-_PARTS = ("analysis", "collectors")
 _CACHES = {
     "TORCHINDUCTOR_CACHE_DIR": "inductor",
     "TRITON_HOME": "triton",
@@ -41,9 +42,7 @@ def lay_out(directory: Path) -> None:
     FuseScope is installed, lie packages of another environment."""
     code = directory / CODE
     code.mkdir()
-    ours = Path(__file__).resolve().parents[2]
-    for name in _PARTS:
-        (code / name).symlink_to(ours / name)
+    (code / "fusescope").symlink_to(Path(fusescope.__file__).resolve().parent)
 
 
 def environment(directory: str) -> dict[str, str]:

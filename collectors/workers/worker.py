@@ -1,10 +1,11 @@
 """A worker: one task in a subprocess with limits, so that no model can take the recorder down.
 
-The parent calls `run`; the child is `python -m fusescope.collectors.workers.worker TASK`, which runs the file
-of that name in collectors/tasks. It reads its job as JSON on stdin and answers with one JSON object
-on stdout. A worker has an empty working directory, a session of its own (Ctrl-C reaches only the
-parent, which ends it), an address-space limit, no core dumps and a time limit, and it dies with its
-parent. One that runs an engine of another environment (`python`) differs as foreign.py says.
+The parent calls `run`; the child is `python -m fusescope.collectors.workers.worker TASK`, which
+runs the file of that name in collectors/tasks. It reads its job as JSON on stdin and answers with
+one JSON object on stdout. A worker has an empty working directory, a session of its own (Ctrl-C
+reaches only the parent, which ends it), an address-space limit, no core dumps and a time limit, and
+it dies with its parent. One that runs an engine of another environment (`python`) differs as
+foreign.py says.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import IO, Any, TypeVar
 
 import msgspec
 
+import fusescope
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.collectors import ENGINE_TELEMETRY_OFF
 from fusescope.collectors.errors import engine
@@ -239,9 +241,9 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _environment(directory: str) -> dict[str, str]:
-    """A reduced environment in which `collectors` can be imported from anywhere."""
+    """A reduced environment in which `fusescope` can be imported from anywhere."""
     kept = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(Path(fusescope.__file__).resolve().parents[1])
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     return {
         **kept,

@@ -20,6 +20,7 @@ from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.readers import read_path
 from tests.docs.examples import ROOT, blocks
 
+WHEEL = "./fusescope-0.1.0-py3-none-any.whl[collect]"
 GELUS = 12  # as many as the page asks for
 
 
@@ -93,7 +94,7 @@ def test_the_workflow_runs_as_written(passes: bool, tmp_path: Path) -> None:
         assert ran.returncode in (0, 1), ran.stderr
         assert "Traceback" not in ran.stderr
     assert codes == [0, 0 if passes else 1]
-    assert asked.read_text().split() == ["install", "fusescope[collect]"]
+    assert asked.read_text().split() == ["install", WHEEL]
     assert summaries[0] == "before\n" and summaries[1].startswith("before\n### The gate")
     told = "BiasGelu) \\< 12 | " + ("passed" if passes else "failed")
     assert told in summaries[1]

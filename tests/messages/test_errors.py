@@ -110,7 +110,7 @@ class _Codes:
     """Which codes the first argument of an error may be: as it stands there, or by its type."""
 
     def __init__(self, path: Path, tree: ast.Module, function: ast.FunctionDef | None) -> None:
-        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        name = ".".join(("fusescope", *path.relative_to(ROOT).with_suffix("").parts))
         self._module = name.removesuffix(".__init__")
         self._tree = tree
         self._function = function

@@ -309,7 +309,8 @@ def test_a_killed_recorder_leaves_no_file_and_no_worker(tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     script = (
-        "import sys; from pathlib import Path; from fusescope.collectors.record import Recording, record;"
+        "import sys; from pathlib import Path;"
+        "from fusescope.collectors.record import Recording, record;"
         "from tests import known_peaks; known_peaks.use();"
         # A block of minutes: a worker that lives on would not end by itself while the test waits.
         "record(Recording('mul_add', out=Path(sys.argv[1]), batch=16, blocks=500, rounds=10_000,"

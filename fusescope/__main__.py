@@ -1,0 +1,5 @@
+"""`python -m fusescope`: the command line."""
+
+from fusescope.app.cli.main import main
+
+main()
