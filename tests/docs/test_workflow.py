@@ -25,8 +25,8 @@ GELUS = 12  # as many as the page asks for
 
 
 def steps(page: str) -> list[dict[str, Any]]:
-    """Those of the job of the page's workflow."""
-    (text,) = blocks((ROOT / page).read_text("utf-8"), "yaml")
+    """Those of the job of the page's first workflow."""
+    text, *_ = blocks((ROOT / page).read_text("utf-8"), "yaml")
     (job,) = yaml.safe_load(text)["jobs"].values()
     return job["steps"]
 
