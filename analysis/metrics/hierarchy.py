@@ -128,22 +128,30 @@ def scopes_of(
     times: Sequence[float],
     graph: Graph | None,
     least: float = _MIN_SCOPED,
+    beside: Sequence[Sequence[str]] = (),
 ) -> list[tuple[str, ...]]:
     """Return the modules of each operator; empty where those of operators with no more than the
-    part `least` of the time are known, and where each holds one operator: then it is the first part
-    of this operator's name."""
+    part `least` of the time are known, and where each holds one operator, here and in the files
+    `beside` of the same model: then it is the first part of this operator's name."""
     found = []
     for name in names:
         node = graph.node.get(name) if graph is not None else None
         scope = node.scope if node is not None else "" if graph is not None else _path(name)
         found.append(tuple(filter(None, scope.split("/")))[:MAX_SCOPES])
-    held: dict[str, set[str]] = {}
-    for name, path in zip(names, found, strict=True):
-        held.setdefault("".join(path[:1]), set()).add(name)
-    if graph is None and all(len(of) == 1 for scope, of in held.items() if scope):
+    if graph is None and not any(map(_hold_several, (names, *beside))):
         return []
     scoped = sum(ns for ns, path in zip(times, found, strict=True) if path)
     return found if scoped > least * sum(times) and scoped else []
+
+
+def _hold_several(names: Sequence[str]) -> bool:
+    """Return True where several operators of a file have the first part of their path in common."""
+    first: dict[str, str] = {}
+    for name in set(names):
+        part = _path(name).strip("/").partition("/")[0]
+        if part and first.setdefault(part, name) != name:
+            return True
+    return False
 
 
 def _names(table: pd.DataFrame) -> list[str]:

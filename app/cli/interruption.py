@@ -22,6 +22,8 @@ def heed() -> None:
     and from the system, and the second one must not end the writing of what there is. Nor must the
     repetitions of a Ctrl-C that is held; another one, a second later, is meant. A signal that the
     caller has us ignore, as nohup does, stays ignored."""
+    import tempfile
+
     global _last_s
     _last_s = None
     for polite in _POLITE:
@@ -29,6 +31,9 @@ def heed() -> None:
             signal.signal(polite, _interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _interrupt_by_key)
+    # Python finds the temporary folder by making a file there, which an interruption would leave.
+    with put_off(), contextlib.suppress(OSError):  # said where the folder is needed
+        tempfile.gettempdir()
 
 
 def finish() -> None:
@@ -54,19 +59,19 @@ def end_at_once(clean: Callable[[], None]) -> None:
 
 @contextlib.contextmanager
 def put_off() -> Iterator[None]:
-    """A polite signal that comes meanwhile takes effect at the end: what is being made, and has no
-    name yet that could be removed, is made."""
+    """A polite signal, or the key, that comes meanwhile takes effect at the end: what is being
+    made, and has no name yet that could be removed, is made."""
     came: list[int] = []
     before = {
-        polite: signal.signal(polite, lambda number, _frame: came.append(number))
-        for polite in _POLITE
-        if signal.getsignal(polite) is not signal.SIG_IGN
+        number: signal.signal(number, lambda number, _frame: came.append(number))
+        for number in (*_POLITE, signal.SIGINT)
+        if signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
         yield
     finally:
-        for polite, handler in before.items():
-            signal.signal(polite, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
 

@@ -90,8 +90,8 @@ def export(
     """Write a built-in model to an ONNX file."""
     import shlex
 
-    catalogue = _catalogue()
     interruption.heed()
+    catalogue = _catalogue()
     path: Path = catalogue.export(catalogue.chosen(name, backbone), file, batch=batch)
     shown = shlex.quote(recording_run.relative(path))
     print(f"{shown}\n{say('Next: {command:name}', command=f'fusescope collect {shown}')}")

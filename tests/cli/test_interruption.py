@@ -84,11 +84,12 @@ def test_who_is_ended_politely_leaves_nothing(
         time.sleep(0.05)
 
 
-def printed(code: str) -> str:
+def printed(code: str, **environment: str) -> str:
     """Return what a Python process of this code prints."""
     ended = subprocess.run(
         [sys.executable, "-c", code],
-        cwd=ROOT, capture_output=True, text=True, check=True, timeout=GIVE_UP_S,
+        cwd=ROOT, env={**os.environ, **environment},
+        capture_output=True, text=True, check=True, timeout=GIVE_UP_S,
     )  # fmt: skip
     return ended.stdout
 
@@ -119,6 +120,29 @@ def test_a_signal_that_is_put_off_takes_effect_at_the_end() -> None:
         "    print('interrupted')\n"
     )
     assert printed(code) == "made\ninterrupted\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_what_finds_the_temporary_folder_is_not_left_there(
+    short_folder: Path, number: signal.Signals
+) -> None:
+    """Python makes a file to find the folder; here a signal comes right after that."""
+    code = (
+        "import os, signal, tempfile\n"
+        "from fusescope.app.cli import interruption\n"
+        "opened = os.open\n"
+        "def opened_and_interrupted(*arguments, **named):\n"
+        "    handle = opened(*arguments, **named)\n"
+        f"    signal.raise_signal({int(number)})\n"
+        "    return handle\n"
+        "os.open = opened_and_interrupted\n"
+        "try:\n"
+        "    interruption.heed()\n"
+        "    tempfile.gettempdir()\n"
+        "except KeyboardInterrupt:\n"
+        f"    print('interrupted', os.listdir({str(short_folder)!r}))\n"
+    )
+    assert printed(code, TMPDIR=str(short_folder)) == "interrupted []\n"
 
 
 @pytest.mark.parametrize(("error", "is_said"), [("KeyboardInterrupt", False), ("OSError", True)])

@@ -83,7 +83,7 @@ def located(*traces: Trace) -> tuple[Levels, tuple[Located, ...]]:
     source of modules that all have; in no module where they have none in common."""
     source, places = None, [_nowhere(trace) for trace in traces]
     for name, find in _SOURCES.items():
-        found = [find(trace) for trace in traces]
+        found = find(traces)
         if len({each.backward_from is None for each in found}) > 1:
             found = [_places_in_stacks(trace, links_backward=False) for trace in traces]
         if all(each.has_modules(trace) for each, trace in zip(found, traces, strict=True)):
@@ -222,21 +222,27 @@ def _ranges_around_all(
     return places - parts
 
 
-def _places_in_names(trace: Trace) -> Places:
-    """Return the modules that the names of operators begin with, as in
-    'Default/network/conv1-Conv2d/Conv2D-op1'."""
+def _places_in_names(traces: Sequence[Trace]) -> list[Places]:
+    """Return, of each trace, the modules that the names of operators begin with, as in
+    'Default/network/conv1-Conv2d/Conv2D-op1'. Fusion may leave one operator in each module, so one
+    file that has several in one shows them for all."""
+    names = [trace.texts("name") for trace in traces]
+    return [_places_by_name(trace, names) for trace in traces]
+
+
+def _places_by_name(trace: Trace, of_all: Sequence[Sequence[str]]) -> Places:
     names = trace.texts("name")
     operators = trace.calls["operator"].to_numpy()
     times = np.bincount(
         operators, weights=trace.calls["dur_ns"].to_numpy("float64"), minlength=len(names)
     )
-    scopes = scopes_of(names, times.tolist(), None, _FEWEST) or [()] * len(names)
+    scopes = scopes_of(names, times.tolist(), None, _FEWEST, of_all) or [()] * len(names)
     modules = [tuple(map(without_number, scope)) for scope in scopes]
     return Places(modules, scopes, operators)
 
 
-_SOURCES: dict[Source, Callable[[Trace], Places]] = {
-    "stack": _places_in_stacks,
-    "annotation": _places_in_annotations,
+_SOURCES: dict[Source, Callable[[Sequence[Trace]], list[Places]]] = {
+    "stack": lambda traces: [*map(_places_in_stacks, traces)],
+    "annotation": lambda traces: [*map(_places_in_annotations, traces)],
     "scope": _places_in_names,
 }

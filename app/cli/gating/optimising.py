@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def can_be_optimised(variants: Sequence[str]) -> bool:
     """Whether these variants need no recording to tell what they run."""
+    interruption.heed()  # before anything is imported, which tries the temporary folder
     try:
         from fusescope.collectors.optimise import needs_no_recording
     except ImportError as error:
@@ -52,7 +53,6 @@ def optimised(
         raise recording_run.missing_package(error) from None
     for one in models:
         check_model(one)
-    interruption.heed()
     command = typed_command()
     with Line() as line:
         line.show(say("The engine optimises {models:name}", models=", ".join(_names(models))))

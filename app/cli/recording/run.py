@@ -21,9 +21,9 @@ OnProgress = Callable[["Progress"], None]
 def run(recording: Recording, *, progress_json: bool = False) -> Path:
     """Records, and returns the path of the file. Ctrl-C, SIGTERM and a hang-up keep
     complete blocks."""
+    interruption.heed()  # before anything is imported, which tries the temporary folder
     from fusescope.collectors.record import record
 
-    interruption.heed()
     with _json_lines() if progress_json else _bar() as on_progress:
         return record(recording, on_progress=on_progress, enough=_decided)
 

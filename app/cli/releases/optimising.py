@@ -38,13 +38,13 @@ def optimised(
 ) -> History:
     """What the releases of the span, or these two, make of the model; says before what has to be
     fetched. Raises FuseScopeError where fewer than two of a span can optimise it."""
+    interruption.heed()  # before anything is imported, which tries the temporary folder
     try:
         from fusescope.collectors import bisect as collector
     except ImportError as error:
         raise recording_run.missing_package(error) from None
     recording = recording_of(model, batch, shapes)
     recording.plan()  # refuses before anything is fetched
-    interruption.heed()
     try:
         if isinstance(releases, tuple):
             found = collector.find_both(*releases)

@@ -205,6 +205,25 @@ def test_scopes_in_names_are_modules() -> None:
     ]
 
 
+def test_modules_stay_where_fusion_leaves_one_operator_in_each() -> None:
+    """The first file has two operators in block; alone, the second would have none in a module."""
+    before = by_type(
+        [("Conv", "float16[2]", 3), ("Relu", "float16[2]", 4), ("Gemm", "float16[2]", 2)],
+        ["block/Conv", "block/Relu", "head/Gemm"],
+    )
+    after = by_type(
+        [("FusedConv", "float16[2]", 5), ("Gemm", "float16[2]", 2)], ["block/Conv", "head/Gemm"]
+    )
+    assert told(grown(before, after))[:4] == [
+        (0, "block", (1, 1), 7, 5),
+        (1, "FusedConv > float16[2]", (0, 0), 0, 5),
+        (1, "Relu > float16[2]", (0, 0), 4, 0),
+        (1, "Conv > float16[2]", (0, 0), 3, 0),
+    ]
+    assert told(grown(after, before))[0] == (0, "block", (1, 1), 5, 7)
+    assert "block" not in {name for _, name, *_ in told(grown(after, after))}
+
+
 def test_ranges_of_the_host_are_modules() -> None:
     """NVTX ranges around launches, but not the one of the step, which holds all, and operators."""
     spans = [
