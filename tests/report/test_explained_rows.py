@@ -179,7 +179,13 @@ def test_a_longer_wait_that_is_one_gap_is_said_to_be_one() -> None:
         # 100 of 90 us are not nearly all of them: others cancel more than a tenth.
         (100, 10, 20, "+90.0 µs per step."),
         (95, 10, 25, "+90.0 µs per step, nearly all of it in aten::empty."),
-        (70, 30, 30, "takes 30.0 µs instead of 10.0 µs, all together +20.0 µs on the host)."),
+        (
+            70,
+            30,
+            30,
+            "+90.0 µs per step, the largest part in aten::empty (+70.0 µs); each "
+            "cudaLaunchKernel takes 30.0 µs instead of 10.0 µs.",
+        ),
     ],
 )
 def test_launching_has_the_time_under_each_call_and_0_where_a_side_has_none(

@@ -8,6 +8,7 @@ import pytest
 
 from fusescope.analysis.compare import compare
 from fusescope.analysis.compare.explanation import explain
+from fusescope.analysis.compare.explanation.explanation import KernelTime
 from fusescope.analysis.compare.side import side_of_trace
 from fusescope.analysis.report.explanation.explanation_json import explanation_values
 from fusescope.analysis.trace import Trace
@@ -147,6 +148,26 @@ def test_other_kernels_that_take_as_long_together_are_said_to() -> None:
     )
     longer = explain(launching(step, 2), launching([replace(GEMM, us=55), RELU, TALK], 30))
     assert longer is not None and "as long on both sides" not in leading_sentence(longer)
+
+
+def test_what_has_the_largest_part_of_launching_is_named() -> None:
+    """Of 56 us more, 50 are in aten::empty and 6 in the launches themselves."""
+    before, after = launching([GEMM, RELU], 2), launching([GEMM, RELU], 30)
+    found = explain(before, after)
+    assert found is not None
+    (idle,) = [change for change in found.changes if change.values.get("kind") == "launching"]
+    launch, empty = KernelTime("cudaLaunchKernel", 2, 4_000), KernelTime("aten::empty", 1, 1_000)
+    sides = {
+        "before": (launch, empty),
+        "after": (replace(launch, ns=10_000), replace(empty, ns=51_000)),
+    }
+    told = change_sentence(replace(idle, **sides), found.unit)
+    assert told.endswith(
+        "per step, the largest part in aten::empty (+50.0 µs); each cudaLaunchKernel takes "
+        "30.0 µs instead of 2.00 µs."
+    )
+    turned = {"before": sides["before"], "after": (replace(launch, ns=40_000), empty)}
+    assert "largest part" not in change_sentence(replace(idle, **turned), found.unit)
 
 
 def test_the_launches_of_a_sentence_are_those_of_the_figures() -> None:

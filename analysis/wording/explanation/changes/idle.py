@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from fusescope.analysis.compare.explanation.explanation import Change, UnitTimes
 from fusescope.analysis.messages import Message, Shown
 from fusescope.analysis.wording.explanation.changes.sentence import Sentence
@@ -42,9 +44,13 @@ def idle(change: Change, unit: UnitTimes) -> Sentence:
                 change.values["call_before_ns"]
             )
             other = change.values.get("call_before")
+            largest = _largest_operator(change, (call, other)) if kind == "launching" else None
+            if largest is not None:
+                values |= {"largest": largest[0], "largest_ns": largest[1]}
             if kind == "launching" and other is not None:
-                return _IDLE_OTHER_LAUNCHES, {**values, "other": other}
-            return calls, values
+                message = _OTHER_LAUNCHES if largest is None else _OTHER_LAUNCHES_LARGEST
+                return message, {**values, "other": other}
+            return calls if largest is None else _LAUNCHES_LARGEST, values
     if str(kind) not in IDLE_BY and change.values.get("unknown_side") in (0, 1):
         return _IDLE_OF_SIDE[int(change.values["unknown_side"])], values
     return (IDLE_BY.get(str(kind)) or _IDLE[unit.on_device]), values
@@ -62,6 +68,19 @@ def _from_launch_to_start(change: Change) -> tuple[int, int] | None:
         change.change_ns
     )
     return (before, after) if is_much else None
+
+
+def _largest_operator(change: Change, calls: Sequence[object]) -> tuple[str, int] | None:
+    """Return what the host runs meanwhile that has the largest part of the change, and that part in
+    ns; None where it is one of the calls that launch."""
+    took = {each.name: each.ns for each in change.before}
+    takes = {each.name: each.ns for each in change.after}
+    sign = 1 if change.change_ns > 0 else -1
+    parts = {name: takes.get(name, 0) - took.get(name, 0) for name in {**took, **takes} if name}
+    name = max(parts, key=lambda each: sign * parts[each], default=None)
+    if name is None or name in calls or sign * parts[name] <= 0:
+        return None
+    return name, parts[name]
 
 
 def _one_gap_ns(change: Change, unit: UnitTimes) -> int | None:
@@ -120,11 +139,24 @@ _IDLE_CALLS = {
     ),
 }
 # Of launches that have another name on each side, as on devices of two makers.
-_IDLE_OTHER_LAUNCHES = Message(
+_OTHER_LAUNCHES = Message(
     "The device is idle for {takes:duration} instead of {took:duration} while the host launches "
     "the next kernel: **{ns:signed_duration}** {per} (each {call:name} takes {each:duration}, each "
     "{other:name} of the baseline {was:duration}, all together "
     "{calls_ns:signed_duration} on the host)."
+)
+# The same, where another operator of the host has the largest part of the change.
+_LAUNCHES_LARGEST = Message(
+    "The device is idle for {takes:duration} instead of {took:duration} while the host launches "
+    "the next kernel: **{ns:signed_duration}** {per}, the largest part in {largest:name} "
+    "({largest_ns:signed_duration}); each {call:name} takes {each:duration} instead of "
+    "{was:duration}."
+)
+_OTHER_LAUNCHES_LARGEST = Message(
+    "The device is idle for {takes:duration} instead of {took:duration} while the host launches "
+    "the next kernel: **{ns:signed_duration}** {per}, the largest part in {largest:name} "
+    "({largest_ns:signed_duration}); each {call:name} takes {each:duration}, each {other:name} of "
+    "the baseline {was:duration}."
 )
 # Of launching, where the time from the launch to the start is what changed.
 _IDLE_STARTING = Message(
