@@ -113,7 +113,6 @@ def test_the_first_part_of_an_operators_name_is_no_module() -> None:
     assert "scope" in hierarchies(shared, None)
 
 
-
 def test_many_children_end_in_one() -> None:
     many = [(f"op{at}", "elementwise", "Add", 100 - at) for at in range(MAX_CHILDREN + 5)]
     leaves = [n for n in hierarchy(trace_of(many), None, "op_class") if n.parent == 2]

@@ -183,8 +183,10 @@ def test_a_longer_wait_that_is_one_gap_is_said_to_be_one() -> None:
             70,
             30,
             30,
-            "+90.0 µs per step, the largest part in aten::empty (+70.0 µs); each "
-            "cudaLaunchKernel takes 30.0 µs instead of 10.0 µs.",
+            (
+                "+90.0 µs per step, the largest part in aten::empty (+70.0 µs); each "
+                "cudaLaunchKernel takes 30.0 µs instead of 10.0 µs."
+            ),
         ),
     ],
 )
