@@ -27,15 +27,19 @@ _TEXT_ONLY = frozenset({"title", "text"})
 
 @dataclass
 class _Element:
-    """`opening` and `closing` are the tags as they stand in the page; one may have no second."""
+    """`opening` and `closing` are the tags as they stand in the `page`, which has the element
+    between `start` and `end`; one may have no second."""
 
     name: str
     opening: str
+    page: str
+    start: int
+    end: int
     closing: str = ""
     children: list[_Element | str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"{self.opening}{''.join(map(str, self.children))}{self.closing}"
+        return self.page[self.start : self.end]
 
 
 def in_every_language(page: Callable[[Sequence[str]], str]) -> str:
@@ -77,18 +81,19 @@ def in_languages(pages: Mapping[str, str]) -> str:
 
 
 def _tree(page: str) -> _Element:
-    root = _Element("", "")
+    root = _Element("", "", page, 0, len(page))
     open_elements = [root]
     for match in _TOKEN.finditer(page):
         token = match.group()
         here = open_elements[-1].children
         if token.startswith("</"):
-            open_elements.pop().closing = token
+            closed = open_elements.pop()
+            closed.closing, closed.end = token, match.end()
         elif match.group(1) or token.startswith("<!") or not token.startswith("<"):
             here.append(token)
         else:
             name = re.split(r"[\s/>]", token[1:], maxsplit=1)[0]
-            element = _Element(name, token)
+            element = _Element(name, token, page, match.start(), match.end())
             here.append(element)
             if name not in _VOID and not token.endswith("/>"):
                 open_elements.append(element)

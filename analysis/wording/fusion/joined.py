@@ -45,6 +45,9 @@ class JoinedRow:
 def joined_rows(comparison: Comparison, group: Group) -> tuple[JoinedRow, ...]:
     """The lines of a group's own groups, in model order; () for one that is not several on both
     sides."""
+    shared_parts = group.side_by_side
+    if not shared_parts:
+        return ()
     table = comparison.ledger.parts
     table = table[table["group"] == group.id]
     times = {
@@ -69,7 +72,7 @@ def joined_rows(comparison: Comparison, group: Group) -> tuple[JoinedRow, ...]:
             own(0, shared.places[0]),
             own(1, shared.places[1]),
         )
-        for shared in group.side_by_side
+        for shared in shared_parts
     )
 
 
