@@ -40,3 +40,10 @@ history.pushState = (state, unused, url) => {
   if (!isSamePage) isUsed = false;
   return isKept ? history.replaceState(state, unused, url) : push(state, unused, url);
 };
+
+// Streamlit puts headings between the items of its lists of pages, which makes them no lists: what
+// reads them aloud would count wrong. The links stay what they are.
+new MutationObserver(() => {
+  const parts = "[data-testid='stSidebarNav'] :is(ul, li):not([role])";
+  for (const part of document.querySelectorAll(parts)) part.setAttribute("role", "presentation");
+}).observe(document, { childList: true, subtree: true });
