@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import shutil
 from pathlib import Path
 
@@ -112,3 +114,82 @@ def test_a_disk_that_refuses_is_a_sentence(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(FuseScopeError) as refused:
         baselines.save("main", EAGER)
     assert refused.value.code == "baseline_unwritable"
+
+
+def test_links_and_what_never_ends_are_not_copied_from_a_folder(tmp_path: Path) -> None:
+    inside = tmp_path / "out"
+    shutil.copytree(ASCEND, inside)
+    (tmp_path / "key").write_text("secret")
+    (inside / "notes.txt").symlink_to(tmp_path / "key")
+    (inside / "around").symlink_to(tmp_path)  # in which the baselines lie, too
+    os.mkfifo(inside / "pipe")
+    baselines.save("npu", inside)
+    home = tmp_path / "baselines" / "npu"
+    kept = [path for path in home.rglob("*") if path.is_file()]
+    given = [path for path in ASCEND.rglob("*") if path.is_file()]
+    assert len(kept) == len(given) + 1 and not any("secret" in path.read_text() for path in kept)
+
+
+def test_a_folder_that_the_baselines_lie_in_is_copied_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = tmp_path / "given"
+    shutil.copytree(ASCEND, given)
+    monkeypatch.setenv(baselines.FOLDER_VARIABLE, str(given / "kept"))
+    count = sum(path.is_file() for path in given.rglob("*"))
+    baselines.save("npu", given)
+    assert sum(path.is_file() for path in given.rglob("*")) == 2 * count + 1
+
+
+def test_names_of_files_that_a_trace_gives_lead_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").mkdir()
+    given = tmp_path / "a" / "trace.json.gz"
+    shutil.copyfile(COMPILED, given)
+    (tmp_path / "key").write_text("secret")
+    (tmp_path / "a" / "linked").symlink_to(tmp_path / "key")
+    read = read_path(given)
+    lied = dataclasses.replace(
+        read, meta=dataclasses.replace(read.meta, files=("../key", str(tmp_path / "key"), "linked"))
+    )
+    monkeypatch.setattr("fusescope.analysis.readers.read_path", lambda *_: lied)
+    baselines.save("main", given)
+    home = tmp_path / "baselines" / "main"
+    assert sorted(path.name for path in home.rglob("*")) == ["path.txt", "trace.json.gz"]
+
+
+@pytest.mark.parametrize("said", [b"\xff\xfe", b"../../key", b"x" * 100_000, b"", b"/etc/passwd"])
+def test_a_damaged_baseline_is_a_sentence_and_can_be_removed(
+    said: bytes, folder: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "key").write_bytes(EAGER.read_bytes())
+    baselines.save("main", EAGER)
+    (folder / "main" / "path.txt").write_bytes(said)
+    with pytest.raises(FuseScopeError) as raised:
+        baselines.path_of("main")
+    assert raised.value.code == "baseline_damaged"
+    baselines.remove("main")
+    assert baselines.names() == []
+
+
+def test_a_link_among_the_baselines_is_none(folder: Path, tmp_path: Path) -> None:
+    baselines.save("main", EAGER)
+    elsewhere = shutil.copytree(folder / "main", tmp_path / "elsewhere")
+    (folder / "linked").symlink_to(elsewhere)
+    assert baselines.names() == ["main"]
+    assert code_of(invoke("baseline", "remove", "linked")) == "no_such_baseline"
+    assert sorted(path.name for path in elsewhere.iterdir()) == ["eager.json.gz", "path.txt"]
+
+
+def test_a_full_disk_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    baselines.save("main", EAGER)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("shutil.copyfile", full)
+    with pytest.raises(FuseScopeError, match="no space left on device"):
+        baselines.save("main", COMPILED)
+    assert [path.name for path in folder.iterdir()] == ["main"]
+    assert baselines.path_of("main").name == "eager.json.gz"
