@@ -151,7 +151,7 @@ def test_bars_and_rows_leave_out_the_same_smaller_changes() -> None:
     assert sum(step.value_ns for step in steps[:-1]) == steps[-1].value_ns
 
 
-def test_layers_of_before_the_file_are_told_behind_the_rows() -> None:
+def test_layers_of_before_the_file_are_told_in_the_details() -> None:
     """Ten of 24 layers of 100 us; after the change another kernel of 200 us runs in the step."""
     before, after = with_earlier(10), with_earlier(10)
     after.calls.loc[after.calls.index[-1], "dur_ns"] += 200_000
@@ -159,7 +159,7 @@ def test_layers_of_before_the_file_are_told_behind_the_rows() -> None:
     assert comparison.explanation is not None
     rows = explained_rows(comparison, [None] * len(comparison.explanation.changes))
     assert rows is not None and rows.rows
-    text = "".join(part.text for sentence in rows.after for part in sentence)
+    text = "".join(part.text for sentence in rows.details for part in sentence)
     assert (
         text.count("When the recording began the device still ran 10 layers of earlier work") == 1
     )

@@ -15,8 +15,10 @@ from fusescope.analysis.compare.explanation.explanation import (
     UnitParts,
 )
 from fusescope.analysis.compare.explanation.product import Product
+from fusescope.analysis.messages import Part
 from fusescope.analysis.operators.factors import Factors
 from fusescope.analysis.operators.projections import Projection
+from fusescope.analysis.wording.explanation import detail_parts, first_parts
 from fusescope.analysis.wording.explanation.works import (
     devices_sentence,
     host_limits_said,
@@ -87,6 +89,10 @@ def test_each_class_that_computes_much_has_a_figure_of_its_own() -> None:
         "9.00 ms (+2.60 ms), attention 3.90 ms instead of 2.70 ms (+1.20 ms), all others, which "
         "memory limits rather than arithmetic, 14.0 ms instead of 20.0 ms (−6.00 ms)."
     )
+    assert str(devices_sentence(found, is_brief=True)).endswith(
+        "take 29.5 ms instead of 31.7 ms per step (−2.20 ms): matrix products +2.60 ms, attention "
+        "+1.20 ms, all others, which memory limits rather than arithmetic, −6.00 ms."
+    )
     talk = ClassTime("communication", (1, 1), 5_000_000, 5_000_000)
     unknown = replace(classes[0], op_class="unknown")
     told = str(devices_sentence(replace(found, classes=(unknown, talk))))
@@ -100,6 +106,30 @@ def test_each_class_that_computes_much_has_a_figure_of_its_own() -> None:
     assert "which memory limits" not in str(
         devices_sentence(replace(found, classes=(short,) + classes[1:]))
     )
+
+
+def test_what_the_brief_sentences_leave_out_is_in_the_details() -> None:
+    """Rates and what each class takes on both sides stand in the details, each once, and in the
+    sentences that are not brief."""
+    products = [product("down", 0.4)], [product("down", 0.2)]
+    found = replace(
+        pair(),
+        outcome="changed",
+        has_other_kernels=True,
+        classes=(ClassTime("matrix_product", (10, 10), 400_000, 200_000),),
+        products=(tuple(products[0]), tuple(products[1])),
+    )
+    brief, whole = (text_of([first_parts(found, is_brief=short)]) for short in (True, False))
+    details = text_of(detail_parts(found))
+    for figure in ("down 100 TFLOP/s instead of 50.0 TFLOP/s", "matrix products 200 µs instead of"):
+        assert figure not in brief
+        assert details.count(figure) == whole.count(figure) == 1
+    assert "matrix products −200 µs" in brief
+    assert detail_parts(replace(found, has_other_kernels=False)) == []
+
+
+def text_of(sentences: list[tuple[Part, ...]]) -> str:
+    return "".join(part.text for parts in sentences for part in parts)
 
 
 def test_where_the_host_limits_both_sides_that_is_said_instead_of_rates() -> None:

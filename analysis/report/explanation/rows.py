@@ -11,7 +11,7 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.explanation.explanation import Change, Explanation, KernelTime
 from fusescope.analysis.compare.explanation.sides import SHORT_CHARS
 from fusescope.analysis.compare.timing.verdict import Verdict
-from fusescope.analysis.messages import Message, Part, passage
+from fusescope.analysis.messages import Message, Part
 from fusescope.analysis.operators.short_names import short_kernel_names
 from fusescope.analysis.report.explanation.product_rows import ProductTable, product_table
 from fusescope.analysis.report.text import signed_duration, unbroken_parts
@@ -19,6 +19,7 @@ from fusescope.analysis.text import clean_text
 from fusescope.analysis.timeline.highlight import Highlight, ShownChange
 from fusescope.analysis.wording.explanation import (
     change_parts,
+    detail_parts,
     explained_parts,
     first_parts,
     last_parts,
@@ -27,7 +28,6 @@ from fusescope.analysis.wording.explanation import (
     unexplained_parts,
 )
 from fusescope.analysis.wording.explanation import details as words
-from fusescope.analysis.wording.explanation.earlier import earlier_said
 from fusescope.analysis.wording.explanation.long_ones import sides_with_long_ones
 
 _SLIGHT = 0.005  # of the unit's change, below which a change has no colour
@@ -83,7 +83,8 @@ class ExplainedRows:
 
     `before` stands in front of the rows and `after` behind them, sentence by sentence; `more` are
     changes that are smaller than the first, and `rest` what no change accounts for, '' where that
-    is not known. `products` are the matrix products of two phases, in the place of rows.
+    is not known. `details` are sentences that are read on demand. `products` are the matrix
+    products of two phases, in the place of rows.
     """
 
     before: tuple[tuple[Part, ...], ...]
@@ -92,6 +93,7 @@ class ExplainedRows:
     more: tuple[ChangeRow, ...]
     more_title: str
     rest: str
+    details: tuple[tuple[Part, ...], ...] = ()
     products: ProductTable | None = None
 
 
@@ -108,11 +110,11 @@ def explained_rows(
         sentences = tuple(tuple(unbroken_parts(parts)) for parts in explained_parts(explanation))
         products = product_table(explanation)
         before = sentences if products is None else sentences[:1]
-        return ExplainedRows(before, (), sentences[len(before) :], (), "", "", products)
+        return ExplainedRows(before, (), sentences[len(before) :], (), "", "", products=products)
     others = smaller_changes(explanation)
     maker = _Maker.of(comparison, explanation, shown)
     more = tuple(maker.row(change) for change in others)
-    first = first_parts(explanation)
+    first = first_parts(explanation, is_brief=True)
     return ExplainedRows(
         (tuple(unbroken_parts(first)),) if first else (),
         tuple(maker.row(change) for change in first_changes),
@@ -120,6 +122,7 @@ def explained_rows(
         more,
         words.MORE.text(n=len(more), ns=sum(change.change_ns for change in others)) if more else "",
         signed_duration(explanation.rest_ns),
+        tuple(tuple(unbroken_parts(parts)) for parts in detail_parts(explanation)),
     )
 
 
@@ -132,9 +135,8 @@ def _after(comparison: Comparison, explanation: Explanation) -> tuple[tuple[Part
         abs(of_title - of_unit) <= _EQUAL * of_unit
         for of_title, of_unit in zip(times, (unit.before_ns, unit.after_ns), strict=True)
     )
-    earlier = (said.parts() for said in earlier_said(explanation))
     rest = unexplained_parts(explanation)
-    last = passage(*earlier, rest) if is_said else last_parts(explanation, rest)
+    last = rest if is_said else last_parts(explanation, rest, is_brief=True)
     return (tuple(unbroken_parts(last)),) if last else ()
 
 

@@ -133,10 +133,14 @@ def explained_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
     return [*([first] if first else []), *(each.parts() for each in said), last]
 
 
-def last_parts(explanation: Explanation, rest: Sequence[Part]) -> tuple[Part, ...]:
-    """Return how long a unit takes, and `rest`, which says what the changes do not add up to."""
+def last_parts(
+    explanation: Explanation, rest: Sequence[Part], *, is_brief: bool = False
+) -> tuple[Part, ...]:
+    """Return how long a unit takes, and `rest`, which says what the changes do not add up to; with
+    `is_brief` without work before the step."""
     unit = explanation.unit
-    said = (*profiled_said(unit), *end_said(unit), *earlier_said(explanation))
+    earlier = () if is_brief else earlier_said(explanation)
+    said = (*profiled_said(unit), *end_said(unit), *earlier)
     return passage(unit_sentence(unit).parts(), *(each.parts() for each in said), rest)
 
 
@@ -202,9 +206,18 @@ def told_changes(explanation: Explanation) -> list[Change]:
     return [lead, *following_changes(explanation)]
 
 
-def first_parts(explanation: Explanation) -> tuple[Part, ...]:
-    """Return what stands in front of all changes."""
-    return passage(*(said.parts() for said in _first(explanation)))
+def first_parts(explanation: Explanation, *, is_brief: bool = False) -> tuple[Part, ...]:
+    """Return what stands in front of all changes; with `is_brief` without `detail_parts`."""
+    return passage(*(said.parts() for said in _first(explanation, is_brief=is_brief)))
+
+
+def detail_parts(explanation: Explanation) -> list[tuple[Part, ...]]:
+    """Return what is left out of the brief sentences in front of all changes: what each class of
+    operators and idle time take on both sides, rates of products, and work before the step."""
+    said: list[Said] = []
+    if explanation.has_other_kernels and explanation.outcome == "changed":
+        said = [devices_sentence(explanation), *idle_said(explanation), *_rates(explanation)]
+    return [each.parts() for each in (*said, *earlier_said(explanation))]
 
 
 def change_parts(change: Change, unit: UnitTimes) -> tuple[Part, ...]:
@@ -212,7 +225,7 @@ def change_parts(change: Change, unit: UnitTimes) -> tuple[Part, ...]:
     return change_said(change, unit).parts()
 
 
-def _first(explanation: Explanation) -> list[Said]:
+def _first(explanation: Explanation, *, is_brief: bool = False) -> list[Said]:
     """Return what stands in front of all causes: two ranks, stages of a pipeline, other
     amounts of work, two devices."""
     said = ranks_sentences(explanation.ranks, are_stages=explanation.difference == "stages")
@@ -227,16 +240,22 @@ def _first(explanation: Explanation) -> list[Said]:
         said.append(types_sentence(explanation))
     is_compared = explanation.outcome == "changed"
     if explanation.has_other_kernels and is_compared:
-        said += [devices_sentence(explanation), *fused_said(explanation), *after_said(explanation)]
-        said += idle_said(explanation)
-    of_host = host_limits_said(explanation) if is_compared else []
-    said += of_host
-    if explanation.has_other_kernels and is_compared and not of_host:
-        said += rates_said(explanation)
+        said.append(devices_sentence(explanation, is_brief=is_brief))
+        said += [*fused_said(explanation), *after_said(explanation)]
+        said += idle_said(explanation, is_brief=is_brief)
+    if is_compared:
+        said += host_limits_said(explanation)
+    if explanation.has_other_kernels and is_compared and not is_brief:
+        said += _rates(explanation)
     said += same_kernels_said(explanation)
     if is_compared:
         said += recorded_devices_said(explanation)
     return said
+
+
+def _rates(explanation: Explanation) -> list[Said]:
+    """Return at what rates products run, where the host is not the limit."""
+    return [] if host_limits_said(explanation) else rates_said(explanation)
 
 
 def leading_change(explanation: Explanation) -> Change | None:

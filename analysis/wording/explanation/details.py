@@ -57,6 +57,7 @@ MORE = Message(
     "{n:count} smaller change, {ns:signed_duration}",
     "{n:count} smaller changes, {ns:signed_duration} together",
 )
+DETAILS = Message("What both sides take, in full")
 MORE_KERNELS = Message("{n:count} more")
 REST = Message("No change accounts for")
 

@@ -84,6 +84,7 @@ _TWO_HOSTS = Message(
 _PART = Message(
     "{name} {after:duration} instead of {before:duration} (**{change:signed_duration}**)"
 )
+_BRIEF_PART = Message("{name} **{change:signed_duration}**")
 _NEXT_PART = Message("{start}, {next}")
 _HEAVY_NAMES = {
     "convolution": Message("convolutions"),
@@ -175,17 +176,18 @@ def _heaviest(explanation: Explanation) -> Said:
     )
 
 
-def devices_sentence(explanation: Explanation) -> Said:
+def devices_sentence(explanation: Explanation, *, is_brief: bool = False) -> Said:
     """Return what operators that compute much take on two devices, by class, the longest first, and
-    what all others take."""
+    what all others take; with `is_brief` of each class only by how much that changes."""
     classes = [each for each in explanation.classes if each.op_class != "communication"]
     heavy = [each for each in classes if is_heavy(each.op_class)]
     light = [each for each in classes if not is_heavy(each.op_class)]
     heavy.sort(key=lambda each: -max(each.before_ns, each.after_ns))
-    parts = [_part(_HEAVY_NAMES[each.op_class], [each]) for each in heavy]
+    part = _BRIEF_PART if is_brief else _PART
+    parts = [_part(part, _HEAVY_NAMES[each.op_class], [each]) for each in heavy]
     others = _ALL_OTHERS_BY_MEMORY if _is_by_memory(light) else _ALL_OTHERS
     if light or not heavy:
-        parts.append(_part(others if heavy else _ALL, light))
+        parts.append(_part(part, others if heavy else _ALL, light))
     told = reduce(lambda start, one: _NEXT_PART.of(start=start, next=one), parts)
     before, after = _times(classes)
     on_device = explanation.unit.on_device
@@ -260,9 +262,9 @@ _IN_PART_TF32 = Message("float32 and TF32")
 _TYPES = Message("The candidate computes {operators} in {after}, the baseline in {before}.")
 
 
-def _part(name: Message, classes: Sequence[ClassTime]) -> Said:
+def _part(message: Message, name: Message, classes: Sequence[ClassTime]) -> Said:
     before, after = _times(classes)
-    return _PART.of(name=name.of(), before=before, after=after, change=after - before)
+    return message.of(name=name.of(), before=before, after=after, change=after - before)
 
 
 def _times(classes: Sequence[ClassTime]) -> tuple[int, int]:
@@ -280,9 +282,10 @@ def _is_by_memory(classes: Sequence[ClassTime]) -> bool:
     return are_long and all(part >= _BY_MEMORY * ns for part, ns in zip(known, whole, strict=True))
 
 
-def idle_said(explanation: Explanation) -> list[Said]:
+def idle_said(explanation: Explanation, *, is_brief: bool = False) -> list[Said]:
     """Return how long the devices are idle in a unit, where that and what all kernels take are the
-    whole unit on both sides; nothing where kernels run beside one another, or after its end."""
+    whole unit on both sides; nothing where kernels run beside one another, or after its end. With
+    `is_brief` only by how much that changes."""
     sides, unit = explanation.sides, explanation.unit
     if sides is None or sides[0].parts is None or sides[1].parts is None:
         return []
@@ -295,9 +298,11 @@ def idle_said(explanation: Explanation) -> list[Said]:
     for one, ran, wall in zip(idle, kernels, walls, strict=True):
         if abs(one + ran - wall) > _LEAST * wall:
             return []
-    return [_IDLE.of(before=idle[0], after=idle[1], change=idle[1] - idle[0])]
+    message = _BRIEF_IDLE if is_brief else _IDLE
+    return [message.of(before=idle[0], after=idle[1], change=idle[1] - idle[0])]
 
 
+_BRIEF_IDLE = Message("Idle time adds **{change:signed_duration}**.")
 _IDLE = Message(
     "Idle time adds {after:duration} instead of {before:duration} (**{change:signed_duration}**)."
 )

@@ -1,7 +1,8 @@
 /* What changed: rows that open to the kernels behind them. `data` is {title, heads, rows, more,
-   moreTitle, rest}, each row {parts, kind, left, width, facts, head, kernels, ways}. Names are those
-   of a file: they are set as text and never interpreted. What a row holds is made when it is
-   opened. What is picked, {change, way} or {change, kernel}, goes to the page. */
+   moreTitle, rest, details, detailsTitle}, each row {parts, kind, left, width, facts, head, kernels,
+   ways}, each of the details the parts of a sentence. Names are those of a file: they are set as
+   text and never interpreted. What a row holds is made when it is opened. What is picked, {change,
+   way} or {change, kernel}, goes to the page. */
 const shown = new WeakMap(); // the box -> the text of what it shows
 
 const element = (kind, parent, className = "", text = "") => {
@@ -18,10 +19,10 @@ function button(parent, className, text, label, action) {
   made.addEventListener("click", action);
 }
 
-function sentence(parent, row) {
+function sentence(parent, { parts, kind }) {
   const box = element("span", parent, "sentence");
-  for (const [role, text] of row.parts) {
-    element(role === "name" ? "bdi" : "span", box, role === "number" ? row.kind : role, text);
+  for (const [role, text] of parts) {
+    element(role === "name" ? "bdi" : "span", box, role === "number" ? kind : role, text);
   }
 }
 
@@ -81,6 +82,17 @@ function draw(parent, rows, first, heads, pick) {
   });
 }
 
+function smaller(root, data, pick) {
+  if (!data.more.length) return;
+  const more = element("details", root, "more");
+  element("summary", more, "", data.moreTitle);
+  draw(more, data.more, data.rows.length, data.heads, pick);
+  if (!data.rest[1]) return;
+  const rest = element("p", more, "rest");
+  element("span", rest, "", data.rest[0]);
+  element("strong", rest, "", data.rest[1]);
+}
+
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".changes");
   const text = JSON.stringify(data ?? null);
@@ -91,12 +103,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.setAttribute("aria-label", data.title);
   const pick = (picked) => setTriggerValue("picked", picked);
   draw(root, data.rows, 0, data.heads, pick);
-  if (!data.more.length) return;
-  const more = element("details", root, "more");
-  element("summary", more, "", data.moreTitle);
-  draw(more, data.more, data.rows.length, data.heads, pick);
-  if (!data.rest[1]) return;
-  const rest = element("p", more, "rest");
-  element("span", rest, "", data.rest[0]);
-  element("strong", rest, "", data.rest[1]);
+  smaller(root, data, pick);
+  if (!data.details.length) return;
+  const details = element("details", root, "more");
+  element("summary", details, "", data.detailsTitle);
+  for (const parts of data.details) sentence(element("p", details), { parts, kind: "number" });
 }

@@ -64,6 +64,8 @@ def _draw(
         "more": [_row(row, len(heads), way) for row in rows.more],
         "moreTitle": rows.more_title,
         "rest": [rest.text(), rows.rest],
+        "details": [_parts(parts) for parts in rows.details],
+        "detailsTitle": words.DETAILS.text(),
     }
     return _component(key="changes", data=data, on_picked_change=_rerun).picked
 
