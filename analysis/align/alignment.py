@@ -41,6 +41,16 @@ class Alignment:
         return self.partners >= 0
 
     @cached_property
+    def begins_stream(self) -> NDArray[np.bool_]:
+        """True for columns at which a side goes on to another of its streams: what stands before
+        them and what stands behind them did not follow one another."""
+        begins = np.zeros(len(self.columns), bool)
+        for side, sequence in enumerate((self.before, self.after)):
+            there = self.columns[:, side]
+            begins[there >= 0] |= sequence.begins_stream[there[there >= 0]]
+        return begins
+
+    @cached_property
     def common_share(self) -> float:
         """The share, 0 to 1, that stands in common of the side that has less in common."""
         nothing = np.zeros(0, np.int64)

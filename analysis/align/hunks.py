@@ -160,13 +160,14 @@ def _cut(alignment: Alignment) -> Columns:
     A pair of kernels that replace each other stands alone, so that what is new before an attention
     is not mixed with the attention; light kernels that only share a class stay with what is round
     them, since many of them may have become one. Kernels that moved do not cut: they are no place
-    where both sides have the same.
+    where both sides have the same. Kernels of two streams do not follow one another.
     """
     others = np.flatnonzero(~(alignment.is_same | alignment.moved))
     if not len(others):
         return []
     alone = _stand_alone(alignment, others)
-    is_apart = np.diff(np.cumsum(alignment.is_same)[others]) > 0
+    cuts = np.cumsum(alignment.is_same | alignment.begins_stream)
+    is_apart = np.diff(cuts[others]) > 0
     return np.split(others, np.flatnonzero(is_apart | alone[1:] | alone[:-1]) + 1)
 
 

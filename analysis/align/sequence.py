@@ -40,12 +40,14 @@ class Sequence:
     """Executions in order of start: `ids` are numbers of `kernels`, `durations` are in ns.
 
     Executions of several streams interleave by chance: give each stream a sequence of its own, or
-    put them one behind the other, the busiest first.
+    put them one behind the other, the busiest first, with the number of the stream of each in
+    `streams`; None where all are of one.
     """
 
     kernels: tuple[Kernel, ...]
     ids: Ints
     durations: Ints
+    streams: Ints | None = None
 
     def __post_init__(self) -> None:
         if len(self.ids) != len(self.durations):
@@ -59,6 +61,14 @@ class Sequence:
     def kernel(self, position: int) -> Kernel:
         """Return the kernel that was executed at a position."""
         return self.kernels[int(self.ids[position])]
+
+    @cached_property
+    def begins_stream(self) -> NDArray[np.bool_]:
+        """True for the first execution of each stream but the first one."""
+        if self.streams is None or not len(self):
+            return np.zeros(len(self), bool)
+        begins: NDArray[np.bool_] = np.diff(self.streams, prepend=self.streams[0]) != 0
+        return begins
 
     @cached_property
     def total_ns(self) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -52,6 +54,20 @@ def test_several_kernels_that_became_one_are_one_hunk() -> None:
     (fused,) = found.hunks
     assert shown(fused) == (1, "a b c", "d")
     assert (fused.before_ns, fused.after_ns) == (3000, 1000)
+
+
+def test_kernels_of_two_streams_are_two_hunks_though_they_stand_side_by_side() -> None:
+    names = {"before": "N G a d", "after": "N G b c e"}
+    before, after = (sequence(text) for text in names.values())
+    assert [shown(hunk) for hunk in differences(align(before, after)).hunks] == [
+        (1, "a d", "b c e")
+    ]
+    before = replace(before, streams=np.array([0, 0, 0, 1]))
+    after = replace(after, streams=np.array([0, 0, 0, 0, 1]))
+    hunks = differences(align(before, after)).hunks
+    assert {shown(hunk) for hunk in hunks} == {(1, "a", "b c"), (1, "d", "e")}
+    spans = {shown(hunk)[1]: hunk.after_spans.tolist() for hunk in hunks}
+    assert spans == {"a": [[2, 4]], "d": [[4, 5]]}
 
 
 def test_a_kernel_that_moved_is_among_the_same() -> None:

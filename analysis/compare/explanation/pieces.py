@@ -99,7 +99,7 @@ def _groups(sides: Sides, alignment: Alignment) -> list[_Group]:
     strongest key that says so."""
     columns = alignment.columns
     is_open = _is_open(sides, alignment)
-    stretches = np.cumsum(alignment.is_same & ~is_open)
+    stretches = np.cumsum((alignment.is_same & ~is_open) | alignment.begins_stream)
     is_free = is_open & ~alignment.moved
     all_groups: list[_Group] = []
     for keys, evidence, has_pairs in _keys(sides):

@@ -27,6 +27,7 @@ from fusescope.analysis.compare.joining.agreement import factor, sizes
 _RENAMED = 0.05  # of the time, by which the kernels of two sides that are the same may differ
 _BATCH = 8  # times as many samples, beyond which one size stands for something else
 _EQUAL = 0.02  # of the time of a kernel, by which one of another name may differ and be it
+_FEW = 8  # kernels, by which one of another name may stand elsewhere and be it
 _NEAR = 1.5  # times as long: other tensors that take so little more are no other work
 
 
@@ -320,18 +321,21 @@ def _pair_equal_ones(
 ) -> None:
     """Enter as partners kernels of one operator (where it is not known, of one class) with one set
     of shapes that take the same time under another name: they were renamed. The k-th of one side is
-    the k-th of the other."""
-    alone: list[dict[tuple[str, str], list[int]]] = [{}, {}]
+    the k-th of the other, and near it where only the class is known."""
+    is_near = _nearness(before, after)
+    alone: list[dict[tuple[str, str, str], list[int]]] = [{}, {}]
     for side, (of, positions) in enumerate(zip(sides, (before, after), strict=True)):
         inputs = of.trace.texts("inputs")
         for column in _alone(side, before, after, partners):
             operator = int(of.profile.operators[positions[column]])
-            key = (of.launchers[operator] or of.kernels[operator].op_class, inputs[operator])
+            by = of.launchers[operator]
+            key = (by, "" if by else of.kernels[operator].op_class, inputs[operator])
             alone[side].setdefault(key, []).append(column)
     for key, columns in alone[0].items():
         for one, other in zip(columns, alone[1].get(key, ()), strict=False):
             took, takes = sides[0].ns[before[one]], sides[1].ns[after[other]]
-            if abs(takes - took) <= _EQUAL * took:
+            is_known = bool(key[0] or key[2]) or is_near(before[[one]], after[[other]])
+            if abs(takes - took) <= _EQUAL * took and is_known:
                 partners[one], partners[other] = other, one
 
 
@@ -341,24 +345,44 @@ def _pair_equal_operators(
     after: np.ndarray,
     partners: np.ndarray,
 ) -> None:
-    """Enter as partners all executions of two distinct kernels that run equally often and equally
-    long on their side, where no other kernel does: they were renamed."""
+    """Enter as partners all executions of two distinct kernels of one class that run equally often
+    and equally long on their side and near one another, where no other kernel does: they were
+    renamed. Kernels of different work, or of two ends of a unit, take as long by chance."""
+    is_near = _nearness(before, after)
     alone: list[dict[int, list[int]]] = [{}, {}]
     for side, (of, positions) in enumerate(zip(sides, (before, after), strict=True)):
         for column in _alone(side, before, after, partners):
             operator = int(of.profile.operators[positions[column]])
             alone[side].setdefault(operator, []).append(column)
-    by_count: dict[int, list[tuple[float, list[int]]]] = {}
-    for others in alone[1].values():
+    alike: dict[tuple[str, int], list[tuple[float, list[int]]]] = {}
+    for operator, others in alone[1].items():
         total = float(sides[1].ns[after[others]].sum())
-        by_count.setdefault(len(others), []).append((total, others))
-    for same in by_count.values():
+        key = sides[1].kernels[operator].op_class, len(others)
+        alike.setdefault(key, []).append((total, others))
+    for same in alike.values():
         same.sort()
-    for columns in alone[0].values():
+    for operator, columns in alone[0].items():
         took = float(sides[0].ns[before[columns]].sum())
-        equal = _equal(by_count.get(len(columns), []), took, partners)
-        if len(equal) == 1:
+        key = sides[0].kernels[operator].op_class, len(columns)
+        equal = _equal(alike.get(key, []), took, partners)
+        if len(equal) == 1 and is_near(before[columns], after[equal[0]]):
             partners[columns], partners[equal[0]] = equal[0], columns
+
+
+def _nearness(before: np.ndarray, after: np.ndarray) -> Callable[[np.ndarray, np.ndarray], bool]:
+    """Return what says of positions before and positions after whether the k-th of both lie near
+    one another: between the same two columns with kernels of both sides, or few kernels beyond."""
+    pairs = np.flatnonzero((before >= 0) & (after >= 0))
+    pairs = pairs[np.argsort(before[pairs])]
+    firsts = before[pairs]
+    ends = np.concatenate(([-1], after[pairs], [int(after.max(initial=-1)) + 1]))
+
+    def is_near(first: np.ndarray, second: np.ndarray) -> bool:
+        at = np.searchsorted(firsts, first)
+        is_above = second >= ends[at] - _FEW
+        return bool((is_above & (second <= ends[at + 1] + _FEW)).all())
+
+    return is_near
 
 
 def _equal(

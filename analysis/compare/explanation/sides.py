@@ -96,7 +96,10 @@ class ExplainedSide:
     def sequence(self) -> KernelSequence:
         """The kernels of one unit in order, each with its mean time."""
         return KernelSequence(
-            self.kernels, self.profile.operators, np.rint(self.ns).astype("int64")
+            self.kernels,
+            self.profile.operators,
+            np.rint(self.ns).astype("int64"),
+            self.profile.streams,
         )
 
     @cached_property

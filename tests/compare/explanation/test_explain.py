@@ -248,6 +248,18 @@ def test_kernels_of_other_names_that_take_the_same_time_did_not_change() -> None
     assert found.outcome in ("no_change", "not_comparable")
 
 
+@pytest.mark.parametrize("op_class", ["elementwise", "matrix_product"])
+def test_two_kernels_far_apart_or_of_other_work_are_not_one_since_they_take_as_long(
+    op_class: str,
+) -> None:
+    last = Kernel("optimizer_add", 117, op_class)
+    first = Kernel("gemm_embed", 116, "matrix_product")
+    found = said(steps_of([(*STEP, last)]), steps_of([(first, *STEP)]))
+    assert {(change.code, change.change_ns) for change in found.changes} == {
+        ("removed", -117_000), ("added", 116_000)
+    }  # fmt: skip
+
+
 def test_collectives_are_compared_by_name_wherever_they_run() -> None:
     first = Kernel("hcom_allReduce__170_1_1", 50, "communication")
     second = Kernel("hcom_allReduce__346_5_1", 90, "communication")
