@@ -23,6 +23,7 @@ from fusescope.analysis.metrics.small_ops import small_ops
 from fusescope.analysis.metrics.spans import lacks_kernels
 from fusescope.analysis.metrics.traffic import bytes_moved
 from fusescope.analysis.metrics.utilisation import model_flops
+from fusescope.analysis.metrics.warmup import steady_runs
 from fusescope.analysis.operators.device_peaks import device_peaks
 from fusescope.analysis.quantity import Reason
 from fusescope.analysis.readers.experiment import EXPERIMENT, JAX, OPENVINO
@@ -115,7 +116,8 @@ class Examination:
     """What is in one file, or in one recording of several.
 
     `format` is the reader's name, `title` what its users call it; `files` were read with it.
-    `runs` are profiled, `samples` un-profiled; `operators` are distinct, `rows` executions. The
+    `runs` are profiled, `samples` un-profiled, both with warm-up; `operators` are distinct, `rows`
+    executions of all these runs. The
     diagnostics are parted into dropped, repaired and noted. Of an experiment, counts are sums over
     variants, a field is one that any variant has, an answer one that holds for all.
     """
@@ -258,7 +260,7 @@ def _latency(trace: Trace, has: Mapping[str, bool]) -> Answer:
         values: dict[str, Value] = {"runs": len(trace.sampled_runs), "blocks": int(blocks)}
         return Answer("latency", True, "samples", values=values)
     if has["runs"]:
-        return Answer("latency", True, "runs", values={"runs": len(trace.told_runs)})
+        return Answer("latency", True, "runs", values={"runs": len(steady_runs(trace).runs)})
     return Answer("latency", False, "missing", "runs")
 
 
@@ -431,11 +433,9 @@ def _examination(
         files=meta.files,
         variants=tuple(name for name in traces if name),
         run_kind=str(kinds.iloc[0]) if len(kinds) else None,
-        runs=sum(int((~trace.profiled_runs["warmup"]).sum()) for trace in traces.values()),
+        runs=sum(len(trace.profiled_runs) for trace in traces.values()),
         samples=sum(len(trace.sampled_runs) for trace in traces.values()),
-        operators=sum(
-            distinct_operators(trace, np.arange(len(trace.operators))) for trace in traces.values()
-        ),
+        operators=sum(map(_distinct, traces.values())),
         rows=sum(len(trace.calls) for trace in traces.values()),
         dropped=tuple(note for note in notes if note.code in DROPPED),
         repaired=tuple(note for note in notes if note.code in REPAIRED),
@@ -447,6 +447,19 @@ def _examination(
         else tuple(Lack(n, _switch(meta, n, has)) for n in FIELDS if not has[n]),
         answers=found,
     )
+
+
+def _distinct(trace: Trace) -> int:
+    """Return how many distinct operators a trace has; of runs in blocks, which are processes, those
+    of the block with most, because a process numbers what its engine inserts in its own way."""
+    calls = trace.calls[["operator", "run"]].drop_duplicates()
+    block_of = trace.runs.set_index("run")["block"]
+    blocks = block_of.reindex(calls["run"]).to_numpy("int64", na_value=-1)
+    operators = calls["operator"].to_numpy()
+    if not (blocks >= 0).any():
+        return distinct_operators(trace, np.arange(len(trace.operators)))
+    each = (np.unique(operators[blocks == block]) for block in np.unique(blocks))
+    return max(distinct_operators(trace, one) for one in each)
 
 
 def _runs(answer: Answer) -> int:

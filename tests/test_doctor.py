@@ -18,7 +18,14 @@ from fusescope.analysis.readers.formats import READERS
 from fusescope.analysis.readers.input.source import Source
 from fusescope.analysis.readers.reader import Reader
 from fusescope.analysis.report.exports.inspection import doctor, inspection
-from fusescope.analysis.trace import Diagnostic, Meta, Trace, runs_frame
+from fusescope.analysis.trace import (
+    Diagnostic,
+    Meta,
+    Trace,
+    calls_frame,
+    operators_frame,
+    runs_frame,
+)
 from fusescope.analysis.wording import doctor as words
 from tests.factories import UNFUSED_OPERATORS, experiment_zip, profile_json
 
@@ -154,6 +161,39 @@ def test_unprofiled_runs_are_the_latency() -> None:
     assert answer(found, "latency") == (True, "Latency: From 7 un-profiled runs.")
 
 
+def of_runs(times_ms: list[int], names: list[str], blocks: list[int] | None = None) -> Trace:
+    """A file with a run of each of these times, each with one execution of an operator."""
+    count = range(len(times_ms))
+    distinct = sorted(set(names))
+    return Trace(
+        Meta("hand", "test", file_name="f", sha256="f" * 64),
+        runs_frame(
+            run=count,
+            kind="step",
+            dur_ns=[ms * 1_000_000 for ms in times_ms],
+            profiled=True,
+            block=pd.array(blocks or [None] * len(times_ms), "Int64"),
+        ),
+        operators_frame(operator=range(len(distinct)), name=distinct),
+        calls_frame(operator=[distinct.index(name) for name in names], run=count, dur_ns=1000),
+    )
+
+
+def test_the_latency_is_of_the_runs_that_are_no_warm_up() -> None:
+    """Of five runs the first one takes nine times the others."""
+    found = examine(of_runs([9, 1, 1, 1, 1], ["a"] * 5))
+    assert answer(found, "latency")[1].startswith("Latency: The mean of 4 as profiled;")
+    # What is in the file is all of it.
+    assert words.read_sentence(found) == "5 steps; 1 distinct operator and 5 executions in all."
+
+
+def test_an_operator_that_each_process_numbers_anew_is_one() -> None:
+    """Two blocks run conv and one inserted copy, which one calls copy_1, the other copy_2."""
+    names = ["conv", "copy_1", "conv", "copy_2"]
+    assert examine(of_runs([1] * 4, names, [0, 0, 1, 1])).operators == 2
+    assert examine(of_runs([1] * 4, names)).operators == 3
+
+
 def test_notes_are_parted_into_dropped_repaired_and_noted() -> None:
     notes = (
         Diagnostic("warning", "bad_time", 2, "row 7: Add"),
@@ -177,7 +217,9 @@ def test_an_experiment_answers_for_all_its_variants() -> None:
     assert others and all(one.available for one in others)
     assert {"samples", "graph", "sizes", "peak_memory"} <= set(found.has)
     # 8 blocks of 3 + 1 profiled runs of each variant; 3 rounds, the baseline in two copies
-    assert (found.runs, found.samples) == (48, 72)
+    assert (found.runs, found.samples) == (64, 72)
+    # each run of the one executes 4 operators, of the other 2
+    assert (found.operators, found.rows) == (4 + 2, 32 * (4 + 2))
     # What each variant has at least: those that ran once, in 8 blocks of 3 rounds.
     assert answer(found, "latency")[1] == "Latency: From 24 un-profiled runs in 8 blocks."
     assert "members" in found.has  # the groups tell them

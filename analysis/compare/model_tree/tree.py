@@ -23,7 +23,7 @@ from fusescope.analysis.compare.model_tree.paths import (
     operator_steps,
 )
 from fusescope.analysis.operators.short_names import library_kernel, short_names
-from fusescope.analysis.work_units import UnitKind, common_units, same_work
+from fusescope.analysis.work_units import UnitKind, common_units, same_work, steady_units
 from fusescope.analysis.work_units.units import OUTSIDE, Units
 
 MAX_CHILDREN = 50  # of one node; those of smaller changes are one node together
@@ -145,7 +145,11 @@ def tree_of(
 ) -> ModelTree:
     """Return the tree of two traces, the largest change of each level first; where the two sides do
     not compare, the longest time. What the file does not place in the model is last."""
-    units = same_work(*common_units(before.trace, after.trace))
+    common = same_work(*common_units(before.trace, after.trace))
+    units = [
+        steady_units(side.trace, mine)[0]
+        for side, mine in zip((before, after), common, strict=True)
+    ]
     whole = _whole(((before, units[0]), (after, units[1])), levels)
     counts = (units[0].count, units[1].count)
 

@@ -109,6 +109,25 @@ def test_times_are_those_of_one_unit_where_the_sides_have_more_or_fewer() -> Non
     assert found.whole_change_ns == -10_000
 
 
+def test_times_leave_out_the_slow_first_run_as_all_figures_do() -> None:
+    """Steps of 900, 100 and 100 µs, one product each, beside one step of 90: 100 -> 90 a step."""
+    launch = Launch(("Net_0",), "aten::bmm", NARROW, 90)
+    many = trace_of([replace(launch, us=us) for us in (900, 100, 100)])
+    runs = runs_frame(
+        run=range(3),
+        kind="step",
+        start_ns=[0, 900_000, 1_000_000],
+        dur_ns=[900_000, 100_000, 100_000],
+        profiled=True,
+    )
+    calls = many.calls.assign(run=[0, 1, 2]).astype({"run": "Int64"})
+    many = replace(many, host=None, runs=runs, calls=calls)
+    found = grown(many, trace_of([launch]))
+    assert found.unit_counts == (2, 1)
+    assert found.times_ns(named(found, BMM_NARROW)) == (100_000, 90_000)
+    assert found.whole_change_ns == -10_000
+
+
 def test_a_part_of_one_side_alone_stays() -> None:
     before = trace_of(model(layers=1, narrow_us=10, wide_us=20))
     after = trace_of(model(layers=1, narrow_us=10, wide_us=20, norm="aten::rms_norm"))
