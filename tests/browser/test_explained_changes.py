@@ -28,6 +28,11 @@ def test_a_change_opens_its_kernels_and_leads_to_both_timelines(
     changes = page.locator(".changes")
     rows = changes.locator("details.change")
     expect(rows.first).to_contain_text("+1.35 ms")
+    # Bars are of one scale: the largest change, 2 × 675 us, fills its track, 293 of 1350 us do not.
+    assert [
+        round(float(bar.removesuffix("%")), 1)
+        for bar in rows.locator(".track i").evaluate_all("bars => bars.map(bar => bar.style.width)")
+    ] == [100.0, 21.7]
     assert page.title() != "1"
     rows.first.locator("summary").focus()
     page.keyboard.press("Enter")

@@ -69,12 +69,12 @@ function behind(box, row, heads, pick) {
   }
 }
 
-function draw(parent, rows, first, heads, pick) {
+function draw(parent, rows, { first, heads, hasBars }, pick) {
   rows.forEach((row, place) => {
     const box = element("details", parent, "change");
     const line = element("summary", box);
     sentence(line, row);
-    if (row.width < 100) bar(line, row); // one that fills its track says nothing
+    if (hasBars) bar(line, row);
     box.addEventListener("toggle", () => {
       if (box.childElementCount > 1) return;
       behind(box, row, heads, (picked) => pick({ change: first + place, ...picked }));
@@ -82,11 +82,11 @@ function draw(parent, rows, first, heads, pick) {
   });
 }
 
-function smaller(root, data, pick) {
+function smaller(root, data, hasBars, pick) {
   if (!data.more.length) return;
   const more = element("details", root, "more");
   element("summary", more, "", data.moreTitle);
-  draw(more, data.more, data.rows.length, data.heads, pick);
+  draw(more, data.more, { first: data.rows.length, heads: data.heads, hasBars }, pick);
   if (!data.rest[1]) return;
   const rest = element("p", more, "rest");
   element("span", rest, "", data.rest[0]);
@@ -102,8 +102,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", data.title);
   const pick = (picked) => setTriggerValue("picked", picked);
-  draw(root, data.rows, 0, data.heads, pick);
-  smaller(root, data, pick);
+  const hasBars = data.rows.length + data.more.length > 1; // the bar of a single row is always full
+  draw(root, data.rows, { first: 0, heads: data.heads, hasBars }, pick);
+  smaller(root, data, hasBars, pick);
   if (!data.details.length) return;
   const details = element("details", root, "more");
   element("summary", details, "", data.detailsTitle);
