@@ -86,10 +86,11 @@ class Shown:
 
     @cached_property
     def redacted_sides(self) -> tuple[Side, Side]:
-        """Both sides without names of users, hosts and absolute paths."""
+        """Both sides, as they were read, without names of users, hosts and absolute paths: what a
+        comparison adds to its sides, or leaves out, is to be done once."""
         from fusescope.analysis.redaction import redacted_sides
 
-        return redacted_sides(self.comparison.baseline, self.comparison.candidate)
+        return redacted_sides(*self.comparison.given)
 
     @property
     def redacted(self) -> Shown:
