@@ -21,7 +21,9 @@ from fusescope.analysis.wording.multiple.comparison import (
     best_sentence,
     column_text,
     doubt_lines,
+    doubts_counted_text,
     front_sentence,
+    has_doubts,
     interval_head,
     result_text,
 )
@@ -120,6 +122,17 @@ def test_unknown_noise_is_not_noise() -> None:
     assert doubt_lines(several(experiment_zip(TIMES)))[0].endswith(
         " doubts concern the profiles of single pairs: compare those pairs to see them."
     ), "alone, so no more than others"
+
+
+def test_a_busy_machine_is_a_doubt_about_all_variants() -> None:
+    """Load average 9.0 on the cores of the recording: of no pair's profile, so said of the table."""
+    machine = experiment_of(experiment_zip(TIMES)).record.machine
+    busy = msgspec.structs.replace(machine, logical_cores=4, load_before=9.0, load_after=1.5)
+    multiple = several(experiment_zip(TIMES, changes={"machine": busy}))
+    told = "Load average 9.0 before the recording and 1.5 after it, on 4 cores."
+    assert [line.startswith(told) for line in doubt_lines(multiple)[:-1]] == [True]
+    assert has_doubts(multiple)
+    assert doubts_counted_text(multiple).startswith("1 doubt. ")
 
 
 def test_separate_files_are_corrected_and_told_apart_beyond_what_recordings_differ_by() -> None:
