@@ -61,14 +61,15 @@ def downloads(shown: Shown) -> None:
     )
 
 
-def trace_download(side: Side) -> None:
-    """Draw the report of one trace or variant, made when asked for."""
+def trace_download(side: Side, *, is_made: bool) -> None:
+    """Draw the report of one trace or variant, made when asked for; `is_made` of a sample that
+    nothing recorded."""
     from fusescope.analysis.report.one_trace.html import trace_report_name
 
     _say_while_written("download_trace")
     st.download_button(
         say("Report"),
-        kept(lambda: alone.report(side)),
+        kept(lambda: alone.report(side, is_made=is_made)),
         file_name=trace_report_name(side),
         mime="text/html",
         on_click="ignore",

@@ -112,13 +112,14 @@ def subject_of(side: Side) -> Subject:
     return Subject(side) if side.experiment is None else advised(side.experiment, side.label)
 
 
-def report(side: Side) -> bytes:
-    """Return the HTML report of a side, without names of users, hosts and paths."""
+def report(side: Side, *, is_made: bool) -> bytes:
+    """Return the HTML report of a side, without names of users, hosts and paths; `is_made` of a
+    sample that nothing recorded."""
     from fusescope.analysis.redaction import all_redacted
     from fusescope.analysis.report.one_trace.html import trace_html
 
     [private] = all_redacted([side])
-    return trace_html(subject_of(private)).encode()
+    return trace_html(subject_of(private), is_made=is_made).encode()
 
 
 def tree(side: Side, by: By) -> tuple[Node, ...]:

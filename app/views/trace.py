@@ -85,7 +85,7 @@ def show(
             sample = shown_words.sample_alone_sentence(examples.is_made(id_))
             panels.note(sample, ":gray[:material/science:]")
         if side.trace.ends_early:
-            exports.trace_download(side)
+            exports.trace_download(side, is_made=examples.is_made(id_))
             _timeline_alone(side, found, id_)
             return
         explained.show_trace(found, side, id_)
@@ -169,7 +169,7 @@ def _facts(side: Side, compare_page: st.Page, id_: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         label = say("Compare with another one")
         st.page_link(compare_page, label=label, query_params={"candidate": id_})
-        exports.trace_download(side)
+        exports.trace_download(side, is_made=examples.is_made(id_))
     with st.expander(say("What the file says"), key="trace_doctor"), panels.guarded():
         doctor.show(side.experiment or side.trace)
 

@@ -109,7 +109,7 @@ def test_the_report_is_one_of_what_the_page_shows(open_trace: Open) -> None:
     secret = ("/home/alice/topsecret/model.py(3): forward", "Mul", 50, [(8,)], [(8,)])
     trace = read(Source("t.json", profile_json([CONV, secret], 3)))
     assert isinstance(trace, Trace)
-    html = alone.report(side_of_trace(trace)).decode()
+    html = alone.report(side_of_trace(trace), is_made=False).decode()
     assert "A run of t.json takes" in html and "alice" not in html and "model.py(3)" in html
 
 

@@ -49,6 +49,16 @@ def test_what_need_not_be_stands_before_timeline_findings_and_tables() -> None:
     assert "What cannot be answered" in page.text
 
 
+def test_a_sample_that_nothing_recorded_is_said_to_be_invented() -> None:
+    """The same trace as one of the user's own is said to be recorded, on a day, with a tool."""
+    trace = steps_of([[NORM, MLP]])
+    side = side_of_trace(replace(trace, meta=replace(trace.meta, started_ns=1_751_000_000 * 10**9)))
+    invented = "written by hand to show the format. Its date, profiler and times are invented."
+    own, made = (Page(trace_html(Subject(side), is_made=made)).text for made in (False, True))
+    assert "It was recorded 2025-06-27 04:53 UTC with " in own and "invented" not in own
+    assert invented in made and "It was recorded" not in made
+
+
 def test_tables_have_the_time_of_a_step_longest_first() -> None:
     page = steps()
     operators = page[page.index('id="operators"') : page.index('id="types"')]

@@ -58,6 +58,7 @@ class _Content:
     explained: TraceExplanation | None
     drawn: Drawing | None
     places: Sequence[ShownChange | None]
+    is_made: bool
 
     @property
     def rows(self) -> ExplainedRows | None:
@@ -67,8 +68,9 @@ class _Content:
         return trace_rows(self.explained, self.subject.trace, self.places)
 
 
-def trace_html(subject: Subject) -> str:
-    """Return the report of the side that findings are about: equal traces give equal bytes.
+def trace_html(subject: Subject, *, is_made: bool = False) -> str:
+    """Return the report of the side that findings are about, `is_made` of a sample that nothing
+    recorded: equal traces give equal bytes.
 
     It loads nothing and runs only its own scripts, named by hash in its content security policy.
     Every text of the trace is escaped. It holds no data to be opened again.
@@ -86,7 +88,7 @@ def trace_html(subject: Subject) -> str:
         )
         for each in savings
     )
-    content = _Content(subject, findings(subject), explained, drawn, places)
+    content = _Content(subject, findings(subject), explained, drawn, places, is_made)
     return languages.in_every_language(lambda codes: _page(content, codes))
 
 
@@ -117,7 +119,7 @@ def _page(content: _Content, codes: Sequence[str]) -> str:
         title="".join(part.text for part in title),
         label=side.name,
         parts=title,
-        summary=summary_of_trace(side),
+        summary=summary_of_trace(side, is_made=content.is_made),
         caution=wording.trace_facts(side) if side.trace.ends_early else end_caution(side.trace),
         others=wording.units_text(side.trace),
         origin=origin_of(side, is_alone=True),

@@ -10,6 +10,7 @@ from fusescope.analysis.report.method import profile_date, recorded
 from fusescope.analysis.report.text import model_name, unbroken_parts
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.wording import engines_text
+from fusescope.analysis.wording.shown import sample_alone_sentence
 
 _CHARS = 1000  # of a sentence: names in it come from files
 _TRACE = Message("This is about one trace by itself, {file:name}.")
@@ -19,10 +20,13 @@ _UNDATED = Message("It was recorded with {tool:name} on {machine:name}; its file
 _NO_MACHINE = Message("a machine that the file does not name")
 
 
-def summary_of_trace(side: Side) -> tuple[Part, ...]:
-    """Return the paragraph, whose parts may hold text of the file."""
+def summary_of_trace(side: Side, *, is_made: bool) -> tuple[Part, ...]:
+    """Return the paragraph, whose parts may hold text of the file; `is_made` of a sample that
+    nothing recorded, whose date and profiler are none."""
     facts = clean_text(wording.trace_facts(side), _CHARS)
-    parts = passage(_subject(side), _recording(side), (Part(facts, "text"),))
+    sample = (Part(sample_alone_sentence(is_made), "text"),)
+    origin = sample if is_made else _recording(side)
+    parts = passage(_subject(side), origin, (Part(facts, "text"),))
     return tuple(unbroken_parts(parts))
 
 

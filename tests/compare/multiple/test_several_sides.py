@@ -125,7 +125,7 @@ def test_unknown_noise_is_not_noise() -> None:
 
 
 def test_a_busy_machine_is_a_doubt_about_all_variants() -> None:
-    """Load average 9.0 on the cores of the recording: of no pair's profile, so said of the table."""
+    """Load average 9.0 is of the recording, not of a pair's profile, so the table says it."""
     machine = experiment_of(experiment_zip(TIMES)).record.machine
     busy = msgspec.structs.replace(machine, logical_cores=4, load_before=9.0, load_after=1.5)
     multiple = several(experiment_zip(TIMES, changes={"machine": busy}))
