@@ -196,7 +196,7 @@ ALLOWED = {
         *within("app", "language library parts recipes recording server sources state store"),
         "collectors.record",
     ),
-    "app.agents": ("analysis", *within("app", "library sources")),
+    "app.agents": ("analysis", *within("app", "library sources store")),
     "app.cli": (
         "analysis",
         *within("app", "agents application fleet library recipes recording server sources store"),

@@ -10,13 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import overload
+from typing import Any, overload
 
 from fusescope.analysis.compare.side import Side, side_of_trace, side_of_variant
 from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.redaction.names import Names
 from fusescope.analysis.redaction.replacement import Replacement
-from fusescope.analysis.redaction.texts import all_texts, marked, names_of_files, texts_of_history
+from fusescope.analysis.redaction.texts import (
+    all_texts,
+    marked,
+    names_of_files,
+    texts_of,
+    texts_of_history,
+)
 from fusescope.analysis.redaction.values import history_replaced, replaced
 from fusescope.analysis.releases.history import History
 from fusescope.analysis.trace import Trace
@@ -70,6 +76,25 @@ def redacted_histories(histories: Sequence[History]) -> list[History]:
         names.learn_all([*texts_of_history(history)])
     redaction = Replacement(names)
     return [history_replaced(history, redaction) for history in histories]
+
+
+def redacted_texts(values: dict[str, Any]) -> dict[str, Any]:
+    """Plain values without the user names, host names and absolute paths that their texts say."""
+    names = Names()
+    names.learn_all([*texts_of(values)])
+    redaction = Replacement(names)
+
+    def shown(value: Any) -> Any:
+        match value:
+            case str():
+                return redaction.name(value)
+            case dict():
+                return {redaction.name(name): shown(each) for name, each in value.items()}
+            case list():
+                return [shown(each) for each in value]
+        return value
+
+    return {name: shown(value) for name, value in values.items()}
 
 
 def text_without_paths(text: str) -> str:

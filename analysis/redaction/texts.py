@@ -44,7 +44,7 @@ def all_texts(value: Trace | Experiment) -> Iterator[str]:
         yield from _trace_texts(value)
         return
     yield value.file_name
-    yield from _texts_of(msgspec.to_builtins(without_samples(value.record)))
+    yield from texts_of(msgspec.to_builtins(without_samples(value.record)))
     for trace in value.traces.values():
         yield from _trace_texts(trace)
     for graph in filter(None, (value.model_graph, *value.graphs.values())):
@@ -54,7 +54,7 @@ def all_texts(value: Trace | Experiment) -> Iterator[str]:
 
 def texts_of_history(history: History) -> Iterator[str]:
     """Every text of what releases made of a model."""
-    yield from _texts_of(msgspec.to_builtins(history.model))
+    yield from texts_of(msgspec.to_builtins(history.model))
     yield history.command
     yield from (release.said for release in history.releases)
     for graph in (history.graph, *(made.graph for made in history.made)):
@@ -64,13 +64,13 @@ def texts_of_history(history: History) -> Iterator[str]:
 def _graph_texts(graph: Graph) -> Iterator[str]:
     for node in graph.nodes:
         yield from (node.name, node.domain, node.scope, *node.inputs, *node.outputs)
-        yield from _texts_of(node.attributes)
+        yield from texts_of(node.attributes)
 
 
 def _trace_texts(trace: Trace) -> Iterator[str]:
     meta = trace.meta
     plain = (meta.file_name, meta.tool, meta.version, meta.device, meta.variant)
-    yield from _texts_of(
+    yield from texts_of(
         (*plain, *meta.files, *meta.redactable.values(), *(part.name for part in meta.parts))
     )
     yield from (str(column) for column in trace.calls.columns if column not in CALL_COLUMNS)
@@ -97,22 +97,22 @@ def _trace_texts(trace: Trace) -> Iterator[str]:
 
 def _note_texts(notes: Iterable[Diagnostic]) -> Iterator[str]:
     for note in notes:
-        yield from _texts_of(note.example)
-        yield from _texts_of(dict(note.values))
+        yield from texts_of(note.example)
+        yield from texts_of(dict(note.values))
 
 
-def _texts_of(value: Any) -> Iterator[str]:
+def texts_of(value: Any) -> Iterator[str]:
     match value:
         case str():
             yield value
         case dict():
             for item in value.values():
-                yield from _texts_of(item)
+                yield from texts_of(item)
         case list() | tuple():
             for item in value:
-                yield from _texts_of(item)
+                yield from texts_of(item)
         case Said():
-            yield from _texts_of(dict(value.values))
+            yield from texts_of(dict(value.values))
 
 
 def without_samples(record: ExperimentRecord) -> ExperimentRecord:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import pandas as pd
@@ -15,10 +16,10 @@ from fusescope.analysis.advice.sides import advised
 from fusescope.analysis.compare import compare
 from fusescope.analysis.compare.choice import choose_sides
 from fusescope.analysis.compare.comparison import Comparison
-from fusescope.analysis.compare.side import Side
+from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.experiment import Experiment
 from fusescope.analysis.metrics.breakdown import by_operator
-from fusescope.analysis.redaction import redacted, redacted_sides, text_without_paths
+from fusescope.analysis.redaction import redacted, redacted_all, redacted_texts
 from fusescope.analysis.report.explanation.diagnostics_json import diagnostics
 from fusescope.analysis.report.explanation.explanation_json import explanation_values
 from fusescope.analysis.report.explanation.trace_json import trace_explanation_values
@@ -28,6 +29,7 @@ from fusescope.analysis.report.exports.findings_json import findings_values
 from fusescope.analysis.report.exports.inspection import inspection
 from fusescope.analysis.trace import Trace
 from fusescope.analysis.wording.answer import answer_lines
+from fusescope.app.agents.bounds import MAX_BYTES
 from fusescope.app.agents.files import Files
 
 MAX_ROWS = 100  # of one page of operators, and of one answer in SQL
@@ -125,21 +127,22 @@ class Answers:
 
         with opened(_SECONDS) as prepared:
             answer = prepared.answer(question, MAX_ROWS + 1)
-            rows = [[self._shown(cell) for cell in row] for row in answer.rows[:MAX_ROWS]]
-        return {
+        values = {
             "columns": list(answer.columns),
-            "rows": rows,
+            "rows": [[_plain(cell) for cell in row] for row in answer.rows[:MAX_ROWS]],
             "has_more": len(answer.rows) > MAX_ROWS,
         }
+        return self._shown(values)
 
     def search_library(self, words: str) -> dict[str, Any]:
         """Return what is in the library and has these words, the newest first."""
         from fusescope.app.library.items import items, matching, values_of
 
-        found = [values_of(item) for item in matching(items(), words)]
-        return {
-            "items": [{name: self._shown(value) for name, value in row.items()} for row in found]
-        }
+        return self._shown({"items": [values_of(item) for item in matching(items(), words)]})
+
+    def sentence(self, error: FuseScopeError) -> str:
+        """Return what an error says; it can quote a file or an answer."""
+        return str(self._shown({"": str(error)})[""])
 
     def _value(self, path: str) -> Trace | Experiment:
         value = self.files.read(path)
@@ -149,11 +152,13 @@ class Answers:
         return advised(self._value(path), variant or None)
 
     def _comparison(self, baseline: str, candidate: str, variants: tuple[str, str]) -> Comparison:
-        first = self.files.read(baseline)
-        second = self.files.read(candidate) if candidate else None
+        given = {"0": self.files.read(baseline)}
+        if candidate:
+            given["1"] = self.files.read(candidate)
+        if not self.has_names:
+            given = redacted_all(given)
         names = [name or None for name in variants]
-        sides: tuple[Side, Side] = choose_sides(first, second, *names)
-        return compare(*(sides if self.has_names else redacted_sides(*sides)))
+        return compare(*choose_sides(given["0"], given.get("1"), *names))
 
     def _explained(self, path: str, name: str) -> dict[str, Any]:
         values = trace_explanation_values(explain_subject(self._subject(path, name)))
@@ -163,11 +168,26 @@ class Answers:
         changes = [_with_kernels(each, _SAVING) for each in values["changes"]]
         return {**{name: values[name] for name in kept}, "changes": changes}
 
-    def _shown(self, cell: object) -> object:
-        """Return a cell of the library as JSON has it, without paths unless names are shown."""
-        if isinstance(cell, str):
-            return cell if self.has_names else text_without_paths(cell)
-        return cell if isinstance(cell, bool | int | float | list | None) else str(cell)
+    def _shown(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Return plain values of the library, without names unless these are shown."""
+        return values if self.has_names else redacted_texts(values)
+
+
+def _plain(cell: object) -> object:
+    """Return a cell of SQL as JSON has it, of what cannot be in an answer the beginning."""
+    match cell:
+        case str():
+            return cell[:MAX_BYTES]
+        case bool() | int() | float() | None:
+            return cell
+        case bytes():
+            return cell[:MAX_BYTES].decode(errors="replace")
+        case dict():
+            some = islice(cell.items(), MAX_BYTES)
+            return {str(name): _plain(each) for name, each in some}
+        case list() | tuple():
+            return [_plain(each) for each in cell[:MAX_BYTES]]
+    return str(cell)
 
 
 def _notes(comparison: Comparison) -> list[dict[str, Any]]:

@@ -14,19 +14,19 @@ MAX_CHARS = 1_000  # of one text
 
 def bounded(values: dict[str, Any], maximum: int = MAX_BYTES) -> dict[str, Any]:
     """Return the values with texts cut to MAX_CHARS, and so much of their longest lists that all is
-    at most `maximum` bytes of JSON; `left_out` counts the entries of each list that are missing."""
+    at most `maximum` bytes of JSON; `left_out` counts the entries of each list that are missing,
+    and of whatever else had to go whole."""
     cut = {name: _cut_texts(value) for name, value in values.items()}
     left_out: dict[str, int] = {}
     sizes = {name: _size(value) for name, value in cut.items()}
     while sum(sizes.values()) > maximum:
         lists = [name for name, value in cut.items() if isinstance(value, list) and value]
-        if not lists:
-            break
-        name = max(lists, key=sizes.__getitem__)
-        kept = cut[name][: len(cut[name]) // 2]
-        left_out[name] = left_out.get(name, 0) + len(cut[name]) - len(kept)
-        cut[name] = kept
-        sizes[name] = _size(kept)
+        name = max(lists or sizes, key=sizes.__getitem__)
+        before = cut[name]
+        cut[name] = before[: len(before) // 2] if isinstance(before, list) else None
+        count = len(before) if isinstance(before, list | dict) else 1
+        left_out[name] = left_out.get(name, 0) + count - len(cut[name] or ())
+        sizes[name] = _size(cut[name])
     return {**cut, "left_out": left_out} if left_out else cut
 
 

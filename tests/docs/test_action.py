@@ -50,7 +50,7 @@ def judge(tmp_path: Path, **given: str) -> Done:
     verb = "import sys; sys.argv[0] = 'fusescope'; from fusescope.app.cli.main import main; main()"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{verb}" "$@"\n')
     program.chmod(0o755)
-    outputs, summary = tmp_path / "outputs", tmp_path / "summary"
+    written, summary = tmp_path / "outputs", tmp_path / "summary"
     summary.write_text("before\n")
     ran = subprocess.run(
         ["bash", "-e", "-c", step["run"]],
@@ -62,20 +62,20 @@ def judge(tmp_path: Path, **given: str) -> Done:
             "PYTHONPATH": str(ROOT),
             "RUNNER_TEMP": str(tmp_path),
             "GITHUB_ACTION_PATH": str(ROOT),
-            "GITHUB_OUTPUT": str(outputs),
+            "GITHUB_OUTPUT": str(written),
             "GITHUB_STEP_SUMMARY": str(summary),
         },
         capture_output=True,
         text=True,
         check=False,
     )
-    lines = outputs.read_text().splitlines()
+    outputs = dict(line.split("=", 1) for line in written.read_text().splitlines())
     return Done(
         ran.returncode,
         ran.stdout,
-        dict(line.split("=", 1) for line in lines),
+        outputs,
         summary.read_text(),
-        {path.name: path for path in (tmp_path / "fusescope-gate").iterdir()},
+        {path.name: path for path in Path(outputs.pop("folder")).iterdir()},
     )
 
 
@@ -103,9 +103,10 @@ def test_two_traces_fail_with_causes_an_annotation_and_files(tmp_path: Path) -> 
     assert done.code == 1 and done.outputs["outcome"] == "failed"
     [annotation] = commands(done.printed)
     assert annotation.startswith("::error title=FuseScope::The gate failed: 1 of its 2 conditions")
-    assert "%0A" in annotation and "No longer fused in 14 places" in done.printed
+    assert "one recording, so what processes differ by is in it.%0A" in annotation
+    assert "No longer fused in 14 places" in done.printed
     assert done.summary.startswith("before\n### The gate failed")
-    assert set(done.files) == {"gate.html", "gate.xml", "gate.txt"}
+    assert set(done.files) == {"gate.html", "gate.xml", "gate.txt", "log.txt"}
     assert done.outputs["report"] == str(done.files["gate.html"])
     assert ElementTree.parse(done.files["gate.xml"]).getroot().get("failures") == "1"
 
@@ -127,6 +128,48 @@ def test_what_cannot_be_judged_says_so(tmp_path: Path) -> None:
     [annotation] = commands(done.printed)
     assert annotation.startswith("::error title=FuseScope::") and "Traceback" not in done.printed
     assert not (tmp_path / "hacked").exists()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"file": "--help"},
+        {"file": str(SAMPLES / "eager.json.gz"), "against": "--version"},
+        {"file": str(SAMPLES / "eager.json.gz"), "base": "--json", "head": "--help"},
+        {"file": str(SAMPLES / "eager.json.gz"), "arguments": "--help"},
+        {"file": ""},
+        {"file": "a\n::error::x", "against": "%0A::error::x"},
+    ],
+)
+def test_an_input_that_is_an_option_or_a_command_judges_nothing(
+    tmp_path: Path, given: dict[str, str]
+) -> None:
+    done = judge(tmp_path, fail_if="explanation.slower 5%", **given)
+    assert done.code == 2 and done.outputs == {"outcome": "not-judged", "report": ""}
+    assert [line.startswith("::error title=FuseScope::") for line in commands(done.printed)] == [
+        True
+    ]
+
+
+def test_conditions_are_lines_and_nothing_of_them_is_executed(tmp_path: Path) -> None:
+    hostile = '$(touch hacked) `touch hacked` * "x" 5%'
+    done = judge(
+        tmp_path,
+        file=str(SAMPLES / "eager.json.gz"),
+        against=str(SAMPLES / "compiled.json.gz"),
+        fail_if=f"{hostile}\r\n",
+    )
+    assert done.outputs["outcome"] == "not-judged" and "$(touch hacked)" in done.printed
+    assert not (tmp_path / "hacked").exists()
+    again = tmp_path / "again"
+    again.mkdir()
+    done = judge(
+        again,
+        file=str(SAMPLES / "eager.json.gz"),
+        against=str(SAMPLES / "compiled.json.gz"),
+        fail_if="\r\n  explanation.slower 5%  \r\n\r\n",
+    )
+    assert done.outputs["outcome"] == "passed"
 
 
 def test_names_of_kernels_are_no_commands_of_the_runner(tmp_path: Path) -> None:
