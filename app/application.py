@@ -177,14 +177,9 @@ def listen(host: str, port: int, *, search: bool) -> socket.socket:
 
 
 def _load_ahead() -> None:
-    """Load what the first page needs while the browser still fetches its scripts."""
-    for module in (
-        "fusescope.analysis.compare",
-        "fusescope.analysis.readers",
-        "fusescope.app.parts.tables",
-        "pyarrow",
-        "plotly",
-    ):
+    """Load what the first page needs while the browser still fetches its scripts, then what a
+    comparison does."""
+    for module in ("fusescope.app.views.home", "fusescope.app.views.compare", "plotly"):
         importlib.import_module(module)
 
 

@@ -20,13 +20,6 @@ _component = st.components.v2.component(
     "fusescope_language",
     js=_asset.read_text(encoding="utf-8"),
 )
-# The switch stands in the page's header, beside the menu; the rest takes no place.
-_STYLES = """<style>
-.st-key-language_switch {
-  position: fixed; top: 0.65rem; right: 3.6rem; width: 8.2rem; z-index: 999991;
-}
-.st-key-language_page, .st-key-language_styles { position: absolute; width: 0; height: 0; }
-</style>"""
 
 
 def start() -> None:
@@ -83,15 +76,11 @@ def notices() -> None:
 
 
 def switch() -> None:
-    """The switch between languages, in the header; nothing where there is one language.
-
-    Called behind the page's content, which would move when the styles arrive. As text of the page
-    they arrive before the switch; as styles of a component, after it.
-    """
+    """The switch between languages, in the header; nothing where there is one language. Where it
+    stands, `server/first_style.css` says: with a style in its content, a page would load what reads
+    HTML."""
     codes = language.languages()
     code = language.current()
-    with st.container(key="language_styles"):
-        st.markdown(_STYLES, unsafe_allow_html=True)
     _component(key="language_page", data={"code": code})
     if len(codes) < 2:
         return

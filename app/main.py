@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 # `streamlit run app/main.py` puts app/ on the path, not the folder that holds the package.
 if find_spec("fusescope") is None:
@@ -18,19 +20,13 @@ from fusescope.app import language, state
 from fusescope.app.parts import glossary, panels
 from fusescope.app.parts.start.opening import Shows
 from fusescope.app.sources.filled import Name, filled
-from fusescope.app.views import (
-    compare,
-    engines,
-    fleet,
-    former,
-    home,
-    library,
-    recipes,
-    record,
-    releases,
-    scaling,
-    trace,
-)
+from fusescope.app.views import former, home
+
+
+def view(name: str) -> ModuleType:
+    """Return the module of a page, loaded when the page is shown: Start needs none of the others,
+    which load half as much again."""
+    return import_module(f"fusescope.app.views.{name}")
 
 
 def run() -> None:
@@ -38,7 +34,7 @@ def run() -> None:
     language.start()
     panels.set_up()
     compare_page: StreamlitPage = st.Page(
-        lambda: compare.show(trace_page, record_page, engines_page, shown_on),
+        lambda: view("compare").show(trace_page, record_page, engines_page, shown_on),
         title=say("Compare"),
         url_path="compare",
     )
@@ -47,36 +43,38 @@ def run() -> None:
         st.Page(lambda: former.variants(compare_page), url_path="variants", visibility="hidden"),
     ]
     trace_page: StreamlitPage = st.Page(
-        lambda: trace.show(compare_page, record_page, shown_on),
+        lambda: view("trace").show(compare_page, record_page, shown_on),
         title=say("Trace"),
         url_path="trace",
     )
     scaling_page: StreamlitPage = st.Page(
-        lambda: scaling.show(shown_on), title=say("Scaling"), url_path="scaling"
+        lambda: view("scaling").show(shown_on), title=say("Scaling"), url_path="scaling"
     )
     engines_page: StreamlitPage = st.Page(
-        lambda: engines.show(compare_page, shown_on),
+        lambda: view("engines").show(compare_page, shown_on),
         title=say("Engines"),
         url_path="engines",
     )
     record_page: StreamlitPage = st.Page(
-        lambda: record.show(compare_page, scaling_page, engines_page),
+        lambda: view("record").show(compare_page, scaling_page, engines_page),
         title=say("Record"),
         url_path="record",
     )
     recipes_page: StreamlitPage = st.Page(
-        lambda: recipes.show(recipes_page, compare_page), title=say("Recipes"), url_path="recipes"
+        lambda: view("recipes").show(recipes_page, compare_page),
+        title=say("Recipes"),
+        url_path="recipes",
     )
     library_page = st.Page(
-        lambda: library.show(compare_page, trace_page, shown_on),
+        lambda: view("library").show(compare_page, trace_page, shown_on),
         title=say("Library"),
         url_path="library",
     )
     fleet_page: StreamlitPage = st.Page(
-        lambda: fleet.show(compare_page, shown_on), title=say("Fleet"), url_path="fleet"
+        lambda: view("fleet").show(compare_page, shown_on), title=say("Fleet"), url_path="fleet"
     )
     releases_page: StreamlitPage = st.Page(
-        lambda: releases.show(shown_on), title=say("Releases"), url_path="releases"
+        lambda: view("releases").show(shown_on), title=say("Releases"), url_path="releases"
     )
     shown_on: dict[Shows, StreamlitPage] = {
         "compare": compare_page,

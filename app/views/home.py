@@ -27,12 +27,6 @@ _COMMAND = "fusescope before.json after.json"
 _COLUMNS = 2
 _DROP_HEIGHT = 148  # kept for the place to drop files, so that nothing below it moves
 _ROW_HEIGHT = 34
-_STYLES = """<style>
-.st-key-drop [data-testid="stFileUploaderDropzone"] {
-  min-height: 7rem; align-items: center; border: 2px dashed #8c959f;
-}
-.st-key-drop { overflow: hidden; }
-</style>"""
 
 
 def show(pages: Mapping[Shows, StreamlitPage], record_page: st.Page, library_page: st.Page) -> None:
@@ -61,7 +55,6 @@ def _drop() -> None:
     below = st.container()
     with st.container(key="drop", height=_DROP_HEIGHT, border=False):
         files.drop(None, below)
-        st.markdown(_STYLES, unsafe_allow_html=True)
     st.caption(panels.own(_PROFILERS.text()), text_alignment="center")
     files.show_fates()
 

@@ -21,10 +21,14 @@ def shown(page: Page, side: str) -> str:
 
 def holds(page: Page, baseline: str, candidate: str) -> None:
     """Selectors, address and headline all name this pair."""
-    wait_idle(page)
-    query = parse_qs(urlsplit(page.url).query)
     pair = [f"recorded:four.zip/{variant}" for variant in (baseline, candidate)]
-    assert [query["baseline"][0], query["candidate"][0]] == pair
+
+    def names_pair(url: str) -> bool:
+        query = parse_qs(urlsplit(url).query)
+        return query.get("baseline") == pair[:1] and query.get("candidate") == pair[1:]
+
+    page.wait_for_url(names_pair)  # a click that has just been made is not at work yet
+    wait_idle(page)
     assert [shown(page, "Baseline"), shown(page, "Candidate")] == pair
     expect(page.get_by_test_id("stMain")).to_contain_text(re.compile(f"{candidate}.*{baseline}"))
 
