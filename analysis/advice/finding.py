@@ -31,7 +31,7 @@ Unknown = Literal[
     "no_ablation", "no_ablation_of_jax", "no_ablation_of_mindspore", "no_ablation_of_openvino",
     "no_ablation_of_several", "no_comparison",
     "no_counted_flops", "no_dtypes", "no_graph", "no_groups", "no_host_calls", "no_host_waits",
-    "no_members", "no_memory", "no_operators",
+    "no_members", "no_whole_members", "no_memory", "no_operators",
     "no_peak", "no_providers", "no_samples", "no_shapes", "no_sizes", "no_start_times",
     "no_threads", "no_times", "no_types", "on_device", "other_engine", "other_model",
     "other_provider",
@@ -107,10 +107,11 @@ class Findings:
     """What was found, in order of worth, and what the file cannot answer. `run_ns` is what
     shares are of: the mean run as profiled, without `has_runs` the time that the file spans, of one
     without starts all its operators, None without any. `slow_ns` is what slow executions add to the
-    mean run, which is in no time of a finding."""
+    mean run, which is in no time of a finding. `median_unprofiled_ns` is None without such runs."""
 
     found: tuple[Finding, ...]
     unanswered: tuple[Unanswered, ...]
     run_ns: float | None
     has_runs: bool = True
     slow_ns: float = 0.0
+    median_unprofiled_ns: float | None = None

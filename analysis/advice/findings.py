@@ -100,6 +100,7 @@ def findings(subject: Subject) -> Findings:
         None if subject.trace.ends_early else subject.run_ns,
         subject.trace.has_runs,
         subject.slow_ns,
+        subject.median_unprofiled_ns,
     )
 
 

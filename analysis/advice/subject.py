@@ -170,6 +170,13 @@ class Subject:
         walls = np.array(self.side.variant.samples.wall_ns if self.side.variant else (), float)
         return float(np.median(walls[walls > 0])) if (walls > 0).any() else None
 
+    @cached_property
+    def median_unprofiled_ns(self) -> float | None:
+        """The median of the un-profiled runs of the trace that are no warm-up; None without any."""
+        sampled = self.trace.sampled_runs
+        dur_ns = sampled.loc[~sampled["warmup"], "dur_ns"]
+        return None if dur_ns.empty else float(dur_ns.median())
+
     @property
     def operators_ns(self) -> float:
         """All operators of a run as profiled."""

@@ -556,6 +556,8 @@ def _attribution(
             of=total.of,
             beside_ns=total.beside_ns,
             delta_ns=total.delta_ns,
+            whole_ns=total.whole_ns,
+            has_starts=total.has_starts,
             communication_ns=total.communication_ns,
             slow_ns=total.slow_ns,
             dispatch_ns=total.dispatch_ns,

@@ -24,8 +24,8 @@ from fusescope.analysis.wording.fusion.became import becomes_text, originals_tex
 from fusescope.analysis.wording.fusion.groups import KNOWN_BY
 from fusescope.analysis.wording.fusion.joined import JoinedRow, joined_rows
 from fusescope.analysis.wording.fusion.shares import shown_shares
-from fusescope.analysis.wording.fusion.terms import TERMS, shown_terms
 from fusescope.analysis.wording.fusion.terms import Term as TermName
+from fusescope.analysis.wording.fusion.terms import shown_terms, term_label
 from fusescope.analysis.wording.fusion.ungrouped import REASONS, ungrouped_title
 from fusescope.analysis.wording.noise.slow_executions import slow_note
 
@@ -301,7 +301,7 @@ def _terms(
 
     terms = tuple(
         term(
-            str(TERMS[name]),
+            str(term_label(name, has_starts=sum_.has_starts)),
             value,
             shares.get(name),
             slow_note(ledger) if name == "slow_ns" else "",

@@ -92,6 +92,8 @@ def total_basis(total: Total, comparison: Comparison) -> str:
             return _OF_FILE.text(of=time)
         if comparison.verdict.is_of_means:
             return (_LATENCY_MEAN if compared else _LATENCY_MEAN_ALONE).text(of=time)
+        if comparison.verdict.times_ns is None:  # the waterfall is of the mean run then
+            return _LATENCY_ALONE.text(of=time)
         if compared and comparison.verdict.pairing in ("blocks", "unpaired_blocks"):
             return _LATENCY_OF_BLOCKS.text(of=time)
         return (_LATENCY if compared else _LATENCY_ALONE).text(of=time)

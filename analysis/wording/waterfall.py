@@ -13,7 +13,7 @@ from fusescope.analysis.compare.ledger.reconciliation import Reconciliation, Sid
 from fusescope.analysis.compare.side import Role
 from fusescope.analysis.messages import Message, listed, say
 from fusescope.analysis.wording.fusion.became import becomes_text, originals_text
-from fusescope.analysis.wording.fusion.terms import SHOWN_ROUNDING_NS, TERMS, Term
+from fusescope.analysis.wording.fusion.terms import SHOWN_ROUNDING_NS, TERMS, Term, term_label
 from fusescope.analysis.wording.noise.slow_executions import slow_note
 
 MAX_PATTERNS = 6
@@ -93,7 +93,13 @@ def waterfall_steps(comparison: Comparison) -> tuple[Step, ...]:
     last_ns = sum_.baseline_ns + sum_.delta_ns
     slow = slow_note(comparison.ledger)
     inner = [
-        Step(str(TERMS[name]), value, "term", slow if name == "slow_ns" else "", _NO_GROUP.text())
+        Step(
+            str(term_label(name, has_starts=sum_.has_starts)),
+            value,
+            "term",
+            slow if name == "slow_ns" else "",
+            _NO_GROUP.text(),
+        )
         for name in _INNER_TERMS
         if (value := getattr(sum_, name))
     ]

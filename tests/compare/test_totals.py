@@ -9,10 +9,12 @@ import pandas as pd
 from fusescope.analysis import wording
 from fusescope.analysis.compare import compare
 from fusescope.analysis.compare.choice import choose_sides
+from fusescope.analysis.compare.timing.verdict import without_change
 from fusescope.analysis.compare.totals import Total, totals
 from fusescope.analysis.readers import read
 from fusescope.analysis.readers.input.source import Source
 from fusescope.analysis.report import cards
+from fusescope.analysis.report.explanation.group_rows import group_rows
 from fusescope.analysis.trace import Trace
 from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, experiment_zip, profile_json
 
@@ -34,6 +36,21 @@ def test_times_of_a_recording() -> None:
     assert wording.totals_title(comparison) == (
         "Which time is which: 10.3 ms, 210 µs and 200 µs of the baseline"
     )
+
+
+def test_a_waterfall_of_mean_runs_is_not_said_to_add_up_to_the_typical_one() -> None:
+    """Of a variant with copies of every result no typical runs are compared: the waterfall is of
+    the mean run."""
+    data = experiment_zip({"unfused": [10.0 + b / 10 for b in range(8)], "fused": [5.0] * 8})
+    comparison = compare(*choose_sides(read(Source("e.zip", data))))
+    [latency] = [total for total in totals(comparison) if total.kind == "latency"]
+    assert "the waterfall adds up to" in wording.total_basis(latency, comparison)
+    marked = replace(comparison, verdict=without_change(comparison.verdict, "marked"))
+    assert wording.total_basis(latency, marked) == "un-profiled wall time: the typical run"
+    rows = group_rows(marked)
+    assert rows is not None
+    [note] = rows.after
+    assert "".join(part.text for part in note) == "These are times of operators as profiled."
 
 
 def test_the_sum_is_that_of_the_tables_and_the_latency_that_of_the_card() -> None:

@@ -17,7 +17,8 @@ from fusescope.analysis.compare.side import side_of_trace
 from fusescope.analysis.messages import Part
 from fusescope.analysis.readers import read
 from fusescope.analysis.readers.input.source import Source
-from fusescope.analysis.trace import Trace
+from fusescope.analysis.trace import Diagnostic, Trace
+from fusescope.analysis.wording.diagnostics import diagnostic_sentence
 from fusescope.analysis.wording.fusion.became import becomes_cell, becomes_text
 from fusescope.analysis.wording.fusion.groups import KINDS, KNOWN_BY, coverage_sentence
 from fusescope.analysis.wording.fusion.statements import (
@@ -29,6 +30,7 @@ from fusescope.analysis.wording.fusion.terms import (
     TERMS,
     no_shares_sentence,
     reconciliation_sentence,
+    sum_sentence,
 )
 from tests.factories import CONV, FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 
@@ -174,6 +176,50 @@ def test_weak_attribution_gives_the_proportion(plain: Comparison) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sums", "words"),
+    [
+        # Operators in no group take back 50 of the 66 that groups save: 12 of 34 are of operators.
+        (
+            {"delta_ns": -34 * MS, "groups_ns": -66 * MS, "ungrouped_ns": 50 * MS}
+            | {"profiler_bias_ns": -22 * MS, "dispatch_ns": 4 * MS},
+            "Operators explain only part of the change.",
+        ),
+        # 40 of 34, of which the profiler's part takes 6 back.
+        (
+            {"delta_ns": -34 * MS, "groups_ns": -40 * MS, "profiler_bias_ns": 6 * MS},
+            "Operators change by more than the run: what is beside them goes the other way.",
+        ),
+        # The mean run takes 32 more, of which 5 are of operators, the typical one 134 less.
+        (
+            {"delta_ns": 32 * MS, "outlying_ns": -166 * MS, "groups_ns": 5 * MS}
+            | {"dispatch_ns": 27 * MS},
+            "Operators do not explain the change.",
+        ),
+    ],
+)
+def test_groups_and_what_is_in_none_are_the_operators(
+    plain: Comparison, sums: dict[str, int], words: str
+) -> None:
+    """As the doubt about the change has it."""
+    assert words in told(plain, FUSED, weak=True, **sums)
+    total = Reconciliation("unprofiled_wall", **sums)
+    values = {name: getattr(total, name) for name in sums} | {"whole_ns": total.whole_ns}
+    doubt = diagnostic_sentence(Diagnostic("warning", "weak_attribution", values=values))
+    assert ("only part" in words) == ("only part" in doubt)
+    assert ("do not explain" in words) == ("do not explain" in doubt)
+
+
+def test_without_start_times_no_time_is_called_idle(plain: Comparison) -> None:
+    """Of a run of 10 ms less, 7 are in no operator: idle where operators have starts."""
+    sums = {"delta_ns": -10 * MS, "groups_ns": -3 * MS, "dispatch_ns": -7 * MS}
+    known = with_ledger(plain, FUSED, **sums, overlap_ns=0)
+    unknown = with_ledger(plain, FUSED, **sums)
+    for pair, words in ((known, "idle time"), (unknown, "time of the run outside operators")):
+        assert f"{words} −7.00 ms" in sum_sentence(pair)
+        assert f"The largest term is {words}, 7.00 ms less." in fusion_sentence(pair)
+
+
+@pytest.mark.parametrize(
     ("row", "words"),
     [
         (("Conv", "kept", 1, 1, 1.0), "Conv group. It kept its operator."),
@@ -193,7 +239,9 @@ def test_nothing_fused_says_where_the_change_is(plain: Comparison) -> None:
     kept = [("Conv", "kept", 1, 1, 1.0), ("Constant", "loaded", 0, 0, 0.0)]
     nothing = "Nothing was fused: both sides ran the same operators."
     assert told(plain, kept) == nothing
-    assert told(plain, kept, delta_ns=-8 * MS, dispatch_ns=-7 * MS, groups_ns=-MS) == (
+    assert told(
+        plain, kept, delta_ns=-8 * MS, dispatch_ns=-7 * MS, groups_ns=-MS, overlap_ns=0
+    ) == (
         f"{nothing} The whole run takes 8.00 ms less. The largest term is idle time, 7.00 ms less."
     )
     assert told(plain, kept, delta_ns=-8 * MS, groups_ns=-8 * MS) == (
@@ -203,7 +251,9 @@ def test_nothing_fused_says_where_the_change_is(plain: Comparison) -> None:
         f"{nothing} The whole run takes 8.00 ms less. The groups alone take 9.00 ms less."
     )
     # A loss is called one, and a term may be against the whole.
-    assert told(plain, kept, delta_ns=46_600_000, dispatch_ns=-30 * MS, groups_ns=MS) == (
+    assert told(
+        plain, kept, delta_ns=46_600_000, dispatch_ns=-30 * MS, groups_ns=MS, overlap_ns=0
+    ) == (
         f"{nothing} The whole run takes 46.6 ms more. The largest term is idle time, 30.0 ms less."
     )
 
@@ -238,9 +288,12 @@ def test_a_change_outside_the_groups_is_said(plain: Comparison) -> None:
     much = told(plain, FUSED, ungrouped_ns=-3 * MS, **sums)
     assert much.startswith("All of what faster groups save comes from 3 ")
     assert much.endswith(
-        "All groups together take 7.00 ms less. The whole run takes 10.0 ms less. Much of it is "
-        "in operators in no group."
+        "All groups together take 7.00 ms less. The whole run takes 10.0 ms less. Operators in no "
+        "group take 3.00 ms less."
     )
+    # What takes longer is no part of what is saved.
+    lost = told(plain, FUSED, ungrouped_ns=3 * MS, **sums)
+    assert lost.endswith("Operators in no group take 3.00 ms more.")
 
 
 def test_a_change_that_is_hardly_in_the_groups_names_its_largest_term(plain: Comparison) -> None:
@@ -361,6 +414,7 @@ def test_the_sum_names_every_term_that_is_there() -> None:
         delta_ns=-5 * MS,
         groups_ns=-6 * MS,
         slow_ns=200_000,
+        overlap_ns=0,
         dispatch_ns=-500_000,
         profiler_bias_ns=1_300_000,
     )
@@ -378,6 +432,7 @@ def test_terms_that_no_shown_digit_has_are_not_named() -> None:
         delta_ns=-5 * MS,
         groups_ns=-6 * MS,
         streams_ns=829,
+        overlap_ns=829,
         dispatch_ns=1 * MS - 1_029,
         rounding_ns=200,
     )

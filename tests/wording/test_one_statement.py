@@ -23,7 +23,7 @@ from fusescope.analysis.report.method import method
 from fusescope.analysis.trace import Diagnostic, Trace, calls_frame, operators_frame, runs_frame
 from fusescope.analysis.wording.counted import whole_text
 from fusescope.analysis.wording.doctor import answer_sentence
-from fusescope.analysis.wording.findings import times_text
+from fusescope.analysis.wording.findings import names_text, times_text
 from fusescope.analysis.wording.findings.texts import TEXTS
 from fusescope.analysis.wording.fusion.terms import reconciliation_sentence
 from fusescope.analysis.wording.fusion.ungrouped import ungrouped_title
@@ -218,13 +218,22 @@ def test_what_times_of_findings_are_of_is_said_of_those_that_are_there() -> None
     alone = times_text(Findings((ours,), (), 9.0))
     assert alone.startswith("Times are means as profiled") and "saved" not in alone
     assert times_text(Findings((ours, other), (), 9.0)).endswith(
-        "as profiled, 9.00 ns: the profiler makes runs longer. What can be saved under Slow "
-        "un-profiled runs is of a run of 5.00 ns."
+        "as profiled, 9.00 ns. What can be saved under Slow un-profiled runs is of a run of "
+        "5.00 ns."
     )
+    of_median = Findings((ours, other), (), 9.0, median_unprofiled_ns=5.0)
+    assert times_text(of_median).endswith("is of the median un-profiled run, 5.00 ns.")
     longer = replace(other, of_ns=8.0)
     assert times_text(Findings((ours, other, longer), (), 9.0)).endswith("of 5.00 ns to 8.00 ns.")
     # A file without un-profiled runs: what is saved is of the run as profiled, as the rest.
     assert times_text(Findings((replace(other, of_ns=9.0),), (), 9.0)) == alone
+
+
+def test_names_of_one_of_several_places_do_not_read_as_all() -> None:
+    """Two operators are named of one place: with four places there are more."""
+    one = Finding("missed_fusion", {"places": 1}, names=("a", "b"), where="operators")
+    assert names_text(one) == "a, b"
+    assert names_text(replace(one, values={"places": 4})) == "a, b and more"
 
 
 def test_communication_is_counted_apart_from_operators_in_no_group() -> None:

@@ -89,9 +89,10 @@ def recomputed(subject: Subject) -> Answer:
 
 def _in_several(subject: Subject) -> Answer:
     table = subject.operators
-    named = (table["members_source"].astype("object") == "names").to_numpy()
+    sources = table["members_source"].astype("object")
+    named = (sources == "names").to_numpy()
     if not named.any():
-        return "no_members"
+        return "no_whole_members" if (sources == "parts").any() else "no_members"
     inside: dict[str, set[str]] = {}
     # A compiler's map tells what several kernels compute, and what they only share.
     once = {one.name for one in subject.trace.originals if not one.recomputed}

@@ -241,9 +241,8 @@ def _saving(subject: Subject, step: StepParts, idle_ns: float) -> tuple[float, f
 
 def _unprofiled_ns(subject: Subject, step: StepParts) -> float:
     """The median of un-profiled runs; the run as profiled where there are none."""
-    sampled = subject.trace.sampled_runs
-    dur_ns = sampled.loc[~sampled["warmup"], "dur_ns"]
-    return float(step.span_ns) if dur_ns.empty else float(dur_ns.median())
+    median_ns = subject.median_unprofiled_ns
+    return float(step.span_ns) if median_ns is None else median_ns
 
 
 def _before_one(subject: Subject, step: StepParts) -> int | None:

@@ -77,6 +77,12 @@ class Reconciliation:
     candidate: SideTimes = SideTimes()
 
     @property
+    def has_starts(self) -> bool:
+        """Return whether both sides say when operators ran; without that, `dispatch_ns` is the time
+        of a run less the sum of its operators, of which nothing shows that it was idle."""
+        return self.overlap_ns is not None
+
+    @property
     def whole_ns(self) -> int | None:
         """The change of the run that the verdict compares, which all terms add up to; None where
         the traces do not have it."""

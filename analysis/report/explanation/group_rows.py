@@ -47,12 +47,21 @@ def group_rows(comparison: Comparison) -> ExplainedRows | None:
     return ExplainedRows(
         _other_step(comparison),
         tuple(made[:first]),
-        # What cannot be told from noise is stated of no run.
-        (words.profiled_parts(sum(changes), rest if comparison.verdict.is_decided else None),),
+        (_basis(comparison, sum(changes)),),
         more,
         words.OTHERS.text(n=len(more)) if more else "",
         "" if rest is None else signed_duration(rest - sum(changes)),
     )
+
+
+def _basis(comparison: Comparison, groups_ns: float) -> tuple[Part, ...]:
+    """Return what the times of the rows are, and the change of the run beside them: what cannot be
+    told from noise is stated of no run, and runs that are not compared are not named."""
+    if comparison.verdict.reason == "marked":
+        return words.TIMES_ALONE.parts()
+    is_decided = comparison.verdict.is_decided
+    whole_ns = comparison.ledger.reconciliation.whole_ns if is_decided else None
+    return words.profiled_parts(groups_ns, whole_ns)
 
 
 def _other_step(comparison: Comparison) -> tuple[tuple[Part, ...], ...]:

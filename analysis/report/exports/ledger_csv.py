@@ -7,7 +7,7 @@ import pandas as pd
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.groups.fusion import Operator
 from fusescope.analysis.report.exports.table_csv import table_csv
-from fusescope.analysis.wording.fusion.terms import TERMS
+from fusescope.analysis.wording.fusion.terms import TERMS, term_label
 
 _FACTS = ("kind", "known_by", "pattern", "becomes", "scope")
 _TIMES = (
@@ -50,11 +50,11 @@ def ledger_table(comparison: Comparison) -> pd.DataFrame:
     sum_ = comparison.ledger.reconciliation
     terms = [
         {
-            "line": label,
+            "line": term_label(name, has_starts=sum_.has_starts),
             "gain_ns": -getattr(sum_, name),
             "share": comparison.ledger.share(getattr(sum_, name)),
         }
-        for name, label in TERMS.items()
+        for name in TERMS
         if name != "groups_ns" and getattr(sum_, name) is not None
     ]
     types = dict.fromkeys(("group", *_TIMES, "bytes_removed"), "Int64")

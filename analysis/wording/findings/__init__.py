@@ -95,12 +95,16 @@ _OF_FILE_IN_TIME = Message("That is {value:duration} of {run:duration} in the fi
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
 _OF_RUNS = Message("Times are means as profiled: the profiler adds to them.")
 _BUT_SOME = Message(
-    "Times are of the mean run as profiled, {mean:duration}: the profiler makes runs longer. What "
-    "can be saved under {labels} is of a run of {run:duration}."
+    "Times are of the mean run as profiled, {mean:duration}. What can be saved under {labels} is "
+    "of a run of {run:duration}."
+)
+_BUT_SOME_MEDIAN = Message(
+    "Times are of the mean run as profiled, {mean:duration}. What can be saved under {labels} is "
+    "of the median un-profiled run, {run:duration}."
 )
 _BUT_SOME_RUNS = Message(
-    "Times are of the mean run as profiled, {mean:duration}: the profiler makes runs longer. What "
-    "can be saved under {labels} is of runs of {low:duration} to {high:duration}."
+    "Times are of the mean run as profiled, {mean:duration}. What can be saved under {labels} is "
+    "of runs of {low:duration} to {high:duration}."
 )
 _LEAVE_OUT = Message("Slow executions, which add {slow:duration} to the mean run, are left out.")
 _OF_THE_FILE = Message("Times are of the whole file, as it does not mark its runs.")
@@ -319,7 +323,9 @@ def _of_runs(found: Findings) -> str:
     labels = listed(tuple(dict.fromkeys(label_text(one) for one in apart)))
     low, high = (extreme(one.of_ns or 0.0 for one in apart) for extreme in (min, max))
     if units.duration(low) == units.duration(high):
-        return _BUT_SOME.text(mean=found.run_ns, labels=labels, run=high)
+        is_median = all(one.of_ns == found.median_unprofiled_ns for one in apart)
+        message = _BUT_SOME_MEDIAN if is_median else _BUT_SOME
+        return message.text(mean=found.run_ns, labels=labels, run=high)
     return _BUT_SOME_RUNS.text(mean=found.run_ns, labels=labels, low=low, high=high)
 
 
@@ -328,8 +334,9 @@ def names_text(finding: Finding) -> str:
     names = [short_name(name) for name in finding.names[:_NAMES]]
     if finding.where == "run" or not names:
         return ""
-    more = len(finding.names) - len(names)
-    if more > 0:
+    places = finding.values.get("places")  # of which the names are those of one
+    is_of_several = isinstance(places, int) and places > 1
+    if is_of_several or len(finding.names) > len(names):
         return say("{names:name} and more", names=", ".join(names))
     return ", ".join(names)
 

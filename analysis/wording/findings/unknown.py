@@ -32,7 +32,7 @@ REASONS: Mapping[Unknown, Message] = {
         "Nothing was left out one at a time; a recording with --ablate does that"
     ),
     "no_ablation_of_jax": Message("JAX has no way to leave out one fusion at a time"),
-    "no_ablation_of_mindspore": Message("MindSpore has no way to leave out one fusion at a time"),
+    "no_ablation_of_mindspore": Message("MindSpore leaves out a pass, and no single fusion"),
     "no_ablation_of_openvino": Message("OpenVINO has no way to leave out one fusion at a time"),
     "no_ablation_of_several": Message(
         "Nothing is left out in a recording of several engines; one of this engine alone, with "
@@ -46,6 +46,9 @@ REASONS: Mapping[Unknown, Message] = {
     "no_host_calls": Message("The file does not hold what the host called on the device"),
     "no_host_waits": Message("The file does not say when the host waited for the device"),
     "no_members": Message("The file does not say which operators a fused one contains"),
+    "no_whole_members": Message(
+        "The file names the operators in a fused one, but not whether it computes the whole of them"
+    ),
     "no_memory": Message("The file has no memory over time"),
     "ends_early": Message("The file ends early, so no run is known to be complete"),
     "no_operators": Message("The file has no operators"),

@@ -19,6 +19,7 @@ GROUP = Message("Group")
 IN_PART = Message("Show {operator:name} with its operators")
 OTHERS = Message("{n:count} other pattern", "{n:count} other patterns")
 REST = Message("Not in groups: other operators, idle time, slow runs and the profiler's part")
+TIMES_ALONE = Message("These are times of operators as profiled.")
 _PROFILED = Message(
     "These are times of operators as profiled. The verdict is of runs that are not profiled."
 )

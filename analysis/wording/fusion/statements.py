@@ -12,8 +12,9 @@ from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.side import engines_differ
 from fusescope.analysis.compare.timing.verdict import ONE_JOB, VerdictOutcome, VerdictReason
 from fusescope.analysis.messages import Message, Part, Shown, passage, say
+from fusescope.analysis.wording.diagnostics.attribution import share_of_change
 from fusescope.analysis.wording.fusion.became import OTHERS, became, precision_of
-from fusescope.analysis.wording.fusion.terms import TERMS, Term
+from fusescope.analysis.wording.fusion.terms import TERMS, Term, term_label
 from fusescope.analysis.wording.noise.unknown_noise import OF_FILES
 
 if TYPE_CHECKING:
@@ -99,10 +100,18 @@ _GROUPS_ALONE = _Change(
     Message("The groups alone take {time:duration} less."),
     Message("The groups alone take {time:duration} more."),
 )
+_NOT_OPERATORS = Message("Operators do not explain the change.")
 _WEAK = Message("Operators explain only part of the change.")
 _BEYOND = Message("Operators change by more than the run: what is beside them goes the other way.")
 _IN_GROUPS = Message("All of it is in the groups.")
-_IN_NO_GROUP = Message("Much of it is in operators in no group.")
+_IN_NO_GROUP = _Change(
+    Message("Operators in no group take {time:duration} less."),
+    Message("Operators in no group take {time:duration} more."),
+)
+# Fields of the sum that say what of the change is in operators.
+_OF_CHANGE = (
+    "delta_ns", "whole_ns", "communication_ns", "slow_ns", "dispatch_ns", "profiler_bias_ns",
+)  # fmt: skip
 _CHANGING = ("fused", "replaced", "split", "folded", "removed")
 _REPEATS = re.compile(r" ×\d+$")
 Statement = tuple[Part, ...]
@@ -213,16 +222,20 @@ def _lead(comparison: Comparison) -> list[Statement]:
     largest = _largest(sum_)
     if largest is None or largest == "groups_ns":
         return []
-    term = _TERM.parts(getattr(sum_, largest), term=TERMS[largest])
+    term = _TERM.parts(getattr(sum_, largest), term=_label(sum_, largest))
     weak = [_weak(sum_)] if sum_.weak else []
     return [*_whole(comparison), term, _GROUPS.parts(sum_.groups_ns), *weak]
 
 
 def _weak(sum_: Reconciliation) -> Statement:
-    """Return that operators are not the change, and on which side of it they are."""
-    groups_ns, whole_ns = sum_.groups_ns or 0.0, sum_.whole_ns or 0.0
-    is_beyond = groups_ns * whole_ns > 0 and abs(groups_ns) > abs(whole_ns)
-    return (_BEYOND if is_beyond else _WEAK).parts()
+    """Return that operators are not the change, and on which side of it they are, as the doubt
+    about it does."""
+    share = share_of_change({name: getattr(sum_, name) for name in _OF_CHANGE})
+    return (_BEYOND if share > 1 else _WEAK if share > 0 else _NOT_OPERATORS).parts()
+
+
+def _label(sum_: Reconciliation, name: Term) -> Message:
+    return term_label(name, has_starts=sum_.has_starts)
 
 
 def _largest(sum_: Reconciliation) -> Term | None:
@@ -247,7 +260,7 @@ def _largest_term(comparison: Comparison) -> list[Statement]:
             *_whole(comparison),
             _IN_GROUPS.parts() if is_all else _GROUPS_ALONE.parts(change),
         ]
-    return [*_whole(comparison), _plain(_TERM.parts(change, term=TERMS[name]))]
+    return [*_whole(comparison), _plain(_TERM.parts(change, term=_label(sum_, name)))]
 
 
 _NOTHING = Message("Nothing was fused: both sides ran the same operators.")
@@ -304,12 +317,12 @@ def _rest(comparison: Comparison) -> list[Statement]:
     if sum_.weak:
         return [*both, _weak(sum_)]
     if abs(sum_.ungrouped_ns or 0) > abs(sum_.whole_ns) / 4:
-        return [*both, _IN_NO_GROUP.parts()]
+        return [*both, _IN_NO_GROUP.parts(sum_.ungrouped_ns)]
     if is_unprofiled or abs(sum_.whole_ns - sum_.groups_ns) <= abs(sum_.whole_ns) / 20:
         return []
     others = {name: getattr(sum_, name) or 0 for name in TERMS if name != "groups_ns"}
     largest = max(others, key=lambda term: abs(others[term]))
-    return [*both, _OTHER_TERM.parts(others[largest], term=TERMS[largest])]
+    return [*both, _OTHER_TERM.parts(others[largest], term=_label(sum_, largest))]
 
 
 def _share(share: float) -> str:

@@ -60,6 +60,15 @@ TERMS: Mapping[Term, Message] = {
 }
 
 
+_NO_STARTS = Message("time of the run outside operators")
+
+
+def term_label(name: Term, *, has_starts: bool) -> Message:
+    """Return what a term is called: without start times nothing shows whether the device was idle
+    in the time of a run that no operator took."""
+    return _NO_STARTS if name == "dispatch_ns" and not has_starts else TERMS[name]
+
+
 NO_WATERFALL = Message(
     "The two files give no time of a whole run that can be compared, so no sum is drawn."
 )
@@ -121,7 +130,11 @@ def reconciliation_sentence(sum_: Reconciliation, word: RunWord = "runs") -> str
         return ""
     shown = ""
     for name, value in shown_terms(sum_).items():
-        term = say("{term} {change:signed_duration}", term=TERMS[name], change=value)
+        term = say(
+            "{term} {change:signed_duration}",
+            term=term_label(name, has_starts=sum_.has_starts),
+            change=value,
+        )
         shown = say("{start}, {next}", start=shown, next=term) if shown else term
     change = sum_.whole_ns
     if sum_.of in OF_FILES:

@@ -115,7 +115,7 @@ def setting_text(point: ScalingPoint) -> str:
 
 
 def best_sentence(scaling: Scaling, variant: str) -> str:
-    """Where a variant has its highest throughput and its shortest run."""
+    """Where a variant has its highest throughput and its shortest typical run."""
     points = scaling.of(variant)
     most = max(points, key=lambda point: point.throughput.value)
     shortest = min(points, key=lambda point: point.latency.value)
@@ -123,7 +123,7 @@ def best_sentence(scaling: Scaling, variant: str) -> str:
     short = [one for one in points if one.latency.value < (1 + _APART) * shortest.latency.value]
     told = say(
         "{variant:name}: highest measured throughput {throughput:rate} with {most}, shortest "
-        "measured run {latency:duration} with {shortest}.",
+        "typical run {latency:duration} with {shortest}.",
         variant=variant,
         most=setting_text(most),
         throughput=most.throughput.value,

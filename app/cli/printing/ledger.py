@@ -19,7 +19,7 @@ from fusescope.analysis.wording.counted import whole_text
 from fusescope.analysis.wording.fusion.apart import Apart, apart
 from fusescope.analysis.wording.fusion.became import becomes_text, originals_text
 from fusescope.analysis.wording.fusion.shares import shown_shares
-from fusescope.analysis.wording.fusion.terms import TERMS, shown_terms
+from fusescope.analysis.wording.fusion.terms import shown_terms, term_label
 from fusescope.app.cli.printing.joined import print_joined
 
 TOP_PATTERNS = 6
@@ -150,7 +150,8 @@ def _table(comparison: Comparison, *, is_narrow: bool) -> Table:
     for name, change in shown_terms(sum_).items():
         if name != "groups_ns":
             part = units.percent(term_shares.get(name))
-            add(TERMS[name].text(), change=_shown(change), share=part)
+            label = term_label(name, has_starts=sum_.has_starts).text()
+            add(label, change=_shown(change), share=part)
     time = wording.TIME_SOURCES[sum_.of]
     label = say("= {whole}, {time}", whole=whole_text(comparison), time=time)
     add(label, change=_shown(sum_.whole_ns), share=units.percent(ledger.share(sum_.whole_ns)))

@@ -85,7 +85,7 @@ def test_intervals_are_those_of_unpaired_recordings(four: Scaling) -> None:
 def test_what_is_said_and_drawn(four: Scaling, golden: Callable[[str, Any], None]) -> None:
     assert best_sentence(four, "unfused") == (
         "unfused: highest measured throughput 167 /s with batch size 4, 2 threads, shortest "
-        "measured run 8.00 ms with batch size 1, 2 threads."
+        "typical run 8.00 ms with batch size 1, 2 threads."
     )
     close = scaling([recorded(1, 1, 10.0), recorded(1, 2, 9.5), recorded(1, 4, 11.0)])
     told = best_sentence(close, "unfused")

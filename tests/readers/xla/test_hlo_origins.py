@@ -284,7 +284,7 @@ def test_runs_are_steps_that_hold_whole_executions_else_executions_else_none() -
 
 def test_parts_of_one_original_are_not_taken_for_repeated_work() -> None:
     subject = type("Subject", (), {"operators": recorded("unfused").operators})()
-    assert _in_several(subject) == "no_members"  # type: ignore[arg-type]
+    assert _in_several(subject) == "no_whole_members"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
