@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from fusescope.analysis.operators.members import inductor, members_text
 
+NAMES_KEPT = 1 << 20  # so many that two files of 500,000 names each are parsed once: 200 MB
 _MAX_READ = 4000
 _MAX_CHARS = 120
 _MAX_DEPTH = 24
@@ -52,7 +53,7 @@ _SIDE = "host|device|peer|array|memory|shared|[hdpams]"
 _WAY = re.compile(rf"({_SIDE})[-_ ]*(?:to|2)[-_ ]*({_SIDE})")
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=NAMES_KEPT)
 def kernel_type(name: str) -> str:
     """The type of a device kernel: its function without namespaces, return type and arguments.
 

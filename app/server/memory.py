@@ -17,6 +17,7 @@ _M_MMAP_THRESHOLD = -3
 _M_ARENA_MAX = -8
 _OWN_PAGES_BYTES = 128 * 1024
 _ARENAS = 2
+_FEW_NAMES = 1 << 16  # of kernels: 16 MB with what is known of them
 _FREED = threading.Event()
 
 
@@ -42,6 +43,7 @@ def give_back() -> None:
 
     A file is read through many small pieces, which glibc and Arrow keep for the next one.
     """
+    forget_names()
     gc.collect()
     arrow: Any = sys.modules.get("pyarrow")  # Streamlit's, for tables
     if arrow is not None:
@@ -49,6 +51,13 @@ def give_back() -> None:
     trim: Any = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc alone has it
     if trim is not None:
         trim(0)
+
+
+def forget_names() -> None:
+    """Forget the types of kernels where they are of files with very many names."""
+    names: Any = sys.modules.get("fusescope.analysis.operators.kernel_names")
+    if names is not None and names.kernel_type.cache_info().currsize > _FEW_NAMES:
+        names.kernel_type.cache_clear()
 
 
 def forget_closed_tabs(storage: Any) -> int:

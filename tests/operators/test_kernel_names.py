@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fusescope.analysis.operators import kernel_names
 from fusescope.analysis.operators.kernel_names import kernel_members, kernel_type, memory_type
 
 GELU = (
@@ -128,3 +129,24 @@ def test_a_long_name_of_tensile_keeps_what_it_computes() -> None:
     tail = "_MI16x16x1_SN_LDSB1_AFC1_AG0_AFEM1_ASEM1_CLR1_CADS0_DTLA0_GRVWA8_GRVWB8_GSUAMBSK"
     assert kernel_type(head + tail) == head
     assert kernel_type(f"{head}_SN") == f"{head}_SN"
+
+
+def test_each_of_very_many_names_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two files of 70,000 names have 5,000 of them in common, and are asked for twice."""
+    parsed: list[str] = []
+    parse = kernel_names._parse
+
+    def counted(text: str) -> object:
+        parsed.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(kernel_names, "_parse", counted)
+    first = [f"add{at}<int>" for at in range(70_000)]
+    second = [f"add{at}<int>" for at in range(65_000, 135_000)]
+    kernel_type.cache_clear()
+    for names in (first, second, first, second):
+        assert [kernel_type(name) for name in names[:2]] == [f"{name[:-5]}" for name in names[:2]]
+        for name in names:
+            kernel_type(name)
+    assert len(parsed) == len(set(parsed)) == 135_000
+    kernel_type.cache_clear()

@@ -9,6 +9,7 @@ from fusescope.analysis.compare import compare
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.side import Side
 from fusescope.analysis.messages import language
+from fusescope.analysis.metrics import kernel_types
 from fusescope.analysis.report.explanation.rows import (
     MAX_FACT,
     ExplainedRows,
@@ -69,6 +70,22 @@ def test_a_kernel_leads_to_its_row_in_the_table_of_operators() -> None:
     comparison = slower_and_faster()
     [kernel] = rows_of(comparison).rows[0].kernels
     assert comparison.operators.loc[kernel.row, "name"] == "softmax"
+
+
+def test_names_of_kernels_are_shortened_once_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be a million of them."""
+    shortened: list[list[str]] = []
+    shorten = kernel_types.short_kernel_names
+
+    def counted(names: list[str], types: list[str], chars: int) -> list[str]:
+        shortened.append(names)
+        return shorten(names, types, chars)
+
+    monkeypatch.setattr(kernel_types, "short_kernel_names", counted)
+    comparison = slower_and_faster()
+    rows_of(comparison)
+    report_html(comparison)
+    assert len(shortened) == 2
 
 
 def test_how_long_a_step_takes_is_said_once() -> None:

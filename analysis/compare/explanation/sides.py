@@ -17,8 +17,8 @@ from fusescope.analysis.compare.explanation.explanation import KernelTime, Other
 from fusescope.analysis.host.idle import HostIdle, idle_by_host
 from fusescope.analysis.metrics.device import copies_of
 from fusescope.analysis.metrics.exposure import exposed_collectives
+from fusescope.analysis.metrics.kernel_types import short_operator_names
 from fusescope.analysis.metrics.spans import busy_until, call_times, union_ns
-from fusescope.analysis.operators.short_names import short_kernel_names
 from fusescope.analysis.stacks import Stacks
 from fusescope.analysis.trace import Trace
 from fusescope.analysis.work_units import Units
@@ -31,7 +31,6 @@ _OPERATOR = re.compile(
 _MODULE = "nn.Module: "
 _LIBRARY = re.compile(r"^(?:hcom_|(?:nccl|rccl)(?:Dev)?Kernel_)")
 _CALL = re.compile(r"(?:_+\d+)+_*$")
-SHORT_CHARS = 40  # of the name of a kernel in a sentence
 _NUMBER = re.compile(r"_\d+$")
 
 
@@ -103,10 +102,9 @@ class ExplainedSide:
         )
 
     @cached_property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> Sequence[str]:
         """A short name of each operator of the trace."""
-        names, types = self.trace.texts("name"), self.trace.texts("op_type")
-        return tuple(short_kernel_names(names, types, SHORT_CHARS))
+        return short_operator_names(self.trace)
 
     @cached_property
     def modules(self) -> tuple[tuple[str, ...], ...]:

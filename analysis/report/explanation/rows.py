@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from fusescope.analysis import units
 from fusescope.analysis.compare.comparison import Comparison
 from fusescope.analysis.compare.explanation.explanation import Change, Explanation, KernelTime
-from fusescope.analysis.compare.explanation.sides import SHORT_CHARS
 from fusescope.analysis.compare.timing.verdict import Verdict
 from fusescope.analysis.messages import Message, Part
-from fusescope.analysis.operators.short_names import short_kernel_names
+from fusescope.analysis.metrics.kernel_types import short_operator_names
 from fusescope.analysis.report.explanation.product_rows import ProductTable, product_table
 from fusescope.analysis.report.text import signed_duration, unbroken_parts
 from fusescope.analysis.text import clean_text
@@ -310,7 +309,7 @@ def _rows_by_name(comparison: Comparison) -> dict[str, int]:
     rows: dict[str, int] = {}
     for role in ("candidate", "baseline"):
         trace = (comparison.baseline if role == "baseline" else comparison.candidate).trace
-        short = short_kernel_names(trace.texts("name"), trace.texts("op_type"), SHORT_CHARS)
+        short = short_operator_names(trace)
         known = table[table[f"operator_{role}"].notna()]
         ranked = known.sort_values(f"per_run_ns_{role}", kind="stable")
         operators = ranked[f"operator_{role}"].astype("int64").tolist()

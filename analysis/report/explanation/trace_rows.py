@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from fusescope.analysis import units
 from fusescope.analysis.advice.explanation.explanation import Saving, SavingCode, TraceExplanation
 from fusescope.analysis.compare.explanation.explanation import KernelTime
-from fusescope.analysis.compare.explanation.sides import SHORT_CHARS
 from fusescope.analysis.messages import passage
 from fusescope.analysis.metrics.breakdown import by_operator
-from fusescope.analysis.operators.short_names import short_kernel_names
+from fusescope.analysis.metrics.kernel_types import short_operator_names
 from fusescope.analysis.report.explanation.rows import (
     MAX_FACT,
     MAX_KERNELS,
@@ -115,7 +114,7 @@ def _facts(saving: Saving) -> tuple[tuple[str, str], ...]:
 
 def _rows_by_name(trace: Trace) -> dict[str, int]:
     """Return the row of the operator of most time by the name that sentences have."""
-    short = short_kernel_names(trace.texts("name"), trace.texts("op_type"), SHORT_CHARS)
+    short = short_operator_names(trace)
     table = by_operator(trace).reset_index(drop=True).sort_values("per_run_ns", kind="stable")
     operators = zip(table.index.tolist(), table["operator"].astype("int64").tolist(), strict=True)
     return {short[operator]: int(row) for row, operator in operators}

@@ -16,6 +16,7 @@ import pytest
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.testing.v1 import AppTest
 
+from fusescope.analysis.operators.kernel_names import kernel_type
 from fusescope.analysis.trace import Trace
 from fusescope.app import application
 from fusescope.app.server import memory
@@ -108,3 +109,15 @@ def test_the_server_keeps_few_arenas_from_its_start(monkeypatch: pytest.MonkeyPa
 
     asyncio.run(start_and_stop())
     assert called == [True]
+
+
+def test_only_the_names_of_kernels_of_ordinary_files_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(memory, "_FEW_NAMES", 3)
+    kernel_type.cache_clear()
+    for kept, count in ((3, 3), (0, 4)):
+        for at in range(count):
+            kernel_type(f"add{at}<int>")
+        memory.forget_names()
+        assert kernel_type.cache_info().currsize == kept
