@@ -265,6 +265,11 @@ def _are_smaller(sides: Sides, before: np.ndarray, after: np.ndarray) -> bool:
 def _do_shapes_fit(sides: Sides, before: np.ndarray, after: np.ndarray) -> bool:
     """Return False where the shapes of the inputs say that so many pieces are not the whole. Each
     tensor is cut into at most as many as there are pieces, or stays whole as weights do."""
+    fewer, more = _sizes_of(sides[0], before), _sizes_of(sides[1], after)
+    if len(before) > len(after):
+        fewer, more = more, fewer
+    if fewer & more and not more <= fewer:  # one of them runs on both sides, the others elsewhere
+        return False
     largest = [
         side.inputs[side.profile.operators[positions[np.argmax(side.ns[positions])]]]
         for side, positions in zip(sides, (before, after), strict=True)
@@ -279,6 +284,12 @@ def _do_shapes_fit(sides: Sides, before: np.ndarray, after: np.ndarray) -> bool:
         whole, piece = [max(whole, default=0)], [max(piece, default=0)]
     cuts = [one / max(1, other) for one, other in zip(whole, piece, strict=True) if one]
     return max(cuts, default=1.0) <= _NEAR * times and math.prod(cuts) * _NEAR >= times
+
+
+def _sizes_of(side: ExplainedSide, positions: np.ndarray) -> set[object]:
+    """Return the sizes of the inputs of these kernels, each once; nothing of unknown ones."""
+    texts = {side.inputs[at] for at in side.profile.operators[positions].tolist()}
+    return {sizes(text) for text in texts if text}
 
 
 def _family(side: ExplainedSide, positions: np.ndarray) -> str | None:

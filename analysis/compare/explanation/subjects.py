@@ -13,6 +13,7 @@ from fusescope.analysis.compare.explanation.remaining import Remaining
 _MOST = 0.9  # of what an operator takes longer, which one of its kernels or shapes has
 _FEWEST = 8  # executions, from which their times show a spread
 _SPREAD = 0.1  # of the time of fewer, by which two recordings of the same work differ
+_PART = 0.25  # of the time of the executions of one shape, which stand out of noise of the others
 _ROUNDS = 60  # changes of time, at most
 
 
@@ -27,9 +28,27 @@ def changed_times(left: Remaining, least_ns: float) -> list[Change]:
         if columns is None or abs(left.change_ns[columns].sum()) < least_ns:
             break
         part = _narrowest(left, columns)
-        is_noise = abs(left.change_ns[part].sum()) < _noise_ns(left, part)
-        change = _change(left, part)
-        changes += [] if is_noise else [change]
+        if abs(left.change_ns[part].sum()) >= _noise_ns(left, part):
+            changes.append(_change(left, part))
+            continue
+        changes += _outstanding(left, part, least_ns)
+        left.take("time", part, "named")  # the rest of it is noise
+    return changes
+
+
+def _outstanding(left: Remaining, columns: np.ndarray, least_ns: float) -> list[Change]:
+    """Return what the executions of one shape take longer or shorter, of columns whose change as a
+    whole is noise: several times the noise of their own."""
+    parts: dict[object, list[int]] = {}
+    for column in columns.tolist():
+        parts.setdefault((_kernel(left, column), _shapes(left, column)), []).append(column)
+    if len(parts) < 2:
+        return []
+    changes = []
+    for part in map(np.array, parts.values()):
+        ns, took_ns = abs(left.change_ns[part].sum()), float(left.before_ns[part].sum())
+        if ns >= max(least_ns, _PART * took_ns, _noise_ns(left, part)):
+            changes.append(_change(left, part))
     return changes
 
 

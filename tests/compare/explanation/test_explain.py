@@ -509,3 +509,23 @@ def test_without_names_and_launchers_blocks_in_another_order_are_not_compared() 
     ]
     found = said(steps_of([nameless] * 3), steps_of([other] * 3))
     assert (found.outcome, found.difference) == ("not_comparable", "models")
+
+
+def test_shapes_that_stand_out_are_said_where_others_of_the_operator_vary() -> None:
+    """Ten copies of ten shapes take 10 us more and less in turn and are no change; two of another
+    take 140 instead of 40 us each, +200 us: less than twice the standard error of all twelve."""
+
+    def copies(first: int, second: int, large: int) -> list[Kernel]:
+        copy = Kernel("copy_", first, "copy", "aten::copy_")
+        small = [
+            replace(copy, us=(first, second)[at % 2], inputs=f"float32[{at + 1},7]")
+            for at in range(10)
+        ]
+        odd = [replace(copy, us=large, inputs="float32[128,192]")] * 2
+        return [MLP, *small, MLP, *odd, MLP]
+
+    found = explain(steps_of([copies(100, 90, 40)] * 3), steps_of([copies(90, 100, 140)] * 3))
+    assert found is not None
+    [change] = found.changes
+    assert (change.change_ns, change.where[-1]) == (200_000, "float32[128,192]")
+    assert (found.rest_ns, found.unit.change_ns) == (0, 200_000)

@@ -195,3 +195,23 @@ def test_idle_time_that_was_not_there_before_is_not_instead_of_nothing() -> None
         "The device is idle for 7.00 µs while the host launches the next kernel, which it is not "
         "in the baseline: +7.00 µs per step."
     )
+
+
+def test_an_execution_over_the_tensors_of_the_one_of_the_other_side_did_not_become_it() -> None:
+    """Of five copies four are gone and one, of [128,192], takes 12.9 us instead of 2."""
+    kept = Kernel("copy_", 2, "copy", "aten::copy_", "float32[128,192]; float32[128,192]")
+    others = replace(kept, us=3, inputs="float32[4,64,32]; float32[4,64,32]")
+    slow = replace(kept, us=13)
+    product = Kernel("gemm", 100, "matrix_product", "aten::mm")
+    found = said([product, others, kept, others, others, others, product], [product, slow, product])
+    assert "pieces" not in {change.code for change in found.changes}
+    [change] = [each for each in found.changes if each.before and each.after]
+    assert [(each.count, each.ns) for each in change.before] == [(1, 2_000)]
+    assert [(each.count, each.ns) for each in change.after] == [(1, 13_000)]
+
+
+def test_tiles_that_are_said_to_be_over_the_whole_tensors_are_pieces_all_the_same() -> None:
+    """Kernels that one operator launches all have the shapes of its inputs."""
+    whole = replace(CONV, inputs="float32[8,64,64,64]")
+    change = only(said([NORM, whole, NORM], [NORM, *[replace(whole, us=310)] * 14, NORM]))
+    assert (change.code, change.change_ns) == ("pieces", -860_000)
