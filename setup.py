@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -16,9 +17,12 @@ from catalogue import compile_all  # of scripts/
 
 
 class BuildWithTranslations(build_py):
-    """As ever, and then every catalogue (.po) as what is read of it at run time (.mo)."""
+    """As ever, without what an earlier build left in its folder, and then every catalogue (.po) as
+    what is read of it at run time (.mo)."""
 
     def run(self) -> None:
+        if not self.editable_mode:
+            shutil.rmtree(Path(self.build_lib) / "fusescope", ignore_errors=True)
         super().run()
         compile_all((ROOT if self.editable_mode else Path(self.build_lib)) / LANGUAGES)
 

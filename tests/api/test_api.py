@@ -162,6 +162,7 @@ def test_a_notebook_shows_the_answer_and_interprets_nothing(hostile: str, tmp_pa
             and "http" not in cell.lower().replace("http://www.w3.org/2000/svg", "")
         )
         assert not set(cell) & {"\x1b", "\u202e"}
+        assert cell.startswith('<div class="tex2jax_ignore mathjax_ignore"')
 
 
 def test_a_cell_leads_with_the_verdict_and_its_first_rows(recorded: Comparison) -> None:

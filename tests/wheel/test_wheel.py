@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from playwright.sync_api import expect, sync_playwright
@@ -24,6 +25,8 @@ from tests.factories import FUSED_OPERATORS, UNFUSED_OPERATORS, profile_json
 from tests.patience import GIVE_UP_S
 from tests.test_project import OF_THE_PRODUCT, ROOT
 
+OWN_FOLDERS = ("FUSESCOPE_LIBRARY", "IPYTHONDIR", "PIPX_HOME", "UV_CACHE_DIR")
+PAIR = ("eager.json.gz", "compiled.json.gz")
 DECOYS = ("analysis", "app", "collectors")
 MAX_BYTES = 20_000_000  # most of it are the samples
 Install = Callable[[str], Path]
@@ -35,7 +38,11 @@ def run(*command: str | Path, cwd: Path, succeeds: bool = True) -> str:
     done = subprocess.run(
         command,
         cwd=cwd,
-        env={**kept, "FUSESCOPE_LIBRARY": str(cwd / "library"), "COLUMNS": "200"},
+        env={
+            **kept,
+            **{name: str(cwd / name.lower()) for name in OWN_FOLDERS},
+            "COLUMNS": "200",
+        },
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     printed = done.stdout + done.stderr
@@ -114,6 +121,16 @@ def test_it_holds_one_package_and_the_translations(wheel: Path) -> None:
     assert {"fusescope/py.typed", "fusescope/docs/glossary.md"} <= {*names}
     assert not [name for name in names if "sample_traces" in name and name.endswith(".py")]
     assert wheel.stat().st_size < MAX_BYTES
+
+
+def test_a_file_that_was_removed_is_in_no_later_wheel(source: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(source, tmp_path / "source", symlinks=True)
+    extra = folder / "analysis" / "gone.py"
+    extra.write_text("")
+    first = build("wheel", folder, tmp_path / "first")
+    extra.unlink()
+    second = build("wheel", folder, tmp_path / "second")
+    assert contents(first).keys() - contents(second).keys() == {"fusescope/analysis/gone.py"}
 
 
 def test_the_sdist_makes_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
@@ -210,6 +227,65 @@ def test_with_agents_it_answers_a_client(install: Install, place: Path) -> None:
             return answer.content[0].text
 
     assert json.loads(asyncio.run(conversation()))["data"]
+
+
+def test_a_notebook_runs_where_it_is_installed(install: Install, place: Path) -> None:
+    """examples/traces.ipynb beside two traces, by nbclient and a kernel of that environment."""
+    programs = install("")
+    pip = (programs / "python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+    run(*pip, "--constraint", ROOT / "constraints.txt", "nbclient", "ipykernel", cwd=place)
+    traces = place / "sample_traces" / "torch_compile"
+    traces.mkdir(parents=True)
+    for name in PAIR:
+        shutil.copy(ROOT / traces.relative_to(place) / name, traces)
+    shutil.copy(ROOT / "examples" / "traces.ipynb", place)
+    script = (
+        "import nbformat, nbclient; notebook = nbformat.read('traces.ipynb', 4);"
+        "nbclient.NotebookClient(notebook, kernel_name='python3').execute();"
+        "nbformat.write(notebook, 'ran.ipynb')"
+    )
+    run(programs / "python", "-c", script, cwd=place)
+    cells = json.loads((place / "ran.ipynb").read_text("utf-8"))["cells"]
+    outputs = [output for cell in cells for output in cell.get("outputs", ())]
+    assert not [output for output in outputs if output["output_type"] == "error"]
+    shown = "".join("".join(output["data"].get("text/html", ())) for output in outputs
+                    if "data" in output)  # fmt: skip
+    assert "took 0.73× the time of" in shown and "<td>low</td>" in shown
+
+
+@pytest.mark.parametrize("tool", ["pipx", "uvx"])
+def test_it_runs_without_being_installed(tool: str, wheel: Path, place: Path) -> None:
+    run(sys.executable, "-m", "venv", place / "tools", cwd=place)
+    package = {"pipx": "pipx", "uvx": "uv"}[tool]
+    programs = place / "tools" / "bin"
+    run(programs / "python", "-m", "pip", "install", "--quiet", package, cwd=place)
+    option = {"pipx": ("run", "--spec"), "uvx": ("--from",)}[tool]
+    words = (programs / tool, *option, wheel, "fusescope", "compare", "before.json", "after.json")
+    assert "after.json took" in run(*words, cwd=place)
+
+
+def test_the_action_installs_itself_and_judges(source: Path, place: Path) -> None:
+    """The scripts of the first two steps, as a runner runs them, in a clone."""
+    steps = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))["runs"]["steps"]
+    eager, compiled = (str(ROOT / "sample_traces" / "torch_compile" / name) for name in PAIR)
+    given = {"FILE": compiled, "AGAINST": eager, "BASE": "", "HEAD": "",
+             "FAIL_IF": "explanation.slower 5%", "ARGUMENTS": ""}  # fmt: skip
+    variables = {
+        **{name: os.environ[name] for name in os.environ if not name.startswith("PYTHON")},
+        **given,
+        "PYTHON": sys.executable,
+        "RUNNER_TEMP": str(place),
+        "GITHUB_ACTION_PATH": str(source),
+        "GITHUB_OUTPUT": str(place / "outputs"),
+        "GITHUB_STEP_SUMMARY": str(place / "summary.md"),
+    }
+    codes = [
+        subprocess.run(["bash", "-e", "-c", step["run"]], cwd=place, env=variables, check=False)
+        for step in steps[:2]
+    ]
+    assert [done.returncode for done in codes] == [0, 1]
+    assert "outcome=failed" in (place / "outputs").read_text()
+    assert "The gate failed" in (place / "summary.md").read_text()
 
 
 def test_every_extra_is_tried() -> None:
