@@ -645,6 +645,7 @@ _LINES: Mapping[Statistic, Message] = {
 TIME_SOURCES: Mapping[TimeSource, Message] = {
     "unprofiled_wall": Message("un-profiled wall time"),
     "run_span": Message("profiled wall time"),
+    "run_sum": Message("sum of operator times"),
     "busy_union": Message("union of operator times"),
     "kernel_sum": Message("sum of operator times"),
 }
@@ -652,6 +653,7 @@ TIME_SOURCES: Mapping[TimeSource, Message] = {
 TIMES_FIRST: Mapping[TimeSource, Message] = {
     "unprofiled_wall": Message("Un-profiled wall time"),
     "run_span": Message("Profiled wall time"),
+    "run_sum": Message("Sum of operator times"),
     "busy_union": Message("Union of operator times"),
     "kernel_sum": Message("Sum of operator times"),
 }

@@ -307,7 +307,7 @@ def test_two_profiles_give_inferred_groups_and_no_pictures(open_fusion: Start) -
     page = page.file_uploader[0].set_value(files).run()
     assert is_clean(page) and not page.error
     captions = "\n".join(caption.value for caption in page.caption).replace("\\", "")
-    assert "inferred from op types, shapes and order" in captions
+    assert "inferred from the order of operators" in captions
     assert "This needs the model's graph" in captions
     page.query_params["group"] = "0"
     page = page.run()

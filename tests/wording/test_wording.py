@@ -137,3 +137,10 @@ def test_what_would_have_been_seen_takes_the_control_too() -> None:
     # One that was seen needs no bound for what would have been.
     seen = replace(verdict, outcome="faster", reason=None, speedup=1.5)
     assert verdict_basis(seen).endswith("8 blocks of fresh processes, paired.")
+
+
+def test_inferred_groups_are_not_said_to_rest_on_shapes_that_files_may_lack() -> None:
+    said = wording.diagnostic_sentence(Diagnostic("info", "groups_inferred", 29))
+    assert said.startswith(
+        "29 groups were inferred from the order of operators and what both files say of them."
+    )

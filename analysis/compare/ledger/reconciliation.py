@@ -133,7 +133,7 @@ def reconcile(
     slow = candidate.slow.per_run_ns - baseline.slow.per_run_ns
     overlap = dispatch = bias = None
     inner: TimeSource = "kernel_sum"
-    if of != "kernel_sum":
+    if of not in ("kernel_sum", "run_sum"):
         overlap = _change(baseline, candidate, "busy_union", "kernel_sum")
         if overlap is not None:
             inner = "busy_union"

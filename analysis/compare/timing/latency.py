@@ -27,7 +27,12 @@ from fusescope.analysis.metrics.memo import once
 from fusescope.analysis.metrics.spans import run_spans
 from fusescope.analysis.trace import Trace
 
-_COLUMNS = {"run_span": "span_ns", "busy_union": "busy_ns", "kernel_sum": "kernel_ns"}
+_COLUMNS = {
+    "run_span": "span_ns",
+    "run_sum": "kernel_ns",
+    "busy_union": "busy_ns",
+    "kernel_sum": "kernel_ns",
+}
 _CONTROLLED = ("pairs", "alternating")
 # Diagnostics whose count is the iterations behind the one run of a file.
 _MEANS_OF = ("averaged", "runs_averaged")
@@ -167,11 +172,11 @@ def mixes_runs(baseline: Side, candidate: Side) -> bool:
 
 
 def time_source(*traces: Trace) -> TimeSource:
-    """The best of unprofiled_wall, run_span, busy_union, kernel_sum that all traces have."""
+    """The best of unprofiled_wall, run_span, run_sum, busy_union, kernel_sum that all traces have."""
     if all(not trace.sampled_runs.empty for trace in traces):
         return "unprofiled_wall"
     if all(trace.has_runs and not _is_average(trace) for trace in traces):
-        return "run_span"
+        return "run_sum" if any(map(_are_sums, traces)) else "run_span"
     if all(bool(trace.calls["start_ns"].notna().all()) for trace in traces):
         return "busy_union"
     return "kernel_sum"
@@ -252,6 +257,15 @@ def _wall_times(trace: Trace) -> pd.Series:
 def _is_average(trace: Trace) -> bool:
     """True where the only run is the sum of a file's operators, divided: it has no span."""
     return any(note.code == "runs_averaged" for note in trace.diagnostics)
+
+
+@once
+def _are_sums(trace: Trace) -> bool:
+    """Return True where the length of each run is the sum of its operators, as of a table of times
+    by layer: no run has a span, so nothing says what passed between them."""
+    spans, starts = run_spans(trace), trace.profiled_runs["start_ns"]
+    lacks_starts = starts.isna().all() and trace.calls["start_ns"].isna().all()
+    return bool(lacks_starts and (spans["span_ns"] == spans["kernel_ns"]).all())
 
 
 def _iterations(trace: Trace) -> int | None:

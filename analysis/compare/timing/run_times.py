@@ -114,7 +114,7 @@ class RunTimes:
 
     Mean over the runs inside a block, then over blocks; over runs where there are no blocks.
     unprofiled_wall, run_span (profiled), busy_union (of operators), kernel_sum (of their self
-    time). `own_ns` is the union of those that a run started, which may end after it; None without
+    time), run_sum (the same, in runs). `own_ns` is the union of those that a run started, which may end after it; None without
     start times. `calls` are those behind the means: operator, run, unit, dur_ns, and slow_ns, the
     part of dur_ns that `slow` executions took beyond their medians. Durations are cut to
     `resolution_ns`.
@@ -237,7 +237,7 @@ def run_times(trace: Trace, blocks: list[int] | None) -> RunTimes:
     if bool(spans["busy_ns"].notna().all()):
         means["busy_union"] = units.mean_of(spans["busy_ns"])
         own_ns = units.mean_of(spans["own_ns"]).ns
-    means["kernel_sum"] = units.mean_of(spans["kernel_ns"])
+    means["run_sum"] = means["kernel_sum"] = units.mean_of(spans["kernel_ns"])
     run = calls["run"].to_numpy("int64")
     at = pd.Index(spans["run"].to_numpy()[units.is_in]).get_indexer(pd.Index(run))
     unit = units.of[at]

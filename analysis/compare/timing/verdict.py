@@ -31,7 +31,7 @@ from fusescope.analysis.compare.timing.statistics import (
 from fusescope.analysis.experiment import ExperimentRecord
 from fusescope.analysis.trace import RunWord
 
-TimeSource = Literal["unprofiled_wall", "run_span", "busy_union", "kernel_sum"]
+TimeSource = Literal["unprofiled_wall", "run_span", "run_sum", "busy_union", "kernel_sum"]
 # Why nothing can be told, and why the noise is not known.
 CannotTell = Literal[
     "no_times", "runs_unknown", "different_models", "different_phases", "within_noise",

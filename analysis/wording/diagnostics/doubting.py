@@ -84,8 +84,9 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "groups_inferred": told(
         Message(
-            "{n:count} group was inferred from type, shapes and order.",
-            "{n:count} groups were inferred from type, shapes and order.",
+            "{n:count} group was inferred from the order of operators and what both files say of them.",
+            "{n:count} groups were inferred from the order of operators and what both files say of "
+            "them.",
         ),
         Message("Neither graphs nor names of members connect the operators of the two files."),
     ),

@@ -62,10 +62,10 @@ LEDGER_HELP = Message(
     "zero."
 )
 _INFERRED = Message(
-    "{n:count} group, inferred from op types, shapes and order in two traces without graphs. "
-    "No graph confirms it.",
-    "{n:count} groups, inferred from op types, shapes and order in two traces without graphs. "
-    "No graph confirms them.",
+    "{n:count} group, inferred from the order of operators in two traces without graphs and what "
+    "both say of them. No graph confirms it.",
+    "{n:count} groups, inferred from the order of operators in two traces without graphs and what "
+    "both say of them. No graph confirms them.",
 )
 _PARTLY_INFERRED = Message(
     "{n:count} group in two traces without graphs. No graph confirms it.",

@@ -25,6 +25,7 @@ from fusescope.analysis.report.exports.comparison_json import comparison_values
 from fusescope.analysis.report.html import report_html
 from fusescope.analysis.trace import Trace
 from fusescope.analysis.wording import diagnostic_sentence, verdict_sentence
+from fusescope.analysis.wording.sentences import samples_text, source_text
 
 ROWS: list[dict[str, object]] = [
     {"name": "Conv_0 + Relu_1", "timeMs": 4.0006, "averageMs": 1.00015, "percentage": 80.0},
@@ -431,7 +432,7 @@ def test_means_are_called_means_everywhere(counts: tuple[int, int], said: str, b
     told = [value["sentence"], value["basis"], report_html(comparison)]
     sentence, why, html = (text.replace("\u202f", " ") for text in told)
     assert f"{said}, so the noise is unknown." in sentence
-    assert why == f"Profiled wall time, {basis}, not paired."
+    assert why == f"Sum of operator times, {basis}, not paired."
     noise = sentence.replace("'", "&#39;").split(". ")[-1].removesuffix(".")
     assert "single run" not in html and noise in html
     assert why in html.replace("&#39;", "'")
@@ -499,6 +500,22 @@ def test_means_of_iterations_are_no_single_run(counts: tuple[int, int], told: st
     assert comparison.verdict.outcome == "noise_unknown"
     assert verdict_sentence(comparison).endswith(told)
     assert "single run" not in verdict_sentence(comparison)
+
+
+def test_the_sum_of_layers_is_not_called_wall_time() -> None:
+    """1.25 ms against 1.00 ms are averageMs of all layers, added up: no gap between them counts."""
+    layers = ([0.75, 0.5], [0.6, 0.4])
+    files = [
+        [{"name": f"L{at}", "timeMs": ms, "averageMs": ms} for at, ms in enumerate(times_ms)]
+        for times_ms in layers
+    ]
+    comparison = compare(*(side_of_trace(trace_of(profile(rows, 1))) for rows in files))
+    latency = comparison.figure("latency")
+    assert (latency.baseline.value, latency.candidate.value) == (1_250_000, 1_000_000)
+    assert source_text(latency, comparison.verdict) == "sum of operator times"
+    assert samples_text(comparison.verdict).startswith("Sum of operator times, ")
+    sum_ = comparison.ledger.reconciliation
+    assert (sum_.delta_ns, sum_.dispatch_ns) == (-250_000, None)
 
 
 def test_run_times_alone_compare() -> None:
