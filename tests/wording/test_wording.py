@@ -12,12 +12,13 @@ from fusescope.analysis.compare.comparison import FigureCode
 from fusescope.analysis.compare.timing.verdict import CannotTell, Interval, NoiseUnknown, Verdict
 from fusescope.analysis.metrics.counters import MEASURES
 from fusescope.analysis.quantity import Reason
-from fusescope.analysis.trace import DiagnosticCode
+from fusescope.analysis.trace import Diagnostic, DiagnosticCode
 from fusescope.analysis.wording import (
     CANNOT_TELL,
     FIGURES,
     NOISE_UNKNOWN,
     REASONS,
+    diagnostic_sentence,
     verdict_basis,
     verdict_interval,
     why_not_told,
@@ -140,7 +141,7 @@ def test_what_would_have_been_seen_takes_the_control_too() -> None:
 
 
 def test_inferred_groups_are_not_said_to_rest_on_shapes_that_files_may_lack() -> None:
-    said = wording.diagnostic_sentence(Diagnostic("info", "groups_inferred", 29))
+    said = diagnostic_sentence(Diagnostic("info", "groups_inferred", 29))
     assert said.startswith(
         "29 groups were inferred from the order of operators and what both files say of them."
     )

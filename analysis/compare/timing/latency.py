@@ -172,7 +172,8 @@ def mixes_runs(baseline: Side, candidate: Side) -> bool:
 
 
 def time_source(*traces: Trace) -> TimeSource:
-    """The best of unprofiled_wall, run_span, run_sum, busy_union, kernel_sum that all traces have."""
+    """Return the best of unprofiled_wall, run_span, busy_union, kernel_sum that all traces have;
+    run_sum, which is kernel_sum in runs, where the runs of one are no more than sums."""
     if all(not trace.sampled_runs.empty for trace in traces):
         return "unprofiled_wall"
     if all(trace.has_runs and not _is_average(trace) for trace in traces):

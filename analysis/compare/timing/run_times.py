@@ -114,10 +114,10 @@ class RunTimes:
 
     Mean over the runs inside a block, then over blocks; over runs where there are no blocks.
     unprofiled_wall, run_span (profiled), busy_union (of operators), kernel_sum (of their self
-    time), run_sum (the same, in runs). `own_ns` is the union of those that a run started, which may end after it; None without
-    start times. `calls` are those behind the means: operator, run, unit, dur_ns, and slow_ns, the
-    part of dur_ns that `slow` executions took beyond their medians. Durations are cut to
-    `resolution_ns`.
+    time), run_sum (the same, in runs). `own_ns` is the union of those that a run started, which may
+    end after it; None without start times. `calls` are those behind the means: operator, run, unit,
+    dur_ns, and slow_ns, the part of dur_ns that `slow` executions took beyond their medians.
+    Durations are cut to `resolution_ns`.
     """
 
     means: Mapping[TimeSource, Mean]

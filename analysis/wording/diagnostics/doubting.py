@@ -84,7 +84,8 @@ DOUBTING: Mapping[DiagnosticCode, NoteTexts] = {
     ),
     "groups_inferred": told(
         Message(
-            "{n:count} group was inferred from the order of operators and what both files say of them.",
+            "{n:count} group was inferred from the order of operators and what both files say of "
+            "them.",
             "{n:count} groups were inferred from the order of operators and what both files say of "
             "them.",
         ),
