@@ -14,7 +14,9 @@ from fusescope.analysis import compare as comparing
 from fusescope.analysis.compare.assumptions import Assumptions
 from fusescope.analysis.compare.choice import choose_sides, side_of
 from fusescope.analysis.compare.timing.verdict import decided
+from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.report.exports.findings_json import findings_values
+from fusescope.analysis.text import display_name
 from fusescope.api import tables
 from fusescope.api.comparison import Comparison
 from fusescope.api.trace import Trace
@@ -32,10 +34,18 @@ def read(path: str | PathLike[str], name: str | None = None) -> Trace:
 
     `name` is a variant of a recording, or a process or device of a file; without it the most
     optimised variant, or the process or device that computes most. `library:NAME` reads what has
-    that name in the library. Raises FuseScopeError for what cannot be read.
+    that name in the library, `baseline:NAME` what was saved under it. Raises FuseScopeError for
+    what cannot be read.
     """
     place = Path(path)
-    content = read_at(place).value
+    try:
+        content = read_at(place).value
+    except OSError as error:  # such as a name that no file can have
+        raise FuseScopeError(
+            "unreadable_file",
+            where=display_name(place.name),
+            reason=error.strerror or type(error).__name__,
+        ) from error
     side_of(content, name)  # raises for an unknown name
     return Trace(content, name, place)
 

@@ -114,6 +114,32 @@ def test_errors_have_a_code_a_place_and_the_next_step(tmp_path: Path) -> None:
         fusescope.compress  # noqa: B018
 
 
+@pytest.mark.parametrize("name", ["", "a" * 300, "a\0b", "\ud800", "library:none", "baseline:none"])
+def test_a_path_that_no_file_can_have_is_an_error_of_ours(
+    name: str, pair: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    with pytest.raises(fusescope.FuseScopeError) as read:
+        fusescope.read(name)
+    assert len(str(read.value)) < 400
+    if ":" not in name:
+        with pytest.raises(fusescope.FuseScopeError):
+            pair.report(name)
+
+
+def test_reports_are_not_written_over_what_was_read_through_links(tmp_path: Path) -> None:
+    copy = tmp_path / "trace.json.gz"
+    copy.write_bytes(EAGER.read_bytes())
+    (tmp_path / "soft.html").symlink_to(copy)
+    (tmp_path / "hard.html").hardlink_to(copy)
+    for name in ("soft.html", "hard.html"):
+        with pytest.raises(fusescope.FuseScopeError) as refused:
+            fusescope.read(copy).report(tmp_path / name)
+        assert refused.value.code == "output_is_an_input"
+    assert copy.read_bytes() == EAGER.read_bytes()
+
+
 def test_reports_are_written_but_never_over_what_was_read(
     pair: Comparison, recorded: Comparison, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
-_LAST = {"R": 32, "C": 5, "A": 14, "H": 9, "M": 14, "L": 18, "V": 7, "E": 3, "P": 6}
+_LAST = {"R": 32, "C": 5, "A": 14, "H": 9, "M": 14, "L": 18, "V": 7, "E": 3, "P": 8}
 CASES = [f"{kind}{n}" for kind, last in _LAST.items() for n in range(1, last + 1)]
 _OF_CASES = re.compile(r"def (test_((?:[rcahmlvep]\d+_(?:to_)?)+)\w*)\(")
 
