@@ -57,6 +57,21 @@ GEMM_GROUP = Group(8, "kept", "name", HEAD, HEAD, HEAD, bytes_inside=(0, None))
 FUSION = Fusion("graphs", (GEMM_GROUP, CONV_GROUP), 4, 4, 2)
 
 
+def test_a_group_that_runs_the_same_types_on_both_sides_becomes_its_own_type() -> None:
+    """Beside the convolution both sides run a shape, which is nothing new in its place."""
+    beside = operators(("Shape", "Shape"))
+    named = operators(("a/Conv", "Conv"))
+    moved = operators(("a/Conv_nchwc", "Conv"))
+    before, after = (*named, *beside), (*moved, *beside)
+    for candidate, becomes in (
+        (after, "Conv"),
+        ((*after, *operators(("r", "ReorderInput"))), "Conv + Shape + ReorderInput"),
+    ):
+        group = Group(7, "replaced", "name", named, before, candidate)
+        book = ledger(*sides_of(experiment_zip(TIMES)), Fusion("graphs", (group,), 1, 1, 1))
+        assert (book.rows["pattern"].item(), book.rows["becomes"].item()) == ("Conv", becomes)
+
+
 def sides_of(data: bytes, before: str = "unfused", after: str = "fused") -> tuple[Side, Side]:
     experiment = experiment_of(data)
     return side_of_variant(experiment, before), side_of_variant(experiment, after)

@@ -14,6 +14,18 @@ from fusescope.analysis.report.explanation.group_rows import group_lines, group_
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 
 
+def test_what_ran_on_neither_side_is_no_change() -> None:
+    """Of eight groups two have no operator on either side: the others are the rows."""
+    recorded = read_path(SAMPLES / "cases" / "jax_twice_read.zip")
+    compared = compare(*choose_sides(recorded, None, "unfused", "fused"))
+    counts = compared.ledger.rows[["operators_baseline", "operators_candidate"]].sum(axis=1)
+    assert list(compared.ledger.rows["pattern"][counts == 0]) == ["broadcast_in_dim"] * 2
+    rows = group_rows(compared)
+    assert rows is not None
+    told = ["".join(part.text for part in row.parts) for row in (*rows.rows, *rows.more)]
+    assert len(told) == 6 and not any("no longer" in one for one in told)
+
+
 @pytest.mark.parametrize(
     ("sample", "said"),
     [

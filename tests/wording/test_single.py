@@ -50,8 +50,8 @@ def test_a_run_far_from_the_mean_is_not_drawn_without_a_word() -> None:
     trace = replace(made([(0, 0, 10)], [(0, 100), (100, 500)]), calls=calls)
     caption = str(trace_payload(side_of_trace(trace))["sides"][0]["caption"])
     assert (
-        "step 1 of 2, far shorter than the mean of 300 ns: what the answer says are means, larger "
-        "than what is drawn, 100 ns as profiled" in caption
+        "step 1 of 2 (far shorter than the mean of 300 ns, on which the other figures rest), "
+        "100 ns as profiled" in caption
     )
 
 

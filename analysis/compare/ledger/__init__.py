@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,7 +13,7 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from fusescope.analysis.compare.groups.fusion import Fusion, Group, group_places
+from fusescope.analysis.compare.groups.fusion import Fusion, Group, Operator, group_places
 from fusescope.analysis.compare.ledger.alike import OfType, partly_held
 from fusescope.analysis.compare.ledger.gains import Gains, hurts, times_of
 from fusescope.analysis.compare.ledger.operator_texts import (
@@ -72,10 +73,11 @@ class Ledger:
     """Gains of all groups, largest |gain| first, and the sum that they are part of.
 
     `rows`, one a group: group (id), pattern (original op types in graph order), becomes (the
-    candidate's), kind, known_by, scope (what the originals have in common), source (the files and
-    lines that call them, where the graph says so), originals, operators_baseline,
-    operators_candidate (counts), before_ns, after_ns, gain_ns = before - after
-    (profiled means per run, which add, without what slow executions took beyond their medians),
+    candidate's; the pattern where a replaced group has the baseline's types), kind, known_by, scope
+    (what the originals have in common), source (the files and lines that call them, where the graph
+    says so), originals, operators_baseline, operators_candidate (counts), before_ns, after_ns,
+    gain_ns = before - after (profiled means per run, which add, without what slow executions took
+    beyond their medians),
     slow_before_ns, slow_after_ns (that), before_median_ns, after_median_ns (over runs), low_ns,
     high_ns (95 % interval of the gain, which holds it), share (-gain / whole: all shares and those
     of the other terms sum to 1; NaN where `no_shares` says why), bytes_removed (inside the group,
@@ -309,7 +311,7 @@ def _facts(group: Group) -> tuple[object, ...]:
     return (
         group.id,
         sequence_text(named),
-        sequence_text(group.candidate),
+        sequence_text(named if _keeps_its_types(group, named) else group.candidate),
         group.kind,
         group.known_by,
         common_scope(original),
@@ -321,6 +323,13 @@ def _facts(group: Group) -> tuple[object, ...]:
         *(group.difference or (None, None)),
         hashlib.sha256(msgspec.json.encode(shape)).hexdigest()[:16],
     )
+
+
+def _keeps_its_types(group: Group, named: Sequence[Operator]) -> bool:
+    """Return whether a replaced group runs operators of the same types on both sides, more of them
+    than it is called after: none of those is new in the place of the others."""
+    before, after = (Counter(map(type_or_name, side)) for side in (group.baseline, group.candidate))
+    return group.kind == "replaced" and before == after > Counter(map(type_or_name, named))
 
 
 def _patterns(rows: pd.DataFrame, gains: Gains, partly: Mapping[str, OfType]) -> pd.DataFrame:

@@ -34,8 +34,13 @@ def group_rows(comparison: Comparison) -> ExplainedRows | None:
     ledger = comparison.ledger
     if not ledger.has_gains:
         return None
-    known = ledger.patterns[ledger.patterns["gain_ns"].notna()]
-    patterns = known.to_dict("records")
+    ran = ledger.rows[["operators_baseline", "operators_candidate"]].sum(axis=1) > 0
+    is_known = ledger.patterns["gain_ns"].notna()
+    # Of what ran on neither side nothing is said: it did not stop running.
+    is_known &= ledger.patterns["key"].isin(ledger.rows["key"][ran])
+    patterns = ledger.patterns[is_known].to_dict("records")
+    if not patterns:
+        return None
     changes = [-float(pattern["gain_ns"]) for pattern in patterns]
     low, high = min(0.0, *changes), max(0.0, *changes)
     whole = max(map(abs, changes))

@@ -95,12 +95,11 @@ _FILE = {
 }
 _SUMS = {
     True: Message(
-        "The file has no start of each execution, only times: its {kernels} take "
-        "**{wall:duration}** together."
+        "The file has no start of each execution, only times: **{wall:duration}** in {kernels}."
     ),
     False: Message(
-        "The file has no start of each execution, only times: its {executions:count} operators "
-        "take **{wall:duration}** together."
+        "The file has no start of each execution, only times: **{wall:duration}** in "
+        "{executions:executions}."
     ),
 }
 # Of a serving engine; the time of one step alone is that of its kernels.

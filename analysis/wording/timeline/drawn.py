@@ -36,12 +36,10 @@ _NONE_NEAR_NOR_IDLE = Message(
 # By whether the run that is drawn is longer than the mean.
 _FAR: Mapping[bool, Message] = {
     False: Message(
-        "{place}, far shorter than the mean of {mean:duration}: what the answer says are means, "
-        "larger than what is drawn"
+        "{place} (far shorter than the mean of {mean:duration}, on which the other figures rest)"
     ),
     True: Message(
-        "{place}, far longer than the mean of {mean:duration}: what the answer says are means, "
-        "smaller than what is drawn"
+        "{place} (far longer than the mean of {mean:duration}, on which the other figures rest)"
     ),
 }
 _APART = 0.25  # of the mean run, from which on what is drawn is another picture than the means

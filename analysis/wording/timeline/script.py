@@ -194,9 +194,9 @@ WORDS: Mapping[str, str] = {
     "timeline_role": mark("timeline"),
     "unnamed": mark("unnamed operator"),
     "untyped": mark("unknown type"),
-    "view_rest": mark("{count} more executions in view are not in this table: it has the longest."),
+    "view_rest": mark("The table has the longest executions in view; {count} more are not in it."),
     "view_rest_bars": mark(
-        "{count} more bars of the host's lane in view are not in this table: it has the longest."
+        "The table has the longest bars of the host's lane in view; {count} more are not in it."
     ),
     "view_side": mark("Side"),
     "view_table": mark("What is in view, as a table"),
