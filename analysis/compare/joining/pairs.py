@@ -69,8 +69,9 @@ def paired_operators(
     8. communication by type, as many on both sides.
 
     A pair of which one time is more than three times the other stays only where both have the same
-    sizes, where each is the only one of its name and runs as often, where graphs prove it, or where
-    its launcher ran nothing else on either side. The order of the sides makes no difference.
+    sizes, where each is the only one of its name and runs as often, or takes as long each time,
+    where graphs prove it, or where its launcher ran nothing else on either side. The order of the
+    sides makes no difference.
     """
     found = (
         _search(baseline, candidate, counterparts) if counterparts else _own(baseline, candidate)
@@ -119,7 +120,7 @@ class _Search:
         self._join(
             "name", as_often, _both(named, untold), even=True, stands=self._is_only_launched(exact)
         )
-        self._join("name", exact, _both(named, untold), even=True, stands=_never)
+        self._join("name", exact, _both(named, untold), even=True, stands=self._is_only_as_long())
         self._join(
             "name",
             ["origin", "kind", "inputs", "outputs"],
@@ -297,6 +298,21 @@ class _Search:
         of_key, of_name = self._is_only_one(keys), self._is_only_one(["origin", "kind"])
         launchers = self._sides[0].codes["launched_by"]
         return lambda b, c: (of_key(b, c) & (launchers[b] != 0)) | of_name(b, c)
+
+    def _is_only_as_long(self) -> Stands:
+        """Return for pairs whether each of both is the only one of its name and one execution takes
+        about as long: one side runs it more often."""
+        codes = codes_of(self._sides, ["origin", "kind"])
+        numbers = numbers_of(codes)
+        each_ns = [
+            side.table["per_run_ns"].to_numpy("float64") / side.table["count"].to_numpy("float64")
+            for side in self._sides
+        ]
+        return lambda b, c: (
+            (numbers[0][codes[0][b]] == 1)
+            & (numbers[1][codes[1][c]] == 1)
+            & ~is_beyond(each_ns[0][b], each_ns[1][c])
+        )
 
     def _common_factor(self) -> Fits:
         """For pairs whether their sizes differ by the factor that most pairs of a name differ by,

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from fusescope.analysis.advice.explanation.model_tree import tree_of_trace
 from fusescope.analysis.compare import compare
 from fusescope.analysis.compare.model_tree import ModelTree, Node, model_tree
-from fusescope.analysis.compare.model_tree.paths import located, without_number
+from fusescope.analysis.compare.model_tree.paths import (
+    Levels,
+    located,
+    operator_steps,
+    without_number,
+)
 from fusescope.analysis.compare.model_tree.tree import MAX_CHILDREN, MAX_PARTS, tree_of
 from fusescope.analysis.compare.side import Side
 from fusescope.analysis.stacks import Stacks
@@ -394,3 +399,20 @@ def test_leaves_and_children_add_up_exactly(before: Trace, after: Trace) -> None
             ran = [child.executions[side] for child in node.children]
             assert not ran or sum(ran) == node.executions[side]
             assert node.instances[side] == 0 or node.executions[side] > 0
+
+
+def test_an_operator_that_runs_in_place_keeps_its_name() -> None:
+    """A collective of Ascend has an underscore at its end in one of its files alone."""
+    names = ["aten::resize_", "aten::as_strided", "hcom_allReduce_"]
+    trace = Trace(
+        Meta("test", "test"),
+        runs_frame(run=[0], dur_ns=[3], profiled=[True]),
+        operators_frame(operator=[0, 1, 2], name=names, op_type=names),
+        calls_frame(operator=[0, 1, 2], run=[0, 0, 0], dur_ns=[1, 1, 1]),
+    )
+    steps = operator_steps(trace, Levels("", False, False, False))
+    assert steps == [
+        (("op_type", "aten::resize_"),),
+        (("op_type", "aten::as_strided"),),
+        (("op_type", "hcom_allReduce"),),
+    ]
