@@ -8,6 +8,7 @@ import os
 import signal
 import tempfile
 from collections.abc import Callable, Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +122,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = sorted(chosen, key=lambda item: _turn(item.path))
 
 
+@cache
 def _turn(path: Path) -> int:
     folders = path.relative_to(ROOT).parts[1:-1] if path.is_relative_to(ROOT) else ()
     return SLOW.index(folders[0]) if folders and folders[0] in SLOW else len(SLOW)

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
 from typer.testing import CliRunner
 
 from fusescope.analysis.errors import FuseScopeError
@@ -30,6 +28,9 @@ Asked = tuple[str, Mapping[str, Any]]
 def ask(questions: list[Asked], *words: str, env: dict[str, str] | None = None) -> list[Any]:
     """Return the answers of one server that was started with these words, each as the client has
     it, behind the tools that it offers."""
+    from mcp import Client, StdioServerParameters  # not in each process that collects tests
+    from mcp.client.stdio import stdio_client
+
     code = "import sys; from fusescope.app.cli.main import main; sys.argv[0] = 'fusescope'; main()"
     server = StdioServerParameters(
         command=sys.executable, args=["-c", code, "mcp", *words], env=env, cwd=SAMPLES.parent

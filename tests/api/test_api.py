@@ -14,6 +14,7 @@ import fusescope
 from fusescope.api.comparison import Comparison
 from fusescope.api.tables import FINDING, table_of
 from tests.command_line import app
+from tests.factories import experiment_zip
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "sample_traces"
@@ -50,7 +51,9 @@ def test_a_comparison_is_that_of_the_terminal(pair: Comparison) -> None:
     assert list(pair.diagnostics["code"]) == [note["code"] for note in values["diagnostics"]]
 
 
-def test_a_recording_alone_is_compared_with_its_own_baseline(recorded: Comparison) -> None:
+def test_a_recording_alone_is_compared_with_its_own_baseline(
+    recorded: Comparison, tmp_path: Path
+) -> None:
     assert (recorded.baseline, recorded.candidate) == ("unfused", "fused")
     assert recorded.verdict.outcome == "faster"
     assert recorded.verdict.low < recorded.verdict.speedup < recorded.verdict.high
@@ -59,9 +62,13 @@ def test_a_recording_alone_is_compared_with_its_own_baseline(recorded: Compariso
     verdict = recorded.verdict
     saved = verdict.baseline_ns - verdict.candidate_ns
     assert ledger["gain_ns"].sum() == pytest.approx(saved, abs=len(ledger))  # whole ns a row
-    other = fusescope.compare(RECORDING, baseline="eager", candidate="unfused")
+    small = tmp_path / "small.zip"
+    times = {"unfused": [10.0, 10.1] * 3, "fused": [5.0, 5.1] * 3, "eager": [20.0, 20.1] * 3}
+    small.write_bytes(experiment_zip(times))
+    other = fusescope.compare(small, baseline="eager", candidate="unfused")
     assert (other.baseline, other.candidate) == ("eager", "unfused")
-    traces = [fusescope.read(RECORDING, name) for name in ("eager", "unfused")]
+    assert other.verdict.outcome == "faster"
+    traces = [fusescope.read(small, name) for name in ("eager", "unfused")]
     assert fusescope.compare(*traces).verdict == other.verdict
 
 

@@ -15,6 +15,7 @@ from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.readers import read_path
 from fusescope.app.library import baselines
 from tests.command_line import app
+from tests.factories import experiment_zip
 
 SAMPLES = Path(__file__).resolve().parents[2] / "sample_traces"
 EAGER = SAMPLES / "torch_compile" / "eager.json.gz"
@@ -70,9 +71,11 @@ def test_a_name_is_replaced_by_what_is_saved_last(folder: Path) -> None:
     assert not any(path.name.startswith(".") for path in folder.iterdir())
 
 
-def test_a_variant_of_a_recording_comes_before_a_baseline_of_its_name() -> None:
+def test_a_variant_of_a_recording_comes_before_a_baseline_of_its_name(tmp_path: Path) -> None:
     baselines.save("eager", EAGER)
-    recording = SAMPLES / "mobilenetv2.zip"
+    recording = tmp_path / "recording.zip"
+    times = {"unfused": [10.0, 10.1] * 3, "fused": [5.0, 5.1] * 3, "eager": [20.0, 20.1] * 3}
+    recording.write_bytes(experiment_zip(times))
     compared = invoke("compare", recording, "--baseline", "eager", "--brief")
     assert compared.stdout.startswith("fused is ")
     baselines.save("nightly", recording)
