@@ -195,5 +195,5 @@ def _by_device(trace: Trace, units: Units) -> Units:
         windows.begins,
         windows.walls,
         units.names,
-        round(float(np.median(units.walls_ns))),
+        round(float(units.walls_ns.mean())),
     )

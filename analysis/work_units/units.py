@@ -30,7 +30,7 @@ class Units:
     `unit_of` has the unit of each call of the trace, OUTSIDE for none. `starts_ns` are on the clock
     of the calls, -1 where the file does not have them; `walls_ns` is how long each unit takes, of
     units that follow one another from start to start. `names` are those of their annotations, ''
-    for none, `name` stands for all of them. `host_ns` is the median unit of the host where the
+    for none, `name` stands for all of them. `host_ns` is the mean unit of the host where the
     walls are those of the device, whose period is another, None elsewhere. A single unit that
     `is_behind` begins where the device is done with what was launched before the file began.
     Repeats that `is_shared` are cut as those of another trace, and otherwise alone; `end` is what

@@ -69,7 +69,7 @@ class TracedUnit:
     the longest.
 
     `others` counts units of the file that do other work, `set_aside` slow ones at its beginning.
-    `host_ns` is the median step of the host where the device's own period is the unit, `ahead_ns`
+    `host_ns` is the mean step of the host where the device's own period is the unit, `ahead_ns`
     the median time from a launch to its start. `earlier_ns` is the time of kernels that run in a
     unit and were launched before the file begins, `after_ns` of those of a unit after it ends. A
     single unit that begins behind the former has `behind_ns`, the time of those that ran before it,

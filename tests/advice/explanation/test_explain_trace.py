@@ -265,18 +265,18 @@ def test_one_long_execution_of_a_single_step_needs_shapes(inputs: str | None, co
 
 
 def test_the_device_has_a_period_of_its_own_where_the_host_is_steps_ahead() -> None:
-    """The host marks steps of 50 us and launches the first one 350 us early; the device takes 100
-    each. Two kernels of other times were launched before the file begins; the last step ends with
-    its last kernel, since the device had no reason to wait."""
+    """The host marks steps of 50, 50, 50 and 58 us, 52 in the mean, and launches the first one 350
+    early; the device takes 100 each. Two kernels of other times were launched before the file
+    begins; the last step ends with its last kernel, since the device had no reason to wait."""
     step = [Kernel("gemm", 60, "matrix_product"), Kernel("relu", 30, after_us=10)]
     early = [Kernel("gemm", 300), Kernel("relu", 50)]
     launches = [None, None, *((0, 1.0 + 50 * at + each) for at in range(4) for each in (0, 1))]
-    runs = [(50.0 * at, 50.0 * at + 50) for at in range(4)]
+    runs = [(50.0 * at, 50.0 * at + (58 if at == 3 else 50)) for at in range(4)]
     spans: list[Span] = [(0, "operator", "aten::mm", 0, 200_000)]
     trace = steps_of([early + step, step, step, step], spans=spans, launches=launches, runs_us=runs)
     found = explained(trace)
     assert (found.unit.count, found.unit.wall_ns) == (4, 100_000)
-    assert found.unit.host_ns == 50_000
+    assert found.unit.host_ns == 52_000
     assert found.unit.parts == Parts(90_000, 0, 0, 10_000)
     assert found.unit.kernels == 2, "what was launched before the file begins is of no step"
     trace = advised(trace).trace
@@ -375,7 +375,7 @@ def test_a_training_that_waits_for_gradients_and_computes_its_forward_pass_twice
     unit = found.unit
     assert unit.wall_ns / 1e6 == pytest.approx(18.93, rel=0.02)
     assert unit.host_ns is not None
-    assert unit.host_ns / 1e6 == pytest.approx(15.95, rel=0.02)
+    assert unit.host_ns / 1e6 == pytest.approx(16.21, rel=0.001)
     large, small = found.collectives[:2]
     assert (large.bytes, small.bytes) == (2 * 8_816_192, 2 * 2_873_320)
     assert large.each_ns / 1e6 == pytest.approx(9.0, rel=0.05)
