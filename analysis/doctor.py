@@ -59,12 +59,12 @@ FigureCode = Literal[
 ]  # fmt: skip
 AnswerCode = Literal[
     "samples", "runs", "enough", "few", "one_process", "no_times", "unknown_classes", "by_type",
-    "by_name", "means", "each", "starts", "some_flops", "no_heavy_operators", "classes_unknown",
-    "measured_peak", "public_peak", "no_peak", "graph", "sizes", "some_sizes", "recorded", "named",
-    "graphs", "members", "ends_early", "inferred", "missing", "kernels_missing", "memory_over_time",
-    "whole_file",
+    "by_name", "means", "some_means", "each", "starts", "some_flops", "no_heavy_operators",
+    "classes_unknown", "measured_peak", "public_peak", "no_peak", "graph", "sizes", "some_sizes",
+    "recorded", "named", "graphs", "members", "ends_early", "inferred", "missing",
+    "kernels_missing", "memory_over_time", "whole_file",
 ]  # fmt: skip
-_MEANS = ("averaged", "averaged_all", "means_only")
+_MEANS = ("averaged", "averaged_all", "layer_means", "means_only")
 _NO_FLOPS: Mapping[Reason | None, AnswerCode] = {
     "no_heavy_operators": "no_heavy_operators",
     "classes_unknown": "classes_unknown",
@@ -411,6 +411,8 @@ def _for_all(names: Sequence[str], column: Sequence[Answer]) -> Answer:
     without = tuple(name for name, one in zip(names, column, strict=True) if not one.available)
     worst = next((answer for answer in column if not answer.available), None)
     worst = worst or min(column, key=_runs)  # what holds for all is said of the fewest
+    if {"means", "each"} <= {answer.code for answer in column}:
+        worst = replace(worst, code="some_means")
     return replace(worst, without=without if len(without) < len(column) else ())
 
 

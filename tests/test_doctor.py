@@ -243,6 +243,9 @@ def test_an_answer_that_some_variants_lack_names_them() -> None:
     sentence = "No start times in openvino:fused. The figure is there for the other variants."
     assert answer(found, "dispatch_gap") == (False, f"Idle time: {sentence}")
     assert answer(found, "timeline") == (False, f"Timeline: {sentence}")
+    short = "of variants that have no single executions from mean times."
+    told = f"Short-op ratio: From the time of every execution; {short}"
+    assert answer(found, "short_ops") == (True, told)
     assert answer(found, "counters") == (
         False,
         "Hardware counters: FuseScope reads this from no file of this format.",
@@ -261,6 +264,11 @@ def test_a_recording_of_openvino_alone_never_has_starts() -> None:
     assert answer(found, "timeline") == (
         False,
         "Timeline: No start times. FuseScope reads this from no file of this format.",
+    )
+    # Times of layers are means over the runs of a block.
+    assert answer(found, "short_ops") == (
+        True,
+        "Short-op ratio: From mean times, because the file does not contain single executions.",
     )
     lacks = {lack.field: lack.switch for lack in found.lacks}
     assert lacks["start"] is lacks["stream"] is None

@@ -258,6 +258,10 @@ ANSWERS: Mapping[tuple[FigureCode, AnswerCode], Message] = {
     ("short_ops", "means"): Message(
         "From mean times, because the file does not contain single executions."
     ),
+    ("short_ops", "some_means"): Message(
+        "From the time of every execution; of variants that have no single executions from mean "
+        "times."
+    ),
     ("dispatch_gap", "starts"): Message("From start times."),
     ("dispatch_gap", "whole_file"): Message(
         "Only of the whole file, as it does not mark its runs."

@@ -19,9 +19,9 @@ from fusescope.analysis.wording.texts import FigureText
 from fusescope.app import state
 from fusescope.app.parts import panels
 from fusescope.app.parts.heads import NO_HEAD, Capital, Head
-from fusescope.app.parts.table import Table
+from fusescope.app.parts.table import Table, width_of
 
-NAME_CHARS = 34
+NAME_CHARS, _NAME_WIDTHS = 34, (120, 265)
 # Behind the name of each side, where engines are compared; some are facts, some figures.
 ENGINE_COLUMNS = (
     "engine", "latency", "time_interval", "speedup", "memory", "output_difference",
@@ -65,10 +65,9 @@ def engine_table(multiple: MultipleComparison) -> Table:
 
 def _names(table: Table, entries: list[Entry]) -> None:
     names = pd.Series([entry.side.name for entry in entries])
-    table.text(
-        Head(Message("Variant")), names, Message("What is compared with the baseline."), 160,
-        NAME_CHARS,
-    )  # fmt: skip
+    width = width_of(names, least=_NAME_WIDTHS[0], most=_NAME_WIDTHS[1])
+    help_ = Message("What is compared with the baseline.")
+    table.text(Head(Message("Variant")), names, help_, width, NAME_CHARS)
 
 
 def _speedups(table: Table, multiple: MultipleComparison, entries: list[Entry]) -> None:

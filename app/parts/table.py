@@ -41,6 +41,7 @@ MIN_COLUMNS = 6
 _BORDERS = 3  # px
 # A name and a figure beside it fit a screen of 420 px; the whole name is in the cell.
 NAME_CHARS, NAME_WIDTH = 32, 235
+_CHAR_WIDTH, _WIDE_CHAR_WIDTH, _CELL_MARGIN = 7, 14, 24  # pixels in a cell
 TYPE_CHARS, TYPE_WIDTH = 24, 190
 _MIN_SHORT = 32  # characters in which names can be told apart
 ONE_SIDED = {"baseline": "gone", "candidate": "new"}
@@ -53,6 +54,16 @@ RAN_ON = {
 STANDS_FOR = {"gone": math.inf, "new": 0.0}  # baseline / candidate
 MICRO = ("µs", "(us)")  # units of heads of times, ours and that of kernel_details
 Text = Callable[[Any], str]
+
+
+def width_of(texts: Iterable[str], *, least: int, most: int) -> int:
+    """Return the pixels of a column in which the longest of these texts is read whole."""
+    longest = max(map(_text_width, texts), default=0)
+    return min(most, max(least, longest + _CELL_MARGIN))
+
+
+def _text_width(text: str) -> int:
+    return sum(_WIDE_CHAR_WIDTH if ord(char) > 0x2E80 else _CHAR_WIDTH for char in text)
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,12 @@ from fusescope.app.parts.table import (
     TYPE_WIDTH,
     Figure,
     Table,
+    width_of,
 )
 from fusescope.app.sources.comparisons import Shown
 
 _TO = " → "
+_BASIS_WIDTHS = (200, 820)
 _PROVIDER_SUFFIX = "ExecutionProvider"
 EXECUTIONS = Counted(Message("Executions {per}."), Message("Executions in the file."))
 MEAN = Message("Mean of the executions.")
@@ -244,7 +246,8 @@ def totals_table(comparison: Comparison, found: Sequence[Total]) -> Table:
         table.text(SIDE_HEADS[side], column(cells), OF_SIDE[side], "small")
     basis = column([total_basis(total, comparison) for total in found])
     what = Message("What it is based on, and where it appears.")
-    table.text(Head(Message("What it is")), basis, what, "large")
+    width = width_of(basis, least=_BASIS_WIDTHS[0], most=_BASIS_WIDTHS[1])
+    table.text(Head(Message("What it is")), basis, what, width)
     return table
 
 

@@ -21,6 +21,7 @@ from fusescope.app.parts.table import (
     Table,
     micro,
     text_of,
+    width_of,
 )
 from fusescope.app.parts.tables import operator_table
 
@@ -60,6 +61,15 @@ def frame() -> pd.DataFrame:
 def test_a_count_of_less_than_one_run_is_not_none() -> None:
     text = text_of(tables.TYPE_FIGURES[0])
     assert text is not None and [text(0.5), text(3.0)] == ["0.5", "3"]
+
+
+def test_a_column_is_as_wide_as_its_longest_text() -> None:
+    """28 characters of 7 px, or 5 of 14, and the margins of a cell, 24 px."""
+    names = ["fused", "without:ConvActivationFusion"]
+    assert width_of(names, least=120, most=265) == 28 * 7 + 24
+    assert width_of(["均值的运行"], least=60, most=265) == 5 * 14 + 24
+    assert width_of(["fused"], least=120, most=265) == 120
+    assert width_of(["x" * 200], least=120, most=265) == 265
 
 
 def test_units_are_microseconds_and_percent() -> None:

@@ -15,6 +15,7 @@ def shown(page: Page, side: str) -> str:
     """The id that the selector of `side` shows, as the address would have it."""
     box = page.get_by_role("combobox", name=side)
     expect(box).to_have_value(re.compile(r"four · \w+"))
+    expect(box).to_have_css("text-overflow", "ellipsis")  # no half a word of a long one
     variant = box.input_value().split(" ")[2]
     return f"recorded:four.zip/{variant}"
 

@@ -23,6 +23,7 @@ from fusescope.analysis.advice.explanation.explanation import (
 from fusescope.analysis.advice.sides import advised
 from fusescope.analysis.compare.explanation.explanation import KernelTime
 from fusescope.analysis.messages import language
+from fusescope.analysis.metrics.warmup import SLOW_FACTOR
 from fusescope.analysis.readers import read_path
 from fusescope.analysis.report.one_trace.advice_json import advice_json
 from fusescope.analysis.trace import Trace
@@ -195,3 +196,13 @@ def test_the_largest_is_one_kernel_by_all_its_executions_in_sentence_and_finding
     [finding] = [one for one in findings(subject).found if one.code == "reorders"]
     assert finding.values["operator"] == finding.names[0] == "batched_transpose_16x32_half"
     assert finding.values["time_ns"] == 1_700_000
+
+
+def test_steps_that_are_left_out_are_said_to_be_long_beside_those_after_them() -> None:
+    """Of 650, 390, 190, 180 and 2990 us the first two are left out, 2.2 and 2.1 times the median of
+    those after it, 290 and 190 us; the last is the longest of all."""
+    steps = [[Kernel("gemm", us, "matrix_product")] for us in (650, 390, 190, 180, 2990)]
+    told = trace_sentence(explain_trace(steps_of(steps)))
+    assert SLOW_FACTOR == 1.5
+    assert "The first 2 steps, each over 1.5× the median of those after it, are left out." in told
+    assert "Step 3 of 3 takes 2.99 ms" in told

@@ -135,8 +135,8 @@ _OTHERS = Message(
     "{n:count} other steps in the file do other work.",
 )
 _SET_ASIDE = Message(
-    "The first step, which took far longer, is left out.",
-    "The first {n:count} steps, which took far longer, are left out.",
+    "The first step, over 1.5× the median of those after it, is left out.",
+    "The first {n:count} steps, each over 1.5× the median of those after it, are left out.",
 )
 _PARTS: Mapping[tuple[bool, bool], Message] = {
     (False, False): Message(

@@ -42,7 +42,9 @@ SCALING_BASIS = Message(
     "All figures are measured, each with its 95 % interval over blocks; the small-op ratio is from "
     "the profile and has none. Parallel efficiency: latency with the fewest threads of the same "
     "batch size / (this latency × how many times as many threads). Gain by batch: throughput / "
-    "that of the smallest batch with the same threads."
+    "that of the smallest batch with the same threads. Latency is of the variant by itself; where "
+    "variants of one file are compared it is the baseline's × their paired ratio, so the two can "
+    "differ a little."
 )
 # What two recordings of the same graph may differ by, as in the verdict.
 _APART = 0.12
