@@ -31,6 +31,7 @@ from fusescope.analysis.compare.timing.verdict import (
 )
 from fusescope.analysis.experiment import MAX_DIFFERENCE, ExperimentRecord, ModelFacts
 from fusescope.analysis.metrics.cache_use import compiled_nodes, subgraph_nodes, unsized_tensors
+from fusescope.analysis.metrics.small_ops import runs_nothing
 from fusescope.analysis.metrics.utilisation import MAX_UNKNOWN
 from fusescope.analysis.metrics.warmup import steady_runs
 from fusescope.analysis.text import clean_text
@@ -380,7 +381,11 @@ def _profiled_headline(
     if _same_file(baseline, candidate):
         return
     values: dict[str, Value] = {"of": verdict.of}
-    ran = [round(float(operators[f"count_{side}"].sum())) for side in ("baseline", "candidate")]
+    ran = [
+        round(float(operators[f"count_{role}"][~runs_nothing(side.trace, times)].sum()))
+        for role, side in (("baseline", baseline), ("candidate", candidate))
+        for times in [operators[f"per_run_ns_{role}"].to_numpy("float64")]
+    ]
     alike = baseline.trace.meta.tool == candidate.trace.meta.tool
     alike = alike and not any(_runs_kernels(side.trace) for side in (baseline, candidate))
     differ = abs(ran[1] - ran[0]) > _MANY_APART * max(ran)

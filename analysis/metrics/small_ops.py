@@ -77,6 +77,13 @@ def short_ops(trace: Trace, tau_ns: float) -> ShortOps:
     )
 
 
+def runs_nothing(trace: Trace, dur_ns: np.ndarray) -> np.ndarray:
+    """Return which of these times are of layers that an engine lists and does not execute: those
+    whose mean over all iterations is 0. A single execution of 0 ns may be a short one."""
+    are_means = any(note.code == "averaged" for note in trace.diagnostics)
+    return (dur_ns == 0) & are_means
+
+
 def default_tau(dispatch_ns: float | None) -> tuple[float, Literal["measured", "assumed"]]:
     """Tau for both sides: 10 x the measured dispatch cost, but at least 10 µs, assumed.
 
@@ -88,10 +95,11 @@ def default_tau(dispatch_ns: float | None) -> tuple[float, Literal["measured", "
 
 
 def _compute_calls(trace: Trace) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Operator, dur_ns and n of the calls that count without communication, and of how many runs
-    they are."""
+    """Return operator, dur_ns and n of the calls that count, without communication and without what
+    runs nothing, and of how many runs they are."""
     steady = steady_runs(trace)
     calls = steady_calls(trace)
     computes = ~trace.operators["is_communication"].to_numpy()[calls["operator"].to_numpy()]
+    computes &= ~runs_nothing(trace, calls["dur_ns"].to_numpy())
     operator, dur_ns, n = (calls[name].to_numpy()[computes] for name in ("operator", "dur_ns", "n"))
     return operator, dur_ns, n, max(1, len(steady.runs))

@@ -20,6 +20,8 @@ TOTALS = "ascend_totals"
 _NAME_CHARS = 34
 _TYPE_CHARS = 20
 _MAX_TOTALS = 12  # rows that are shown without scrolling
+# Definitions are sentences of up to three lines in cells this high and wide, in pixels.
+_LINES_HEIGHT, _LINES_WIDTH = 76, 520
 _TENSOR = re.compile(r"([^\s\[;]*)\[([^\]]*)\](?::([^;]*))?")
 # Heads of kernel_details are names: they are the same in every language.
 _COUNT = Figure("count", Head("Count"), EXECUTIONS, 1.0, "%.0f")
@@ -109,12 +111,17 @@ def totals(comparison: Comparison) -> None:
         (Head(Message("change")), [row.change for row in found], _CHANGE, "small"),
         (_COVERS[0], [row.covered[0] for row in found], wording.COUNTERS_HELP, "small"),
         (_COVERS[1], [row.covered[1] for row in found], wording.COUNTERS_HELP, "small"),
-        (Head(Message("Definition")), [row.definition for row in found], _MADE_OF, "large"),
+        (Head(Message("Definition")), [row.definition for row in found], _MADE_OF, _LINES_WIDTH),
     )
     for head, cells, help_, width in columns:
         table.text(head, pd.Series(cells, dtype="object"), help_, width)
     table = table.of(comparison)
-    table.draw(TOTALS, say("Counters in total, of both sides"), max_rows=_MAX_TOTALS)
+    table.draw(
+        TOTALS,
+        say("Counters in total, of both sides"),
+        max_rows=_MAX_TOTALS,
+        row_height=_LINES_HEIGHT,
+    )
 
 
 def _tensor_cells(text: object) -> tuple[str | None, str | None, str | None]:

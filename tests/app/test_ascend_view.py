@@ -48,6 +48,7 @@ def test_ascend_files_open_in_the_ascend_view(start: Start) -> None:
     assert product[("Cube ratio, %", "baseline")] == 50.0
     assert product[("Cube ratio, %", "candidate")] == 25.0
     assert product[("", "Input Shapes")] == "32,64;64,16"
+    assert page.dataframe[1].proto.row_height == 76, "three lines of a definition"
     totals = table(page, 1).set_index("Counter")
     assert totals.loc["cube ratio", "baseline"] == "33.3 %"  # 0.5 · 80 / (80 + 40)
     assert totals.loc["cube ratio", "candidate"] == "16.7 %"

@@ -17,6 +17,7 @@ from fusescope.analysis.compare.side import side_of_trace
 from fusescope.analysis.compare.timing.latency import profiler_inflation
 from fusescope.analysis.errors import FuseScopeError
 from fusescope.analysis.limits import Limits
+from fusescope.analysis.metrics.small_ops import short_ops
 from fusescope.analysis.readers import find, read, read_path
 from fusescope.analysis.readers.input.folder import folder_sources
 from fusescope.analysis.readers.input.source import Source
@@ -516,6 +517,21 @@ def test_the_sum_of_layers_is_not_called_wall_time() -> None:
     assert samples_text(comparison.verdict).startswith("Sum of operator times, ")
     sum_ = comparison.ledger.reconciliation
     assert (sum_.delta_ns, sum_.dispatch_ns) == (-250_000, None)
+
+
+def test_a_layer_that_takes_no_time_in_the_mean_is_no_execution() -> None:
+    """Of three layers one is listed and never runs: two executions, one of them short (5 us)."""
+    rows = [
+        {"name": name, "timeMs": ms, "averageMs": ms}
+        for name, ms in (("Conv_0", 0.5), ("Conv_1", 0.005), ("NoOp", 0.0))
+    ]
+    trace = trace_of(profile(rows, 1))
+    short = short_ops(trace, 10_000.0)
+    assert (short.short_count, short.count) == (1, 0.5)
+    more = trace_of(profile([*rows, *({**rows[2], "name": f"NoOp {at}"} for at in range(8))], 1))
+    comparison = compare(side_of_trace(trace), side_of_trace(more))
+    [note] = [one for one in comparison.diagnostics if one.code == "profiled_headline"]
+    assert "before" not in note.values, "two executions on both sides"
 
 
 def test_run_times_alone_compare() -> None:
