@@ -14,7 +14,12 @@ import pandas as pd
 from fusescope.analysis.compare.side import Side
 from fusescope.analysis.messages import Message, Said
 from fusescope.analysis.metrics.breakdown import by_operator
-from fusescope.analysis.metrics.counters import HEAD_UNIT, hardware_counters
+from fusescope.analysis.metrics.counters import (
+    HEAD_UNIT,
+    hardware_counters,
+    measures_of,
+    total_counters,
+)
 from fusescope.analysis.operators.classes import is_heavy
 from fusescope.analysis.text import clean_text
 from fusescope.analysis.trace import UNIT_RUNS, Diagnostic, DiagnosticCode, Severity, Trace, Value
@@ -128,7 +133,8 @@ def _cut(first: Trace, second: Trace) -> Iterator[Diagnostic]:
 
 
 def _counters(first: Trace, second: Trace) -> Iterator[Diagnostic]:
-    """Counters of other names, or of one name in other units; not what kernels launch with."""
+    """Counters of other names, unless the other side has their figure too, or of one name in other
+    units; not what kernels launch with."""
     names = [list(hardware_counters(trace)) for trace in (first, second)]
     if not names[0] or not names[1]:
         if names[0] or names[1]:
@@ -145,8 +151,14 @@ def _counters(first: Trace, second: Trace) -> Iterator[Diagnostic]:
     ]
     if other:
         yield _note("warning", "counter_units_differ", *other[0], count=len(other))
+    figures = [total_counters(trace).keys() for trace in (first, second)]
     missing = [
-        [name for base, name in units[own].items() if base not in units[1 - own]] for own in (0, 1)
+        [
+            name
+            for base, name in units[own].items()
+            if base not in units[1 - own] and not measures_of(name) & figures[1 - own]
+        ]
+        for own in (0, 1)
     ]
     if any(missing):
         yield _note("warning", "counters_differ", *(_listed(of) for of in missing))

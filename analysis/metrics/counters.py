@@ -173,6 +173,14 @@ def hardware_counters(trace: Trace) -> tuple[str, ...]:
     )
 
 
+def measures_of(name: str) -> frozenset[str]:
+    """Return the codes of the figures that a column of counters is part of, by its head."""
+    head = _head(name)
+    return frozenset(
+        measure.code for measure in MEASURES if any(head == column for column, _ in measure.of)
+    )
+
+
 def total_counters(trace: Trace) -> dict[str, Counter]:
     """Every measure that the trace has counters for, over the calls that count, by code.
 
@@ -275,10 +283,13 @@ def _heads(calls: pd.DataFrame) -> dict[str, tuple[str, str]]:
         if name in CALL_COLUMNS:
             continue
         match = HEAD_UNIT.search(name)
-        head = name[: match.start()] if match else name
-        key = head.strip().rstrip("%").strip().lower().replace(" ", "_")
-        found.setdefault(key, (name, match[1].strip() if match else ""))
+        found.setdefault(_head(name), (name, match[1].strip() if match else ""))
     return found
+
+
+def _head(name: str) -> str:
+    """Return the head of a column in lower case, without its unit."""
+    return HEAD_UNIT.sub("", name).strip().rstrip("%").strip().lower().replace(" ", "_")
 
 
 class _Counted:

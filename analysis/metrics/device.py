@@ -16,6 +16,7 @@ from fusescope.analysis.quantity import ratio
 from fusescope.analysis.trace import Trace
 
 _COPIES = ("Memcpy", "Memset")  # how every reader names copies and fills of memory
+_ROCM_COPIES = "__amd_rocclr_"  # ROCm copies and fills memory by kernels of these names
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def copies_of(trace: Trace) -> np.ndarray:
     is_kernel = (trace.operators["level"] == "device_kernel").to_numpy()
     on_device = is_kernel | np.array(trace.each("provider", runs_on_device), dtype=bool)
     copies = trace.each("op_type", lambda op_type: op_type.startswith(_COPIES))
-    found: np.ndarray = on_device & np.array(copies, dtype=bool)
+    kernels = trace.each("name", lambda name: name.startswith(_ROCM_COPIES))
+    found: np.ndarray = on_device & (np.array(copies, dtype=bool) | np.array(kernels, dtype=bool))
     return found
 
 

@@ -9,21 +9,25 @@ _MOST_UNITS = 1 / 3  # of all, which some are at most
 _MOST_TIME = 0.9  # of the time, which they hold
 _HALF = 0.5  # of it, which units hold that are far longer than all others
 _FAR = 3.0  # times as long as the longest of the others
+_FAR_BEYOND = 2.0  # the same of what is beyond the time elsewhere
 
 
-def in_some_units(of_units: np.ndarray) -> dict[str, int]:
+def in_some_units(of_units: np.ndarray, without_ns: float = 0.0) -> dict[str, int]:
     """Return how many units hold nearly all of a time, or half of it where each is far longer than
     all others, of how many, and its mean in those and in the others, in ns; nothing where it is
     spread over more than a third of them.
 
-    `of_units` is the time in each unit.
+    `of_units` is the time in each unit; `without_ns`, which the same takes elsewhere, is no part of
+    what is held.
     """
-    count, total = len(of_units), float(of_units.sum())
+    count, total = len(of_units), float((of_units - without_ns).sum())
     if count < _FEWEST or total <= 0:
         return {}
     longest = np.sort(of_units)[::-1]
-    held, most = np.cumsum(longest) / total, int(_MOST_UNITS * count)
-    is_far = (longest[:most] >= _FAR * longest[1 : most + 1]) & (held[:most] >= _HALF)
+    more = longest - without_ns
+    held, most = np.cumsum(more) / total, int(_MOST_UNITS * count)
+    far = _FAR_BEYOND if without_ns else _FAR
+    is_far = (more[:most] >= far * more[1 : most + 1]) & (held[:most] >= _HALF)
     is_some = (held[:most] >= _MOST_TIME) | is_far
     if not is_some.any():
         return {}

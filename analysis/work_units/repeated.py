@@ -20,7 +20,6 @@ from fusescope.analysis.trace import Trace
 from fusescope.analysis.work_units.units import OUTSIDE, UnitEnd, Units
 
 _COVERED = 0.5  # of the kernels of the busiest stream, which repeats must hold
-_ROCM_COPIES = "__amd_rocclr_"  # ROCm copies and fills memory by kernels of these names
 _DIFFERS = 0.02  # of the kernels of a repeat, which may be others than those of most repeats
 _PAUSE = 0.5  # of a repeat, in which nothing runs behind its last kernel
 _UNKNOWN = 0.5  # of those pauses, in which the file does not show what the host does
@@ -252,7 +251,7 @@ def _moves_data(trace: Trace) -> np.ndarray:
     """Return which operators copy or fill memory: how many there are differs from unit to unit."""
     moves: np.ndarray = copies_of(trace)
     for tells in (
-        trace.each("name", lambda name: bool(memory_type(name)) or name.startswith(_ROCM_COPIES)),
+        trace.each("name", lambda name: bool(memory_type(name))),
         trace.each("op_type", lambda op_type: bool(memory_type(op_type))),
     ):
         moves = moves | np.array(tells, dtype=bool)

@@ -176,6 +176,15 @@ def test_what_kernels_are_launched_with_is_no_counter() -> None:
     assert both == {}
 
 
+def test_counters_of_other_names_are_not_missing_where_both_sides_have_their_figure() -> None:
+    old = {"scalar_ratio": [0.5] * 4, "memory_bound": [2.0] * 4, "vec_ratio": [0.1] * 4}
+    new = {"aic_scalar_ratio": [0.5] * 4, "aiv_mte2_ratio": [0.4] * 4, "aiv_vec_ratio": [0.2] * 4}
+    found = doubts(trace(UNFUSED, total_cycles=[9] * 4, **old), trace(UNFUSED, **new))
+    said = found["counters_differ"]
+    assert "Only the baseline has the counters total_cycles. " in said
+    assert "Only the candidate has the counters aiv_mte2_ratio. " in said
+
+
 def test_one_side_with_further_counters() -> None:
     more = trace(UNFUSED, mac_ratio=[0.5] * 4, vec_ratio=[0.5] * 4)
     found = doubts(more, trace(UNFUSED, mac_ratio=[0.5] * 4))

@@ -170,6 +170,20 @@ def test_the_only_kernel_of_a_launcher_stays_however_much_slower() -> None:
     assert _joined(before, after) == [(0, 0, "launcher")]
 
 
+def test_collectives_of_one_kind_are_the_same_ones_however_long_they_wait() -> None:
+    """Their names number the group and the call; 10 times as long is another wait."""
+    before, after = (
+        [
+            (f"hcom_allReduce__{group}_{at}_1", "hcom_allReduce_", "communication", None, None,
+             KERNEL, True, us, 1)
+            for at, us in enumerate(times)
+        ]
+        for group, times in ((538, (53, 6, 9, 2)), (586, (79, 2, 2, 22)))
+    )  # fmt: skip
+    assert _joined(before, after) == [(at, at, "order") for at in range(4)]
+    assert _joined(before, after[:3]) == [], "another number of them says no order"
+
+
 def test_generated_kernels_are_counted_anew_by_each_compilation() -> None:
     """One more kernel before them moves all numbers: '_21' is not '_21' of the other side."""
     name = "triton_red_fused_add_native_layer_norm_{}"

@@ -57,6 +57,16 @@ def test_kernels_busy_idle_and_copies() -> None:
     )
 
 
+def test_fills_that_rocm_runs_as_kernels_are_copies_and_fills() -> None:
+    """The two gemm of 60 and 20 ns and the last of 20 ns are fills here, beside a copy of 20 ns."""
+    found = trace()
+    names = ["__amd_rocclr_fillBufferAligned", "copy", "all_reduce"]
+    filled = replace(found, operators=found.operators.assign(name=pd.Categorical(names)))
+    use = device_use(filled)
+    assert use is not None
+    assert (use.kernels, use.copies, use.copy_ns) == (0.0, 4.0, 120.0)
+
+
 def test_what_is_not_known_is_none() -> None:
     assert device_use(trace(level="framework_op")) is None
     unmarked = device_use(trace(kind="file"))

@@ -34,6 +34,17 @@ def test_one_that_is_far_longer_than_each_other_and_holds_half() -> None:
     }
 
 
+def test_one_that_holds_half_of_what_is_beyond_the_time_elsewhere() -> None:
+    """Beyond 15 are 15, 3, 6, 2, 35 and 0, in all 61: 35 is more than half of them and twice 15."""
+    waits = np.array([30, 18, 21, 17, 50, 15])
+    assert in_some_units(waits) == {}
+    assert in_some_units(waits, without_ns=15) == {
+        "some_units": 1, "all_units": 6, "some_ns": 50, "other_ns": 20,
+    }  # fmt: skip
+    assert in_some_units(np.array([25, 23, 21, 24, 30, 22]), without_ns=15) == {}, "25 of 55 in 2"
+    assert in_some_units(waits, without_ns=30) == {}, "less than elsewhere"
+
+
 def test_one_that_is_far_longer_and_holds_less_than_half() -> None:
     assert in_some_units(np.array([10, 100, 30, 310, 100, 100])) == {}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fusescope.analysis.align.alignment import Alignment
@@ -28,8 +30,9 @@ def clocks(left: Remaining, alignment: Alignment) -> Change | None:
     where they do not shift alike, shift by less than they differ from one another, or only the
     heaviest of them does.
 
-    It has the whole change of the kernels that follow the shift, and nothing of any other. It is a
-    guess at the cause: another limit of power does the same.
+    It has the whole change of the kernels that follow the shift, and nothing of any other, both
+    times of each under its name on the baseline. It is a guess at the cause: another limit of power
+    does the same.
     """
     found = drift(alignment)
     ratios, weights, columns, at = _ratios(left)
@@ -43,17 +46,20 @@ def clocks(left: Remaining, alignment: Alignment) -> Change | None:
     if count < _FEWEST or (2 * count < len(ratios) and count < _MANY):
         return None
     (middle,) = weighted_quantiles(ratios[chosen], weights[chosen], (0.5,))
-    return left.take(
+    mine = columns[chosen[at]]
+    after = left.sides[0].times_of(left.before[mine].tolist(), left.after_ns[mine].tolist())
+    change = left.take(
         "clocks",
-        columns[chosen[at]],
+        mine,
         "guessed",
         ratio=middle,
         low=float(ratios[chosen].min()),
         high=float(ratios[chosen].max()),
-        kernels=count,
-        all_kernels=len(ratios),
+        kernels=len(left.kernel_names(mine, 0)),
+        all_kernels=len(left.kernel_names(columns, 0)),
         all_ns=float(weights.sum()),
     )
+    return replace(change, after=after)
 
 
 def _others_shift(ratios: np.ndarray, weights: np.ndarray, of_all: float, median: float) -> bool:

@@ -93,10 +93,15 @@ def _without_other_moments(changes: list[Change], least_ns: float) -> list[Chang
 
 
 def _some_units(took: _Waited | None, takes: _Waited | None) -> dict[str, int]:
-    """Return the units that hold nearly all of what the side waits that waits longer."""
+    """Return the units that hold nearly all of what the side waits that waits longer, or half of
+    what it waits longer."""
     side = int((takes.mean_ns if takes else 0.0) > (took.mean_ns if took else 0.0))
-    longer = (took, takes)[side]
-    few_units = in_some_units(longer.of_units) if longer else {}
+    longer, other = (took, takes)[side], (took, takes)[1 - side]
+    if longer is None:
+        return {}
+    few_units = in_some_units(longer.of_units)
+    if not few_units and other:
+        few_units = in_some_units(longer.of_units, without_ns=other.mean_ns)
     return {**few_units, "some_side": side} if few_units else {}
 
 

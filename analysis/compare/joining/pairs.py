@@ -70,8 +70,8 @@ def paired_operators(
 
     A pair of which one time is more than three times the other stays only where both have the same
     sizes, where each is the only one of its name and runs as often, or takes as long each time,
-    where graphs prove it, or where its launcher ran nothing else on either side. The order of the
-    sides makes no difference.
+    where graphs prove it, where its launcher ran nothing else on either side, or of communication,
+    most of which is waiting. The order of the sides makes no difference.
     """
     found = (
         _search(baseline, candidate, counterparts) if counterparts else _own(baseline, candidate)
@@ -191,7 +191,7 @@ class _Search:
         no shapes."""
         talks = [side.where("is_communication") for side in self._sides]
         self._join(
-            "order", ["op_type", "kind"], talks, even=True, stands=_never, needed=["op_type"]
+            "order", ["op_type", "kind"], talks, even=True, stands=_always, needed=["op_type"]
         )
 
     def pairs(self) -> Pairs:

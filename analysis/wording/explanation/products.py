@@ -46,12 +46,12 @@ _FASTER = (
 )
 _WEIGHTS_OF_OTHER = (
     Message(
-        "The baseline's file has no shapes: its weights are those of the same products of the "
-        "candidate."
+        "The baseline's file has no shapes of these products: their weights are those of the same "
+        "products of the candidate."
     ),
     Message(
-        "The candidate's file has no shapes: its weights are those of the same products of the "
-        "baseline."
+        "The candidate's file has no shapes of these products: their weights are those of the same "
+        "products of the baseline."
     ),
 )
 

@@ -37,10 +37,21 @@ _AS_LONG_WITHOUT_COPIES = Message(
     "**{idle_after:duration}** instead of **{idle_before:duration}** {per}."
 )
 
-_MORE_THAN_BUSY = Message(
-    "The times of kernels add up to more than the device is busy for: some run at the same time, "
-    "or outside the run that launched them."
-)
+# By whether they do on the baseline and on the candidate.
+_MORE_THAN_BUSY = {
+    (True, True): Message(
+        "The times of kernels add up to more than the device is busy for: some run at the same "
+        "time, or outside the run that launched them."
+    ),
+    (True, False): Message(
+        "The times of the baseline's kernels add up to more than its device is busy for: some run "
+        "at the same time, or outside the run that launched them."
+    ),
+    (False, True): Message(
+        "The times of the candidate's kernels add up to more than its device is busy for: some run "
+        "at the same time, or outside the run that launched them."
+    ),
+}
 
 
 _ON_ONE_SIDE: tuple[ChangeCode, ...] = ("added", "removed")
@@ -91,10 +102,8 @@ def same_kernels_said(explanation: Explanation) -> list[Said]:
         idle_before=idle[0],
         idle_after=idle[1],
     )
-    is_more = any(
-        kernels > busy for kernels, busy in zip((before, after), unit.busy_ns, strict=True)
-    )
-    more = [_MORE_THAN_BUSY.of()] if is_more else []
+    is_more = (before > unit.busy_ns[0], after > unit.busy_ns[1])
+    more = [_MORE_THAN_BUSY[is_more].of()] if any(is_more) else []
     if not are_same:
         return [said(_AS_LONG_WITHOUT_COPIES if "copies" in unit.others else _AS_LONG), *more]
     waits = _waits_of_both(explanation)

@@ -188,6 +188,28 @@ def test_clocks_count_only_the_kernels_that_follow_and_have_their_change() -> No
         assert "6 种核函数中有 4 种" in leading_sentence(found)
 
 
+def test_clocks_count_kernels_as_their_table_does_also_those_that_a_compiler_numbers() -> None:
+    """silu_31 runs elsewhere as silu_29 of the other file: the table has 3 rows on both sides."""
+    gemm, mul = Kernel("gemm", 90), Kernel("mul", 80)
+    silu = [Kernel(f"triton_poi_fused_silu_{number}", 10) for number in (31, 29)]
+    steps = (
+        (gemm, silu[0], mul),
+        tuple(replace(kernel, us=kernel.us * 0.95) for kernel in (gemm, mul, silu[1])),
+    )
+    sides = []
+    for step in steps:
+        trace = steps_of([step * 3])
+        types = [name.removesuffix("_31").removesuffix("_29") for name in trace.texts("name")]
+        sides.append(
+            replace(trace, operators=trace.operators.assign(op_type=pd.Categorical(types)))
+        )
+    change = only(said(*sides))
+    assert change.code == "clocks"
+    assert [kernel.name for kernel in change.after] == [kernel.name for kernel in change.before]
+    assert [kernel.ns for kernel in change.after] == [256_500, 228_000, 28_500]
+    assert (change.values["kernels"], change.values["all_kernels"]) == (3, 3)
+
+
 def test_two_kernels_of_five_are_slower_without_other_clocks() -> None:
     """Two products take 20 % longer, as on a rank with a slow device; the other three kernels, as
     many again in time, do not: one clock runs all."""
