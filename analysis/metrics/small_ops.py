@@ -81,7 +81,8 @@ def runs_nothing(trace: Trace, dur_ns: np.ndarray) -> np.ndarray:
     """Return which of these times are of layers that an engine lists and does not execute: those
     whose mean over all iterations is 0. A single execution of 0 ns may be a short one."""
     are_means = any(note.code == "averaged" for note in trace.diagnostics)
-    return (dur_ns == 0) & are_means
+    listed: np.ndarray = (dur_ns == 0) & are_means
+    return listed
 
 
 def default_tau(dispatch_ns: float | None) -> tuple[float, Literal["measured", "assumed"]]:
