@@ -92,9 +92,7 @@ _WHOLE: Mapping[RunWord, Message] = {
     "steps": Message("the whole step"),
     "repetitions": Message("the whole repetition"),
 }
-_PROFILED = Message(
-    "Profiled times are longer than un-profiled ones: the profiler adds time to every operator."
-)
+_PROFILED = Message("The profiler adds time to every operator.")
 
 
 def runs_of(comparison: Comparison) -> Runs:

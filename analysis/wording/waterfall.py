@@ -40,12 +40,12 @@ _GROUPS = Message("groups of operators as profiled")
 _NO_GROUP = Message("what is in no group")
 _CAPTIONS: Mapping[tuple[Literal["slow", "bias", "beyond", "overlap"], Role], Message] = {
     ("slow", "baseline"): Message("what slow runs add to the first"),
-    ("bias", "baseline"): Message("what the profiler adds to the first"),
+    ("bias", "baseline"): Message("profiled less un-profiled time of the first"),
     ("beyond", "baseline"): Message("what ran outside the runs of the first"),
     ("overlap", "baseline"): Message("what ran side by side in the first"),
     ("overlap", "candidate"): Message("what ran side by side in the second (subtracted)"),
     ("beyond", "candidate"): Message("what ran outside the runs of the second (subtracted)"),
-    ("bias", "candidate"): Message("what the profiler adds to the second (subtracted)"),
+    ("bias", "candidate"): Message("profiled less un-profiled time of the second (subtracted)"),
     ("slow", "candidate"): Message("what slow runs add to the second (subtracted)"),
 }
 StepKind = Literal["total", "faster", "slower", "same", "term"]

@@ -99,7 +99,7 @@ def test_a_gap_before_all_units_is_no_time_of_a_unit() -> None:
     assert told.has_runs and told.run_ns == 200_000
     idle = [one for one in told.found if one.code in ("idle_by_host", "dispatch_bound")]
     assert idle and all(one.share is not None and one.share <= 0.6 for one in idle)
-    assert words.times_text(told) == ("Times are means as profiled: the profiler adds to them.")
+    assert words.times_text(told) == "Times are means as profiled."
 
 
 def test_headline_and_timeline_are_of_the_unit() -> None:

@@ -93,7 +93,7 @@ _IN_TIME = Message("That is {value:duration} of {run:duration}.")
 _GAIN_IN_TIME = Message("The predicted saving is {value:duration} of {run:duration}.")
 _OF_FILE_IN_TIME = Message("That is {value:duration} of {run:duration} in the file.")
 _NO_TIME = Message("It costs memory; what it costs in time is not known.")
-_OF_RUNS = Message("Times are means as profiled: the profiler adds to them.")
+_OF_RUNS = Message("Times are means as profiled.")
 _BUT_SOME = Message(
     "Times are of the mean run as profiled, {mean:duration}. What can be saved under {labels} is "
     "of a run of {run:duration}."

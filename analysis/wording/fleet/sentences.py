@@ -59,8 +59,8 @@ _DAMAGED: Mapping[DamageCode, Message] = {
 }
 _DAMAGED_FILE = Message("its part of the store is damaged")
 _SLOW = Message(
-    "**Rank {rank} is slow**: it came last by its own delay in {votes:count} of the "
-    "{collectives:count} collectives in which one rank clearly did, {share:percent} of them "
+    "**Rank {rank} is slow**: of {collectives:count} collectives in which one rank clearly came "
+    "last by its own delay, it was this one in {votes:count}, {share:percent} "
     "({low:percent} to {high:percent}; by chance {chance:percent}). There the median of the "
     "others waited {waited:duration} a step for it, {cost:percent} of the step."
 )

@@ -425,7 +425,9 @@ PARETO_HELP = Message(
 PARETO_FRONT = Message("Pareto front")
 ROUNDING = Message("What lies below this line is rounding.")
 _FRONT = Message("Pareto front of {costs}: {names:name}.")
-_BEATEN = Message("Each of the others is slower beyond the noise than one that costs no more.")
+_BEATEN = Message(
+    "Each of the others is slower, beyond the noise, than a variant that costs no more."
+)
 _EQUAL = {
     "output_difference": Message("Output differences up to 1e-4 count as equal."),
     "memory": Message("Memory within 1 % counts as equal."),

@@ -150,8 +150,8 @@ WORDS: Mapping[str, str] = {
     "share_drawn": mark("share of the time drawn"),
     "share_run": mark("share of run"),
     "shared_pixel": mark(
-        "Executions too short for a pixel share one, which is as high as the part of it in which "
-        "something ran."
+        "Executions too short for a pixel are drawn together: the bar's height is the part of that "
+        "pixel's time in which something ran."
     ),
     "show_folded": mark("Show them"),
     "show_folded_label": mark("Show the folded lanes"),

@@ -236,8 +236,8 @@ def test_pareto_front_of_speed_difference_and_memory() -> None:
     }  # fmt: skip
     assert front_sentence(multiple, found) == (
         "Pareto front of latency, output difference and peak memory: fused, int8, basic. Each of "
-        "the others is slower beyond the noise than one that costs no more. Output differences up "
-        "to 1e-4 count as equal. Memory within 1 % counts as equal."
+        "the others is slower, beyond the noise, than a variant that costs no more. Output "
+        "differences up to 1e-4 count as equal. Memory within 1 % counts as equal."
     )
     drawn = picture(found, ["<b>unfused</b>", *names[1:]]).data
     assert [(mark.name, mark.marker.symbol) for mark in drawn[:5]] == [
